@@ -1,0 +1,107 @@
+"""Process wiring, from the environment only (README has the table). What operators tune lives in the
+``config`` table; see memory/config.py."""
+
+from festinger_site import environment as env
+from festinger_site import home
+
+HOME = home.path()
+
+# --- the proxy -----------------------------------------------------------------------------------------
+FESTINGER_HOST = env.text("FESTINGER_HOST", "127.0.0.1")
+FESTINGER_PORT = env.integer("FESTINGER_PORT", 11435, low=1, high=65535)
+FESTINGER_UPSTREAM = env.http_url("FESTINGER_UPSTREAM", "http://127.0.0.1:11434")
+FESTINGER_TRUST_LOOPBACK = env.boolean("FESTINGER_TRUST_LOOPBACK", True)
+FESTINGER_REQUIRE_TOKEN = env.boolean("FESTINGER_REQUIRE_TOKEN", False)
+FESTINGER_ALLOWED_HOSTS = env.words("FESTINGER_ALLOWED_HOSTS")
+FESTINGER_ORIGINS = env.words("FESTINGER_ORIGINS")
+FESTINGER_MAX_BODY_BYTES = env.integer(
+    "FESTINGER_MAX_BODY_BYTES", 64 * 1024 * 1024, low=1024, high=4 * 1024**3
+)
+
+# --- Django --------------------------------------------------------------------------------------------
+SECRET_KEY = env.secret("FESTINGER_SECRET_KEY") or home.secret_key()
+DEBUG = False
+# festinger_site.guard has checked Host and Origin before Django sees a request.
+ALLOWED_HOSTS = ["*"]
+DATA_UPLOAD_MAX_MEMORY_SIZE = FESTINGER_MAX_BODY_BYTES
+FILE_UPLOAD_MAX_MEMORY_SIZE = FESTINGER_MAX_BODY_BYTES  # a prompt's body stays in memory
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_celery_beat",
+    "ninja",
+    "memory",
+    "resolution",
+    "proxy",
+]
+
+# For the admin and the own endpoints; a prompt passes none of them (festinger_site/asgi.py).
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "festinger_site.urls"
+ASGI_APPLICATION = "festinger_site.asgi.application"
+APPEND_SLASH = False  # a missing slash must reach the upstream as it is, not become a redirect
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [home.PROJECT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASE_URL = env.secret("DATABASE_URL") or home.embedded_database_url()
+DATABASES = {"default": home.django_database(DATABASE_URL)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = env.text("FESTINGER_TIME_ZONE", "UTC")
+USE_TZ = True
+USE_I18N = False
+STATIC_URL = "/static/"
+
+# --- Celery: wake-ups only, the tables are the queue of record -----------------------------------------
+CELERY_BROKER_URL = env.secret("CELERY_BROKER_URL") or "pgmq://"
+CELERY_BROKER_TRANSPORT_OPTIONS = home.broker_options(CELERY_BROKER_URL, DATABASE_URL)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_TIMEZONE = TIME_ZONE
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+DJANGO_CELERY_BEAT_TZ_AWARE = True
+
+LOG_LEVEL = env.choice("FESTINGER_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"facts": {"()": "festinger_site.logs.FactsFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")
+    },
+}
+
+UNFOLD = {"SITE_TITLE": "Festinger", "SITE_HEADER": "Festinger", "SITE_SYMBOL": "psychology"}
