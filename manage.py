@@ -1,16 +1,9 @@
 #!/usr/bin/env python
 """Django's command line, for Festinger."""
 
-import os
 import sys
 
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
-
+from festinger_site.command_line import main
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv)

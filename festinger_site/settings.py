@@ -4,6 +4,8 @@
 from festinger_site import environment as env
 from festinger_site import home
 
+VERSION = "0.1.0"
+PROJECT = home.PROJECT
 HOME = home.path()
 
 # --- the proxy -----------------------------------------------------------------------------------------
@@ -14,9 +16,7 @@ FESTINGER_TRUST_LOOPBACK = env.boolean("FESTINGER_TRUST_LOOPBACK", True)
 FESTINGER_REQUIRE_TOKEN = env.boolean("FESTINGER_REQUIRE_TOKEN", False)
 FESTINGER_ALLOWED_HOSTS = env.words("FESTINGER_ALLOWED_HOSTS")
 FESTINGER_ORIGINS = env.words("FESTINGER_ORIGINS")
-FESTINGER_MAX_BODY_BYTES = env.integer(
-    "FESTINGER_MAX_BODY_BYTES", 64 * 1024 * 1024, low=1024, high=4 * 1024**3
-)
+FESTINGER_MAX_BODY_BYTES = env.integer("FESTINGER_MAX_BODY_BYTES", 64 * 1024 * 1024, low=1024, high=4 * 1024**3)
 
 # --- Django --------------------------------------------------------------------------------------------
 SECRET_KEY = env.secret("FESTINGER_SECRET_KEY") or home.secret_key()
@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_celery_beat",
     "ninja",
+    "festinger_site",
     "memory",
     "resolution",
     "proxy",
@@ -58,7 +59,7 @@ APPEND_SLASH = False  # a missing slash must reach the upstream as it is, not be
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [home.PROJECT / "templates"],
+        "DIRS": [PROJECT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -99,9 +100,7 @@ LOGGING = {
     "formatters": {"facts": {"()": "festinger_site.logs.FactsFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {
-        name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")
-    },
+    "loggers": {name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")},
 }
 
 UNFOLD = {"SITE_TITLE": "Festinger", "SITE_HEADER": "Festinger", "SITE_SYMBOL": "psychology"}

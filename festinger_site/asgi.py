@@ -1,0 +1,66 @@
+"""The ASGI application: the lifespan, and who answers what.
+
+Prompts take the lean handler, Festinger's own pages Django's stock handler, all else streams to the upstream.
+"""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+
+import django
+
+django.setup()
+
+from django.conf import settings  # noqa: E402  Django must be set up before anything imports a model
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
+from django.core.handlers.asgi import ASGIHandler  # noqa: E402
+
+from festinger_site.guard import Guard  # noqa: E402
+from festinger_site.lean import LeanHandler  # noqa: E402
+from proxy import runtime  # noqa: E402
+from proxy.asgi import Receive, Scope, Send  # noqa: E402
+from proxy.passthrough import pass_through  # noqa: E402
+
+PROMPTS = frozenset({"/api/chat", "/api/generate"})
+OWN = frozenset({"/health", "/iknowthat", "/recollect", "/reload", "/gutask", "/docs", "/openapi.json", "/admin"})
+OWN_TREES = ("/admin/", settings.STATIC_URL)
+
+lean = LeanHandler()
+# Serves the admin's own files too: one process is enough, and nothing needs collecting.
+stock = ASGIStaticFilesHandler(ASGIHandler())
+
+
+async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "lifespan":
+        await lifespan(scope, receive, send)
+    elif scope["type"] == "http":
+        await route(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": 1000, "reason": None})
+
+
+async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    await runtime.start()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await runtime.stop()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+async def route(scope: Scope, receive: Receive, send: Send) -> None:
+    path = scope["path"]
+    if path in PROMPTS and scope["method"] == "POST":
+        await lean(scope, receive, send)
+    elif path in OWN or path.startswith(OWN_TREES):
+        await stock(scope, receive, send)
+    else:
+        await pass_through(scope, receive, send)
+
+
+application = Guard(
+    answer,
+    bind=settings.FESTINGER_HOST,
+    hosts=settings.FESTINGER_ALLOWED_HOSTS,
+    origins=settings.FESTINGER_ORIGINS,
+)

@@ -1,0 +1,86 @@
+"""``manage.py``: Django's command line. A command that needs the embedded Postgres finds it running: that of the
+launcher where one runs, else its own for as long as it takes, set up if it is new."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import django
+from django.core.management import execute_from_command_line
+
+from festinger_site import home as homes
+from festinger_site import postgres, tenancy
+from festinger_site.environment import EnvironmentMistake
+from festinger_site.postgres_account import PostgresFailed
+from festinger_site.progress import Patience, say, tell_operator
+
+NEEDS_NO_DATABASE = {
+    "",
+    "collectstatic",
+    "diffsettings",
+    "findstatic",
+    "help",
+    "makemigrations",
+    "standin_ollama",
+    "startapp",
+    "test",
+    "version",
+}
+
+
+def main(arguments: list[str]) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    try:
+        if needs_embedded_database(arguments[1:]):
+            run_with_postgres(arguments)
+        else:
+            execute_from_command_line(arguments)
+    except (EnvironmentMistake, PostgresFailed) as mistake:
+        sys.exit(str(mistake))
+
+
+def needs_embedded_database(words: list[str]) -> bool:
+    if not homes.is_embedded() or {"--help", "-h", "--version"} & set(words):
+        return False
+    name = words[0] if words else ""
+    if name == "check":
+        return "--database" in words
+    return name not in NEEDS_NO_DATABASE
+
+
+def run_with_postgres(arguments: list[str]) -> None:
+    home = homes.ensure()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that Postgres is stopped, too
+    with tenancy.using(home, arrive=lambda: arrive(home, arguments[1]), leave_last=lambda: leave(home)):
+        execute_from_command_line(arguments)
+
+
+def arrive(home: Path, command: str) -> None:
+    waiting = Patience("Waiting for Postgres")
+    if tenancy.is_launched(home):
+        postgres.wait_ready(home, on_wait=waiting)
+        return
+    if not postgres.is_running(home):
+        postgres.ensure_cluster(home)
+        postgres.start(home, on_wait=waiting)
+    postgres.ensure_database(home)
+    if command != "migrate" and not postgres.has_table(home, "django_migrations"):
+        set_up(only_migrate=command == "bootstrap")
+
+
+def set_up(*, only_migrate: bool) -> None:
+    say("This home is new: setting up its database")
+    django.setup()
+    from festinger_site import preparation  # needs Django's settings
+
+    if only_migrate:
+        preparation.migrate()
+    else:
+        tell_operator(json.loads(preparation.prepare()))
+
+
+def leave(home: Path) -> None:
+    if not tenancy.is_launched(home):
+        postgres.stop(home)

@@ -1,0 +1,171 @@
+"""The home folder: everything Festinger keeps outside its database, and where the embedded one is reached.
+
+    secret_key          Django's key, for its owner only
+    postgres/           the embedded database's files, or a link to them (festinger_site/postgres_account.py)
+    run/                sockets, where their path is short enough
+    supervisor/  log/   what the processes are told and what they say
+    *.lock              who runs, starts or uses this home (festinger_site/tenancy.py)
+
+Imports no Django: settings.py and the launcher read it first.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from festinger_site import environment as env
+from festinger_site.environment import EnvironmentMistake
+
+PROJECT = Path(__file__).resolve().parent.parent
+DATABASE = "festinger"
+PORT = 5432  # names the socket file only, nothing listens on it; given everywhere, or PGPORT would choose
+
+# The kernel holds 104 (macOS) to 108 bytes; supervisord adds its process id to the name while it binds.
+SOCKET_PATH_MAX_BYTES = 100
+LONGEST_SOCKET = "postgres/.s.PGSQL.5432.lock"
+# libpq reads a comma in a host as a list, supervisord's file has its own quoting.
+PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
+
+
+def path() -> Path:
+    """Absolute and with links resolved, so that one home has one name; it need not exist."""
+    raw = env.text("FESTINGER_HOME")
+    home = Path(raw).expanduser() if raw else PROJECT / "var"
+    if not str(home).isprintable():
+        raise EnvironmentMistake(f"FESTINGER_HOME={str(home)!r}: takes a path of printable characters")
+    return home.resolve()
+
+
+def ensure() -> Path:
+    """The home, made if absent. Its parents keep their permissions.
+
+    Raises EnvironmentMistake where it cannot be made."""
+    home = path()
+    try:
+        if not home.is_dir():
+            home.mkdir(parents=True, exist_ok=True)
+            # Root's Postgres is another user, who passes through but reads nothing.
+            home.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    except OSError as error:
+        raise EnvironmentMistake(f"FESTINGER_HOME={home}: cannot be made ({error.strerror})") from error
+    return home
+
+
+def log_folder(home: Path) -> Path:
+    """Made if absent, for its owner only: a log can quote what people wrote."""
+    folder = home / "log"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def log_tail(home: Path, file_name: str, lines: int = 15) -> str:
+    """The last lines of a log, indented below its path."""
+    file = log_folder(home) / file_name
+    text = file.read_text(errors="replace").splitlines()[-lines:] if file.exists() else []
+    return "\n".join([f"  {file}:", *(f"    {line}" for line in text)])
+
+
+def run_folder(home: Path) -> Path:
+    """Where the sockets of this home are: in it, unless that path is too long or too odd for a socket.
+
+    Root's are never in the home: its parents may be closed to Postgres' user."""
+    name = f"{os.geteuid()}-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}"
+    if os.geteuid() == 0:
+        return Path("/var/run") / f"festinger-{name}"
+    folder = home / "run"
+    fits = len(os.fsencode(folder / LONGEST_SOCKET)) <= SOCKET_PATH_MAX_BYTES
+    if fits and PLAIN_PATH.fullmatch(str(folder)):
+        return folder
+    return Path("/tmp") / f"festinger-{name}"  # not TMPDIR: two shells of one user must agree
+
+
+def database_socket(home: Path) -> Path:
+    """The folder of the embedded Postgres' socket."""
+    return run_folder(home) / "postgres"
+
+
+def kept_secret(name: str) -> str:
+    """86 random characters, kept in a file of this name that only its owner reads, made on first need.
+
+    The lock makes two processes that need it first agree on one."""
+    file = ensure() / name
+    try:
+        with os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+") as kept:
+            fcntl.flock(kept, fcntl.LOCK_EX)
+            value = kept.read().strip()
+            if not value:
+                value = secrets.token_urlsafe(64)
+                kept.write(value)
+    except OSError as error:
+        raise EnvironmentMistake(f"{file}: cannot be read or written ({error.strerror})") from error
+    return value
+
+
+def secret_key() -> str:
+    return kept_secret("secret_key")
+
+
+def is_embedded() -> bool:
+    """True where the database is ours to run: no other was named."""
+    return not env.secret("DATABASE_URL")
+
+
+def embedded_database_url() -> str:
+    """Follows from the home alone: nothing is looked up, nothing needs to run."""
+    return f"postgresql://postgres@/{DATABASE}?host={quote(str(database_socket(path())))}&port={PORT}"
+
+
+def django_database(url: str) -> dict[str, Any]:
+    """Django's settings for a ``postgresql://`` address.
+
+    Raises EnvironmentMistake, which never repeats the address: it holds a password."""
+    parts = connection_parts(url)
+    known = {key: parts.pop(name, "") for key, name in DJANGO_NAMES.items()}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        **known,
+        "OPTIONS": {"connect_timeout": 5, **parts},
+        # Django serves each request from a thread of its own, and a kept connection would die with it.
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+DJANGO_NAMES = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+
+
+def connection_parts(url: str) -> dict[str, Any]:
+    """The address as libpq's keywords."""
+    takes = "DATABASE_URL: takes postgresql://user:password@host:5432/name"
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise EnvironmentMistake(takes)
+    try:
+        parts = dict(conninfo_to_dict(url))
+    except ProgrammingError as error:
+        raise EnvironmentMistake(takes) from error
+    if not parts.get("dbname"):
+        raise EnvironmentMistake(f"{takes}; it names no database")
+    return parts
+
+
+def broker_options(broker_url: str, database_url: str) -> dict[str, Any]:
+    """Transport options for Celery's broker: those of PGMQ on our own database, none for any other."""
+    if not broker_url.startswith("pgmq"):
+        return {}
+    return {
+        "conn_string": make_conninfo(**connection_parts(database_url)),
+        "init_extension": False,  # bootstrap installs PGMQ as plain SQL; the extension is not in the wheel
+        "use_notify": True,
+        "wait_time_seconds": 0,  # with the default of 10 the first message of each process takes 6.5 s
+        "polling_interval": 1,
+        "visibility_timeout": 60,
+        "pool_size": 2,
+    }

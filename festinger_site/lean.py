@@ -1,0 +1,65 @@
+"""A handler for prompts, which never touch the database.
+
+Django's own handler hands each request to a thread four times over (the signals that open and close database
+connections, ``response.close()``, a thread pool per request); that costs more than the rest of the proxy.
+"""
+
+from io import BytesIO
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
+from django.core.handlers.exception import convert_exception_to_response
+
+from proxy.asgi import Receive, Scope, Send
+from proxy.errors import BodyTooLarge, ProxyError
+from proxy.relay import ClientGone, Relay, error_messages, until_client_leaves
+
+
+class LeanHandler(ASGIHandler):
+    """No middleware, no signals, no threads; a client that leaves stops the upstream."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        self._view_middleware: list[object] = []
+        self._template_response_middleware: list[object] = []
+        self._exception_middleware: list[object] = []
+        self._middleware_chain = convert_exception_to_response(self._get_response_async)  # type: ignore[attr-defined]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            body = await read_body(receive, settings.FESTINGER_MAX_BODY_BYTES)
+        except ClientGone:
+            return
+        except ProxyError as error:
+            for message in error_messages(error):
+                await send(message)
+            return
+        request = ASGIRequest(scope, BytesIO())
+        request._body = body  # already read: Django would copy it out of the stream
+        await until_client_leaves(self._answer(request, send), receive)
+
+    async def _answer(self, request: ASGIRequest, send: Send) -> None:
+        response = await self.get_response_async(request)
+        if not isinstance(response, Relay):
+            await self.send_response(response, send)
+            return
+        try:
+            await response.send_to(send)
+        finally:
+            await response.aclose()
+
+
+async def read_body(receive: Receive, limit: int) -> bytes:
+    """The whole body. Raises BodyTooLarge over ``limit`` bytes, ClientGone if the client leaves first."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise BodyTooLarge(f"the request body is larger than {limit} bytes (FESTINGER_MAX_BODY_BYTES)")
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)

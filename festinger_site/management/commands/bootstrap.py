@@ -1,0 +1,54 @@
+"""``manage.py bootstrap``: all that a migrated database needs before the first request."""
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from festinger_site import broker
+from memory import bootstrap
+
+
+class Command(BaseCommand):
+    help = "Loads the dictionary, the dimensions, the settings and the schedule; makes the first operator."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--dictionary-floor",
+            type=float,
+            metavar="ZIPF",
+            help=f"load English words of at least this Zipf frequency (at first: {bootstrap.ZIPF_FLOOR})",
+        )
+        parser.add_argument(
+            "--json", action="store_true", dest="as_json", help="end with a line of JSON: operator, password"
+        )
+
+    def handle(self, *, dictionary_floor: float | None, as_json: bool, **_: Any) -> None:
+        self.dictionary(dictionary_floor)
+        self.say("dimensions", bootstrap.load_dimensions())
+        self.say("settings", bootstrap.load_config())
+        bootstrap.load_schedule()
+        if broker.install():
+            self.stdout.write("broker: PGMQ installed")
+        self.operator(bootstrap.first_operator(), as_json=as_json)
+
+    def dictionary(self, floor: float | None) -> None:
+        if floor is None and bootstrap.has_dictionary():
+            return
+        self.stdout.write("dictionary: loading English words", ending=" ... ")
+        self.stdout.flush()
+        started = time.monotonic()
+        count = bootstrap.load_dictionary(bootstrap.ZIPF_FLOOR if floor is None else floor)
+        self.stdout.write(f"{count} in {time.monotonic() - started:.1f} s")
+
+    def say(self, what: str, added: int) -> None:
+        if added:
+            self.stdout.write(f"{what}: {added} added")
+
+    def operator(self, password: str | None, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps({"operator": bootstrap.OPERATOR, "password": password}))
+        elif password is not None:
+            self.stdout.write(f"operator: {bootstrap.OPERATOR}, password: {password} (shown this once)")

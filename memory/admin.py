@@ -1,0 +1,156 @@
+"""The memory in the admin: what is known, to look at; the flags and settings that operators change."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin, TabularInline
+
+from memory import config
+from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Heartbeat, Soas
+
+
+class ReadOnly:
+    """A record: nobody adds, changes or deletes it by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class EdgesOut(ReadOnly, TabularInline):
+    model = Edge
+    fk_name = "concept"
+    fields = ("dim", "parent", "is_isa", "confidence", "source", "last_confirmed")
+    verbose_name_plural = "facts about it"
+    max_num = 50
+    extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
+        return super().get_queryset(request).select_related("concept", "parent", "dim")
+
+
+@admin.register(Soas)
+class SoasAdmin(ModelAdmin):
+    list_display = ("token", "encounter_count", "saliency", "novelty", "is_common", "is_muted", "last_seen")
+    list_filter = ("is_common", "is_muted")
+    search_fields = ("token",)
+    ordering = ("-encounter_count", "token")
+    show_full_result_count = False  # a million rows are not counted twice a page
+    fields = (
+        "token",
+        "is_common",
+        "is_muted",
+        ("encounter_count", "saliency", "novelty"),
+        ("last_seen", "asked_count", "asked_at"),
+    )
+    readonly_fields = (
+        "token",
+        "encounter_count",
+        "saliency",
+        "novelty",
+        "last_seen",
+        "asked_count",
+        "asked_at",
+    )
+    inlines = (EdgesOut,)
+    actions = ("mute", "unmute")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.action(description="Mute: never recall, never ask", permissions=["change"])
+    def mute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
+        count = queryset.filter(is_muted=False).update(is_muted=True)
+        self.message_user(request, f"{count} muted.")
+
+    @admin.action(description="Unmute", permissions=["change"])
+    def unmute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
+        count = queryset.filter(is_muted=True).update(is_muted=False)
+        self.message_user(request, f"{count} unmuted.")
+
+
+@admin.register(Edge)
+class EdgeAdmin(ReadOnly, ModelAdmin):
+    list_display = ("concept", "dim", "parent", "is_isa", "confidence", "source", "agent", "last_confirmed")
+    list_filter = ("is_isa", "source")
+    search_fields = ("concept__token", "parent__token", "dim__token")
+    list_select_related = ("concept", "parent", "dim")
+    ordering = ("-edge_id",)
+    show_full_result_count = False
+
+
+@admin.register(Dimension)
+class DimensionAdmin(ModelAdmin):
+    list_display = ("soas", "question", "is_isa", "split_from")
+    search_fields = ("soas__token", "question")
+    list_select_related = ("soas", "split_from__soas")
+    fields = ("soas", "question", "is_isa", "on_collision", "split_from")
+    readonly_fields = ("soas", "is_isa", "on_collision", "split_from")
+    ordering = ("soas__token",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Config)
+class ConfigAdmin(ModelAdmin):
+    list_display = ("key", "value", "standard", "what", "updated_at")
+    search_fields = ("key", "value")
+    ordering = ("key",)
+    fields = ("key", "what", "standard", "value")
+    readonly_fields = ("key", "what", "standard")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="default")
+    def standard(self, row: Config) -> str:
+        return config.defaults().get(row.key, "")
+
+    @admin.display(description="what it does")
+    def what(self, row: Config) -> str:
+        entry = config.REGISTRY.get(row.key)
+        return str(entry.metadata["help"]) if entry else "not a setting of this version"
+
+
+@admin.register(EdgeHistory)
+class EdgeHistoryAdmin(ReadOnly, ModelAdmin):
+    list_display = ("at", "action", "concept", "dim", "actor", "source")
+    list_filter = ("action", "source")
+    search_fields = ("concept__token", "dim__token", "actor")
+    list_select_related = ("concept", "dim")
+    ordering = ("-at",)
+    show_full_result_count = False
+
+
+@admin.register(Agent)
+class AgentAdmin(ModelAdmin):
+    list_display = ("name", "scope", "created_at")
+    list_filter = ("scope",)
+    search_fields = ("name",)
+    fields = ("name", "scope", "created_at")
+    readonly_fields = ("name", "created_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False  # manage.py create_agent shows the token
+
+
+@admin.register(Heartbeat)
+class HeartbeatAdmin(ReadOnly, ModelAdmin):
+    list_display = ("name", "at")

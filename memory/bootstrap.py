@@ -1,0 +1,86 @@
+"""What a fresh database starts with. Every step may run again: it adds what is missing, changes nothing."""
+
+import secrets
+
+from django.contrib.auth import get_user_model
+from django.db import connection, transaction
+from django_celery_beat.models import IntervalSchedule, PeriodicTask
+
+from memory import config, store
+from memory.domain.tokens import tokenise
+from memory.models import Config, Dimension, Soas
+
+ZIPF_FLOOR = 3.0  # about 29,000 English words; below it stand names and jargon that must not count as common
+OPERATOR = "admin"
+BEAT_PULSE_S = 10
+
+# name, question, is_isa
+SEED_DIMENSIONS = (
+    ("type", "What kind of thing is this?", True),
+    ("membership", "What system or project does this belong to?", False),
+    ("runs-on", "What infrastructure hosts or executes this?", False),
+    ("tech", "What technology stack is it built with?", False),
+    ("owned-by", "Who is responsible for this?", False),
+    ("geography", "Where is this spatially or organisationally located?", False),
+)
+
+
+def load_dictionary(floor: float = ZIPF_FLOOR) -> int:
+    """Adds the English words of at least this Zipf frequency as common ones; how many were added or marked.
+
+    A word that is there already, with encounters of its own, is only marked."""
+    words = sorted(common_words(floor))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO soas (token, is_common) SELECT word, true FROM unnest(%s::text[]) AS word"
+            " ON CONFLICT (token) DO UPDATE SET is_common = true, saliency = 0 WHERE NOT soas.is_common",
+            [words],
+        )
+        return int(cursor.rowcount)
+
+
+def has_dictionary() -> bool:
+    return Soas.objects.filter(is_common=True).exists()
+
+
+def common_words(floor: float) -> set[str]:
+    """The dictionary in the tokeniser's own spelling. Source: wordfreq, English, large list."""
+    from wordfreq import get_frequency_dict, zipf_frequency  # a second to import: only here
+
+    frequent = (word for word in get_frequency_dict("en") if zipf_frequency(word, "en") >= floor)
+    return {token.text for word in frequent for token in tokenise(word)}
+
+
+@transaction.atomic
+def load_dimensions() -> int:
+    """The seed dimensions with their roots; how many were added."""
+    ids = store.ensure_tokens([name for name, _, _ in SEED_DIMENSIONS])
+    before = Dimension.objects.count()
+    for name, question, is_isa in sorted(SEED_DIMENSIONS, key=lambda seed: ids[seed[0]]):
+        store.ensure_dimension(ids[name], is_isa=is_isa, question=question)
+    return Dimension.objects.count() - before
+
+
+def load_config() -> int:
+    """A row for every setting that has none; how many were added."""
+    present = set(Config.objects.values_list("key", flat=True))
+    missing = [Config(key=key, value=value) for key, value in config.defaults().items() if key not in present]
+    Config.objects.bulk_create(missing, ignore_conflicts=True)
+    return len(missing)
+
+
+def load_schedule() -> None:
+    every, _ = IntervalSchedule.objects.get_or_create(every=BEAT_PULSE_S, period=IntervalSchedule.SECONDS)
+    PeriodicTask.objects.get_or_create(
+        name="pulse of beat", defaults={"task": "memory.tasks.pulse_of_beat", "interval": every}
+    )
+
+
+def first_operator() -> str | None:
+    """Makes the first operator account and returns its generated password; None where one exists."""
+    users = get_user_model()
+    if users.objects.filter(is_superuser=True).exists():
+        return None
+    password = secrets.token_urlsafe(12)
+    users.objects.create_superuser(OPERATOR, password=password)
+    return password

@@ -1,0 +1,150 @@
+"""This process's picture of the world: plain dicts, read by the hot path without a query.
+
+``world`` is the one instance of a server process. memory/coherence.py fills it and keeps it in step with
+Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from memory.config import Tuning
+from memory.domain.rows import SoasRow, UrdEdge
+
+Slot = tuple[int, int]  # concept id, dimension id
+
+# A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
+PROVISIONAL_S = 60.0
+
+
+# What a full load replaces.
+LOADED = (
+    "soas_by_token",
+    "soas_by_id",
+    "urd_by_concept",
+    "urd_by_concept_dim",
+    "pending_conflicts",
+    "pending_by_concept_dim",
+    "queued_slots",
+    "superseding_dims",
+    "referenced",
+    "agents",
+    "tuning",
+    "config_mistakes",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    name: str
+    scope: str
+
+
+@dataclass(slots=True)
+class Cache:
+    """Ids always originate from Postgres. ``urd_by_concept`` holds each concept's edges by descending
+    dimension; ``referenced`` counts how many edges use a concept as parent or dimension."""
+
+    soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
+    soas_by_id: dict[int, str] = field(default_factory=dict)
+    urd_by_concept: dict[int, list[UrdEdge]] = field(default_factory=dict)
+    urd_by_concept_dim: dict[Slot, UrdEdge] = field(default_factory=dict)
+    pending_conflicts: set[int] = field(default_factory=set)
+    pending_by_concept_dim: set[Slot] = field(default_factory=set)
+    queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
+    provisional: dict[Slot, float] = field(default_factory=dict)  # until when, seconds since the epoch
+    superseding_dims: set[int] = field(default_factory=set)
+    referenced: Counter[int] = field(default_factory=Counter)
+    agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
+    tuning: Tuning = field(default_factory=Tuning)
+    config_mistakes: list[str] = field(default_factory=list)
+    loaded_at: float | None = None
+
+    def take_over(self, fresh: "Cache", now: float) -> None:
+        """Swaps in a freshly loaded picture; provisional disputes stay. ``now``: seconds since the epoch."""
+        for name in LOADED:
+            setattr(self, name, getattr(fresh, name))
+        for slot in self.provisional:
+            self._mark(slot)
+        self.loaded_at = now
+
+    # --- the vocabulary ---
+
+    def put_soas(self, token: str, row: SoasRow) -> None:
+        self.soas_by_token[token] = row
+        self.soas_by_id[row.id] = token
+
+    def drop_soas(self, row_id: int) -> None:
+        token = self.soas_by_id.pop(row_id, None)
+        if token is not None:
+            self.soas_by_token.pop(token, None)
+
+    def is_common(self, token: str) -> bool:
+        row = self.soas_by_token.get(token)
+        return row is not None and row.is_common
+
+    def is_concept(self, token: str) -> bool:
+        """Whether the token is the subject of an edge."""
+        row = self.soas_by_token.get(token)
+        return row is not None and row.id in self.urd_by_concept
+
+    # --- the graph ---
+
+    def put_edges(self, concept_id: int, edges: Iterable[UrdEdge]) -> None:
+        """Replaces all edges of one concept; none removes it."""
+        for edge in self.urd_by_concept.pop(concept_id, ()):
+            del self.urd_by_concept_dim[concept_id, edge.dim_id]
+            self._count_references(edge, -1)
+        fresh = sorted(edges, key=lambda edge: edge.dim_id, reverse=True)
+        if fresh:
+            self.urd_by_concept[concept_id] = fresh
+        for edge in fresh:
+            self.urd_by_concept_dim[concept_id, edge.dim_id] = edge
+            self._count_references(edge, 1)
+
+    def _count_references(self, edge: UrdEdge, change: int) -> None:
+        for used in (edge.parent_id, edge.dim_id):
+            self.referenced[used] += change
+            if not self.referenced[used]:
+                del self.referenced[used]
+
+    # --- what is disputed ---
+
+    def put_pending(self, concept_id: int, dim_ids: Iterable[int]) -> None:
+        """Replaces the slots of one concept that have an open row in the resolution queue. A slot that was
+        marked provisionally, and has no row yet, keeps its mark until it expires."""
+        queued = {(concept_id, dim_id) for dim_id in dim_ids}
+        for slot in queued:
+            self.provisional.pop(slot, None)
+        for slot in self.queued_slots.pop(concept_id, set()) - queued:
+            self._lift(slot)
+        if queued:
+            self.queued_slots[concept_id] = queued
+        for slot in queued:
+            self._mark(slot)
+
+    def dispute(self, slot: Slot, now: float) -> None:
+        """Marks a slot whose collision was seen in a prompt, until its queue row arrives."""
+        if slot not in self.queued_slots.get(slot[0], ()):
+            self.provisional[slot] = now + PROVISIONAL_S
+            self._mark(slot)
+
+    def forget_old_disputes(self, now: float) -> None:
+        for slot in [slot for slot, until in self.provisional.items() if until <= now]:
+            del self.provisional[slot]
+            self._lift(slot)
+
+    def _mark(self, slot: Slot) -> None:
+        self.pending_by_concept_dim.add(slot)
+        self.pending_conflicts.add(slot[0])
+
+    def _lift(self, slot: Slot) -> None:
+        if slot in self.provisional:
+            return
+        self.pending_by_concept_dim.discard(slot)
+        concept = slot[0]
+        if concept not in self.queued_slots and not any(concept == other for other, _ in self.provisional):
+            self.pending_conflicts.discard(concept)
+
+
+world = Cache()

@@ -1,0 +1,148 @@
+"""Explicit statements in prose, as triples: "gnommoweb is a repo of Glitch University".
+
+A cue is looked for sentence by sentence, from left to right; the words of one match start no other. What is asked,
+supposed, denied or quoted as code states nothing.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from memory.domain import cue_words
+from memory.domain.cue_forms import NOTES, OPERATORS, PLACES, Cue, Form, find_forms
+from memory.domain.noun_phrases import Phrase, is_adjective, read_phrase
+from memory.domain.prose import mask, sentences
+from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
+
+__all__ = ["Triple", "Vocabulary", "find_cues"]
+
+# How far the statements of each role are believed, as a factor; a role we do not know is a tool.
+_TRUST: Final = {"user": 1.0, "system": 1.0, "developer": 1.0, "assistant": 0.8, "tool": 0.6}
+_LEAST_TRUST: Final = 0.6
+
+# With adjectives between, "is a ... kind of" and "is a ... part of" are two cues that say one thing.
+_SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART_OF}
+_CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
+
+_DOUBT: Final = re.compile(rf"\b(?:{cue_words.DOUBTS})\b", re.IGNORECASE)
+_CONDITION: Final = re.compile(rf"\b(?:{cue_words.CONDITIONS})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """One statement: the subject is in the parent, in a dimension; all three are tokens.
+
+    `confidence` is in [0, 1]. `source[start:end]` reaches from the subject to the last word that was used.
+    """
+
+    subject: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    confidence: float
+    start: int
+    end: int
+
+
+def find_cues(text: str, role: str = "user", *, vocabulary: Vocabulary) -> list[Triple]:
+    """The statements of a text in order; their spans do not overlap. Linear in the length of the text."""
+    if next(find_forms(text), None) is None:
+        return []
+    prose = mask(text)
+    trust = _TRUST.get(role, _LEAST_TRUST)
+    return [
+        replace(triple, confidence=round(triple.confidence * trust, 4), start=start + triple.start, end=start + triple.end)
+        for start, sentence, cues in _asserting_sentences(prose)
+        for triple in _read_sentence(sentence, cues, vocabulary)
+    ]
+
+
+def _asserting_sentences(prose: str) -> Iterator[tuple[int, str, list[Cue]]]:
+    """The sentences with cues that are no questions: where each begins, its text, its cues relative to that."""
+    for line_start, line_end, cues in _lines(prose):
+        line = list(sentences(prose[line_start:line_end]))
+        starts = [line_start + sentence.start for sentence in line]
+        for index, within in groupby(cues, key=lambda cue: bisect_right(starts, cue.start) - 1):
+            if not line[index].is_question:
+                start = starts[index]
+                text = prose[start : line_start + line[index].end]
+                yield start, text, [Cue(cue.form, cue.start - start, cue.end - start) for cue in within]
+
+
+def _lines(prose: str) -> Iterator[tuple[int, int, list[Cue]]]:
+    """The lines with cues: start, end, cues."""
+    start, end, cues = 0, -1, list[Cue]()
+    for cue in find_forms(prose):
+        if cue.start >= end:
+            if cues:
+                yield start, end, cues
+            start, end, cues = prose.rfind("\n", 0, cue.start) + 1, prose.find("\n", cue.start), []
+            end = len(prose) if end < 0 else end
+        cues.append(cue)
+    if cues:
+        yield start, end, cues
+
+
+def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[Triple]:
+    doubt = _DOUBT.search(sentence)
+    conditions = [match.start() for match in _CONDITION.finditer(sentence)]
+    clauses = [0, *(match.end() for match in CLAUSE_BREAK.finditer(sentence))]
+    barrier = 0
+    for index, cue in enumerate(cues):
+        if doubt and doubt.start() < cue.start:
+            return
+        clause_start = clauses[bisect_right(clauses, cue.start) - 1]
+        is_conditional = bisect_left(conditions, clause_start) < bisect_left(conditions, cue.start)
+        if cue.start < barrier or is_conditional:
+            continue
+        triple = _read_cue(sentence, cue, cues[index + 1 : index + 1 + _CUES_AHEAD], barrier, vocabulary)
+        if triple is not None:
+            barrier = triple.end
+            yield triple
+
+
+def _read_cue(
+    sentence: str, cue: Cue, following: list[Cue], barrier: int, vocabulary: Vocabulary
+) -> Triple | None:
+    stops = [other.start for other in following]
+    phrase = read_phrase(sentence, cue.end, stops)
+    form = cue.form
+    if form is Form.IS_A and phrase is not None and following and phrase.next_start == following[0].start:
+        # "an important part of X": the noun after the adjectives is itself a cue.
+        form = _SPELLED_OUT.get(following[0].form, form)
+        phrase = read_phrase(sentence, following[0].end, stops) if form is not cue.form else phrase
+    if phrase is None or not _is_object(phrase, form, vocabulary):
+        return None
+    context = read_phrase(sentence, phrase.next_end, stops) if form.is_isa and phrase.next_word == "of" else None
+    allows_initial = form is Form.IS_KIND_OF or (context is not None and context.is_name)
+    subject = read_subject(
+        sentence, cue, barrier=barrier, allows_initial=allows_initial, vocabulary=vocabulary
+    )
+    return _triple(subject, phrase, context, form) if subject is not None else None
+
+
+def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> Triple | None:
+    dimension = context.head if context else form.dimension
+    if phrase.head == subject.concept or dimension in (subject.concept, phrase.head):
+        return None
+    end = context.end if context else phrase.end
+    return Triple(subject.concept, phrase.head, dimension, form.is_isa, form.confidence, subject.start, end)
+
+
+def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:
+    """Whether a phrase says what something is or belongs to, and not how it is liked or when it happens."""
+    head = phrase.head
+    if form in OPERATORS:
+        return True
+    if head in cue_words.EVALUATIONS or is_adjective(head):
+        return False
+    if form in PLACES and not cue_words.OCCASIONS.isdisjoint((phrase.units[0], head)):
+        return False
+    if form in NOTES and form.is_isa and head.endswith(("s", "ed", "ing")):
+        return False  # "kvasir kind of works" hedges a verb
+    if form.is_isa and (phrase.units[0] in cue_words.DEGREES or phrase.is_numbered):
+        return False
+    return not (vocabulary.is_common(head) and head.endswith(("ly", "ed")))

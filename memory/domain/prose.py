@@ -1,0 +1,122 @@
+"""Where in a text people state things: its sentences, without code, addresses, JSON and our own recollections."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+MASK: Final = "\x1a"  # stands for every masked character; splits tokens and is no white space
+
+# A backtick fence has no backtick in its first line, else it is inline code.
+_FENCE: Final = re.compile(r"^[ \t>]*(?:(`{3,})([^`\n]*)|(~{3,})(.*))$", re.MULTILINE)
+_INLINE_CODE: Final = re.compile(r"(?<!`)`++[^`\n]*+`++")
+_ADDRESS: Final = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.\-]{1,15}://\S*|\bwww\.\S+|\bmailto:\S+")
+_RECOLLECTION: Final = re.compile(r"<recollection>.*?(?:</recollection>|\Z)", re.DOTALL)
+_GUTASK: Final = re.compile(r"^[ \t>$]*gutask\b.*$", re.MULTILINE | re.IGNORECASE)
+# A brace or bracket opens JSON if what follows can only be JSON (or a Python literal).
+_JSON_OPENS: Final = re.compile(r"[{\[](?=\s*[{\[]*\s*[\"'])|\{(?=\s*\})")
+_JSON_TOKEN: Final = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?|[{}\[\]]')
+_JSON_LINE: Final = re.compile(r'^[ \t]*"[^"\n]*"[ \t]*:.*$', re.MULTILINE)
+
+_SENTENCE_END: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]+[\"'\u2019\u201d)\]*_]*(?=\s|\Z)")
+_ABBREVIATION: Final = re.compile(
+    r"(?:^|[\s(\"'])(?:e\.g|i\.e|cf|vs|viz|approx|resp|incl|mr|mrs|ms|dr|prof|st|no|fig|sec|al|[a-z])\.\Z",
+    re.IGNORECASE,
+)
+_LONGEST_ABBREVIATION: Final = 9  # characters, with the space before it
+
+
+class Sentence(NamedTuple):
+    start: int
+    end: int
+    is_question: bool
+
+
+def mask(text: str) -> str:
+    """The text with everything that is not prose masked, character for character; line breaks stay."""
+    if "```" in text or "~~~" in text:
+        text = _hide(text, _fenced(text))
+    if "<recollection>" in text:
+        text = _hide_matches(text, _RECOLLECTION)
+    if "gutask" in text.lower():
+        text = _hide_matches(text, _GUTASK)
+    if "`" in text:
+        text = _hide_matches(text, _INLINE_CODE)
+    if "://" in text or "www." in text or "mailto:" in text:
+        text = _hide_matches(text, _ADDRESS)
+    if '"' in text or "{" in text:
+        text = _hide(text, _json(text))
+        text = _hide_matches(text, _JSON_LINE)
+    return text
+
+
+def sentences(line: str) -> Iterator[Sentence]:
+    """The sentences of one line, in order; a full stop within a token or an abbreviation ends none."""
+    start = 0
+    for end in _SENTENCE_END.finditer(line):
+        head = line[max(start, end.start() + 1 - _LONGEST_ABBREVIATION) : end.start() + 1]
+        if _ABBREVIATION.search(head):
+            continue
+        yield Sentence(start, end.end(), "?" in end[0] or "\uff1f" in end[0])
+        start = end.end()
+    if start < len(line):
+        yield Sentence(start, len(line), False)
+
+
+def sentence_around(text: str, start: int, end: int) -> str:
+    """The sentence, or sentences, of the text in which a span lies; white space trimmed."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    line = text[line_start : line_end if line_end >= 0 else len(text)]
+    spans = list(sentences(line))
+    starts = [span.start for span in spans]
+    first = max(0, bisect_right(starts, start - line_start) - 1)
+    last = max(0, bisect_right(starts, max(start, end - 1) - line_start) - 1)
+    return line[spans[first].start : spans[last].end].strip() if spans else ""
+
+
+def _hide(text: str, regions: Iterator[tuple[int, int]]) -> str:
+    pieces = []
+    at = 0
+    for start, end in regions:
+        pieces += [text[at:start], _masked(text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _hide_matches(text: str, pattern: re.Pattern[str]) -> str:
+    return pattern.sub(lambda match: _masked(match[0]), text)
+
+
+def _masked(piece: str) -> str:
+    return "\n".join(MASK * len(line) for line in piece.split("\n"))
+
+
+def _fenced(text: str) -> Iterator[tuple[int, int]]:
+    """The regions of fenced code, an unclosed one to the end of the text (CommonMark 0.31 section 4.5)."""
+    opened: re.Match[str] | None = None
+    marks = ""
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened, marks = fence, fence[1] or fence[3]
+        elif (fence[1] or fence[3]).startswith(marks) and not (fence[2] or fence[4] or "").strip():
+            yield opened.start(), fence.end()
+            opened = None
+    if opened is not None:
+        yield opened.start(), len(text)
+
+
+def _json(text: str) -> Iterator[tuple[int, int]]:
+    """The outermost regions of closed JSON values; what is never closed is found line by line instead."""
+    regions: list[tuple[int, int]] = []
+    open_brackets: list[int] = []
+    for token in _JSON_TOKEN.finditer(text):
+        if token[0] in "{[":
+            open_brackets.append(token.start())
+        elif token[0] in "}]" and open_brackets:
+            start = open_brackets.pop()
+            if _JSON_OPENS.match(text, start):
+                while regions and regions[-1][0] > start:
+                    regions.pop()
+                regions.append((start, token.end()))
+    yield from regions

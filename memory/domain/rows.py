@@ -1,0 +1,60 @@
+"""The rows of a process's picture of the world. Times are seconds since the epoch; None is never."""
+
+from dataclasses import dataclass
+
+TYPE = "type"
+MEMBERSHIP = "membership"
+
+
+@dataclass(slots=True)
+class SoasRow:
+    """A token of the vocabulary. Counts and times move while the process runs."""
+
+    id: int
+    encounter_count: int = 0
+    saliency: float = 0.0
+    novelty: float = 0.0
+    is_common: bool = False
+    is_muted: bool = False
+    last_seen: float | None = None
+    asked_count: int = 0
+    asked_at: float | None = None
+
+    def keep_ahead(self, old: "SoasRow") -> None:
+        """Takes from ``old`` what it knows and Postgres does not yet: unflushed counts and times."""
+        self.encounter_count = max(self.encounter_count, old.encounter_count)
+        self.asked_count = max(self.asked_count, old.asked_count)
+        self.last_seen = max(self.last_seen or 0.0, old.last_seen or 0.0) or None
+        self.asked_at = max(self.asked_at or 0.0, old.asked_at or 0.0) or None
+        self.saliency = 0.0 if self.is_common else max(self.saliency, old.saliency)
+
+
+@dataclass(slots=True)
+class UrdEdge:
+    """A fact: the concept is IN the parent, in one dimension."""
+
+    concept_id: int
+    parent_id: int
+    dim_id: int
+    is_isa: bool
+    confidence: float = 1.0
+    source: str = "cloud_llm"
+    last_confirmed: float | None = None
+
+    @property
+    def is_root(self) -> bool:
+        return self.concept_id == self.parent_id == self.dim_id
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement in tokens: the concept is (part of) the parent, in a dimension."""
+
+    concept: str
+    parent: str
+    dimension: str
+    is_isa: bool
+
+    def __str__(self) -> str:
+        relation = "-isa" if self.is_isa else "-ispart"
+        return f"{self.concept} {relation} {self.parent} in context of {self.dimension}"

@@ -1,0 +1,101 @@
+"""``manage.py explain``: what Festinger makes of a text. Nothing is stored."""
+
+import asyncio
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.cache import Cache
+from memory.coherence import load
+from memory.domain.cues import Triple, find_cues
+from memory.domain.envelopes import unwrap
+from memory.domain.tokens import tokenise
+from memory.learn import Message, Reader, describe, without_recollections
+from memory.recall import recollect
+
+ROLES = ("user", "assistant", "system", "tool")
+
+
+class Command(BaseCommand):
+    help = "Shows what a text would do: its tokens, its cues, its salient concepts and the block."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("text", nargs="?", help="the text; without it, standard input is read")
+        parser.add_argument("--role", choices=ROLES, default="user", help="who says it (default: %(default)s)")
+        parser.add_argument(
+            "--jsonl",
+            action="store_true",
+            help='one JSON object a line in ({"text", "role"}) and out ({"tokens", "cues"})',
+        )
+
+    def handle(self, *, text: str | None, role: str, jsonl: bool, **_: Any) -> None:
+        cache = asyncio.run(load_cache())
+        if not cache.soas_by_token:
+            raise CommandError("the vocabulary is empty: run manage.py bootstrap first")
+        if jsonl:
+            self.batch(cache, text.splitlines() if text is not None else sys.stdin, role)
+        else:
+            self.show(cache, sys.stdin.read() if text is None else text, role)
+
+    def batch(self, cache: Cache, lines: Iterable[str], role: str) -> None:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            said = parse(line, number, role)
+            tokens, cues = tokens_and_cues(cache, said)
+            self.stdout.write(
+                json.dumps({"tokens": tokens, "cues": [describe(cue) for cue in cues]}, ensure_ascii=False)
+            )
+
+    def show(self, cache: Cache, text: str, role: str) -> None:
+        said = Message(role, text)
+        tokens, cues = tokens_and_cues(cache, said)
+        recollection = recollect(cache, [Reader(cache).read(said)], time.time())
+        self.section("tokens", [" ".join(tokens)] if tokens else [])
+        self.section("cues", [as_line(cue) for cue in cues])
+        self.section("salient", [f"{word}: {why}" for word, why in sorted(recollection.reasons.items())])
+        self.section("block", recollection.block.splitlines())
+
+    def section(self, title: str, lines: list[str]) -> None:
+        self.stdout.write(self.style.MIGRATE_HEADING(title))
+        for line in lines or ["(none)"]:
+            self.stdout.write(f"  {line}")
+
+
+async def load_cache() -> Cache:
+    cache = Cache()
+    async with await psycopg.AsyncConnection.connect(settings.DATABASE_URL, autocommit=True) as connection:
+        await load(cache, connection)
+    return cache
+
+
+def parse(line: str, number: int, role: str) -> Message:
+    """Raises CommandError, which names the line."""
+    try:
+        entry = json.loads(line)
+        text, said_by = entry["text"], entry.get("role") or role
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise CommandError(f'line {number}: takes a JSON object such as {{"text": "..."}}') from None
+    if not isinstance(text, str) or said_by not in ROLES:
+        raise CommandError(f"line {number}: text is a string, role one of {', '.join(ROLES)}")
+    return Message(said_by, text)
+
+
+def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[Triple]]:
+    text, role = unwrap(without_recollections(said.text), said.role)
+    return [token.text for token in tokenise(text)], find_cues(text, role, vocabulary=cache)
+
+
+def as_line(triple: Triple) -> str:
+    relation = "ISA" if triple.is_isa else "ISPART"
+    return (
+        f"{triple.subject} {relation} {triple.parent} [{triple.dimension}]"
+        f"  confidence {triple.confidence:.2f}, characters {triple.start}-{triple.end}"
+    )

@@ -1,0 +1,301 @@
+"""What is known: the vocabulary (SOAS), the concept graph (URD), its dimensions, and who said things.
+
+Every rule is a named constraint of the database; a trigger refuses rings (migration 0002). Rows are
+written by memory/store.py; operators edit ``config`` and the flags of ``soas`` in the admin.
+"""
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower, Now
+
+from memory import config
+
+
+class NormalForm(models.Func):
+    """PostgreSQL's ``normalize(text, NFKC)``."""
+
+    function = "normalize"
+    template = "%(function)s(%(expressions)s, NFKC)"
+    output_field = models.CharField()
+
+
+class Source(models.TextChoices):
+    """How a fact came to be known."""
+
+    CLOUD_LLM = "cloud_llm", "language model"
+    INFERRED = "inferred", "read in a prompt"
+    FESTINGER = "festinger", "resolution"
+    GUTASK = "gutask", "gutask"
+    OPERATOR = "operator", "operator"
+
+
+class Soas(models.Model):
+    """A token of the vocabulary: a concept, a dimension's name, or a common word."""
+
+    id = models.AutoField(primary_key=True)
+    token = models.CharField(max_length=64)
+    is_common = models.BooleanField(
+        default=False, db_default=False, help_text="An English dictionary word: its saliency stays 0."
+    )
+    is_muted = models.BooleanField(
+        default=False, db_default=False, help_text="Never recalled, asked about or sent to a language model."
+    )
+    encounter_count = models.IntegerField(default=0, db_default=0)
+    saliency = models.FloatField(default=0.0, db_default=0.0, help_text="log10 of the encounters.")
+    novelty = models.FloatField(
+        default=0.0, db_default=0.0, help_text="1 once a fact with this concept as subject was placed."
+    )
+    asked_count = models.IntegerField(default=0, db_default=0)
+    write_attempts = models.IntegerField(default=0, db_default=0)
+    last_seen = models.DateTimeField(null=True, blank=True)
+    asked_at = models.DateTimeField(null=True, blank=True)
+    write_attempted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "soas"
+        verbose_name = "concept"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["token"], name="soas_token_unique", violation_error_message="This token exists."
+            ),
+            models.CheckConstraint(
+                condition=Q(token=NormalForm(Lower("token"))),
+                name="soas_token_is_normal",
+                violation_error_message="A token is written in lower case and in Unicode's NFKC.",
+            ),
+            models.CheckConstraint(
+                # What is stored is printed into prompts: nothing in it may end a line or a block.
+                condition=Q(token__regex=r"""^[^[:space:][:cntrl:]<>"`\\/:=(){}\[\],;!?]+$"""),
+                name="soas_token_stays_in_its_alphabet",
+                violation_error_message="A token is letters and digits, joined by _ - . ' @ or +.",
+            ),
+            models.CheckConstraint(
+                condition=Q(encounter_count__gte=0, asked_count__gte=0, write_attempts__gte=0),
+                name="soas_counts_are_not_negative",
+                violation_error_message="Counts start at 0.",
+            ),
+            models.CheckConstraint(
+                condition=Q(saliency__gte=0, novelty__gte=0, novelty__lte=1),
+                name="soas_scores_are_in_range",
+                violation_error_message="Saliency is at least 0, novelty between 0 and 1.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.token
+
+
+class Dimension(models.Model):
+    """A concept that serves as a dimension. It exists exactly as long as its root edge."""
+
+    class OnCollision(models.TextChoices):
+        QUEUE = "queue", "keep what stands, queue the newcomer"
+        SUPERSEDE = "supersede", "the newer statement wins at once"
+
+    soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="dimension")
+    question = models.CharField(max_length=200, blank=True, default="", db_default="")
+    is_isa = models.BooleanField(help_text="Whether a fact here says what a thing is (else what it is part of).")
+    on_collision = models.CharField(
+        max_length=16, choices=OnCollision, default=OnCollision.QUEUE, db_default=OnCollision.QUEUE
+    )
+    split_from = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="splits",
+        help_text="The dimension this one was decomposed from.",
+    )  # fmt: skip
+
+    class Meta:
+        db_table = "dimension"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(on_collision__in=["queue", "supersede"]),
+                name="dimension_on_collision_is_known",
+                violation_error_message="On a collision a dimension queues or supersedes.",
+            ),
+            models.CheckConstraint(
+                condition=~Q(split_from=F("soas")),
+                name="dimension_is_not_split_from_itself",
+                violation_error_message="A dimension cannot be split from itself.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.soas.token
+
+
+class Edge(models.Model):
+    """A row of URD: the concept is IN the parent, in one dimension. The concept's column is ``id``, as in
+    the canonical recollection query; the admin needs a key of one column, hence ``edge_id``."""
+
+    edge_id = models.BigAutoField(primary_key=True)
+    # No index of its own: urd_one_parent_per_dimension begins with it.
+    concept = models.ForeignKey(Soas, models.PROTECT, db_column="id", db_index=False, related_name="edges")
+    parent = models.ForeignKey(Soas, models.PROTECT, related_name="children")
+    dim = models.ForeignKey(Soas, models.PROTECT, related_name="dimension_edges", verbose_name="dimension")
+    is_isa = models.BooleanField()
+    confidence = models.FloatField(default=1.0, db_default=1.0)
+    source = models.CharField(max_length=16, choices=Source)
+    agent = models.CharField(max_length=120, blank=True, default="", db_default="")
+    last_confirmed = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "urd"
+        constraints = [
+            models.UniqueConstraint(fields=["concept", "parent", "dim"], name="urd_unique_triple"),
+            models.UniqueConstraint(
+                fields=["concept", "dim"],
+                name="urd_one_parent_per_dimension",
+                violation_error_message="This concept already has a parent in this dimension.",
+            ),
+            models.CheckConstraint(
+                condition=~Q(concept=F("parent")) | Q(concept=F("parent"), parent=F("dim")),
+                name="urd_only_roots_refer_to_themselves",
+                violation_error_message="A concept cannot be its own parent.",
+            ),
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0, confidence__lte=1),
+                name="urd_confidence_is_in_range",
+                violation_error_message="Confidence is between 0 and 1.",
+            ),
+            models.CheckConstraint(
+                condition=Q(source__in=["cloud_llm", "inferred", "festinger", "gutask", "operator"]),
+                name="urd_source_is_known",
+                violation_error_message="The source is not known.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.concept} IN {self.parent} [{self.dim}]"
+
+    @property
+    def is_root(self) -> bool:
+        return self.concept_id == self.parent_id == self.dim_id
+
+
+class EdgeHistory(models.Model):
+    """What happened to an edge. Append-only: a trigger refuses changes (migration 0002)."""
+
+    class Action(models.TextChoices):
+        INSERT = "insert"
+        CONFIRM = "confirm"
+        SUPERSEDE = "supersede"
+        RETIRE = "retire"
+        MOVE = "move"
+        UNDO = "undo"
+
+    concept = models.ForeignKey(Soas, models.PROTECT, related_name="history")
+    dim = models.ForeignKey(Soas, models.PROTECT, related_name="dimension_history", verbose_name="dimension")
+    action = models.CharField(max_length=16, choices=Action)
+    before = models.JSONField(null=True, blank=True)
+    after = models.JSONField(null=True, blank=True)
+    actor = models.CharField(max_length=120)
+    source = models.CharField(max_length=16, choices=Source)
+    reason = models.TextField(blank=True, default="", db_default="")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "edge_history"
+        verbose_name_plural = "edge history"
+        indexes = [models.Index(fields=["concept", "dim", "-at"], name="edge_history_of_a_slot")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(action__in=["insert", "confirm", "supersede", "retire", "move", "undo"]),
+                name="edge_history_action_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.concept} [{self.dim}]"
+
+
+class LanguageModel(models.Model):
+    """A language model that Festinger itself may ask. The key is stored encrypted or not at all."""
+
+    class Provider(models.TextChoices):
+        CLAUDE = "claude", "Claude"
+        OPENAI = "openai", "OpenAI"
+        OLLAMA = "ollama", "Ollama"
+
+    provider = models.CharField(max_length=16, choices=Provider)
+    model_name = models.CharField(max_length=120)
+    base_url = models.URLField(blank=True, default="", db_default="")
+    api_key = models.TextField(blank=True, default="", db_default="", editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "models"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(provider__in=["claude", "openai", "ollama"]), name="models_provider_is_known"
+            ),
+            models.CheckConstraint(
+                # Every Fernet token begins with its version byte, 0x80: "gAAAA" in base64.
+                condition=Q(api_key="") | Q(api_key__startswith="gAAAA"),
+                name="models_api_key_is_encrypted",
+                violation_error_message="A key is stored encrypted.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.model_name}"
+
+
+class Config(models.Model):
+    """One setting that operators change without a restart; memory/config.py knows its type and range."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    value = models.TextField(blank=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "config"
+        verbose_name = "setting"
+
+    def __str__(self) -> str:
+        return self.key
+
+    def clean(self) -> None:
+        try:
+            config.parse(self.key, self.value)
+        except config.ConfigMistake as mistake:
+            raise ValidationError({"value": str(mistake)}) from mistake
+
+
+class Agent(models.Model):
+    """Someone who speaks to Festinger with a token of his own. Only the token's SHA-256 is kept."""
+
+    class Scope(models.TextChoices):
+        AGENT = "agent", "agent: recall and teach"
+        OPERATOR = "operator", "operator: decide and reload, too"
+
+    name = models.CharField(max_length=100)
+    token_hash = models.CharField(max_length=64, editable=False)
+    scope = models.CharField(max_length=16, choices=Scope, default=Scope.AGENT, db_default=Scope.AGENT)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "agent"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"], name="agent_name_unique", violation_error_message="This agent exists."
+            ),
+            models.UniqueConstraint(fields=["token_hash"], name="agent_token_unique"),
+            models.CheckConstraint(condition=Q(scope__in=["agent", "operator"]), name="agent_scope_is_known"),
+            models.CheckConstraint(condition=Q(token_hash__regex=r"^[0-9a-f]{64}$"), name="agent_token_is_hashed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Heartbeat(models.Model):
+    """The last sign of life of a part: ``proxy``, ``worker``, ``beat``."""
+
+    name = models.CharField(max_length=64, primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "heartbeat"
+
+    def __str__(self) -> str:
+        return self.name

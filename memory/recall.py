@@ -1,0 +1,142 @@
+"""From what was read to a recollection: the cache and the pure rules of domain/, without a query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memory.cache import Cache
+from memory.domain.rendering import block
+from memory.domain.rows import SoasRow, UrdEdge
+from memory.domain.saliency import DAY, is_salient, may_ask, priority
+from memory.domain.selection import CHARACTERS_PER_TOKEN, Candidate, ShownFact, in_force, select
+from memory.learn import Reading
+
+# A common word is recalled for these sources' facts even where it is not written as a name.
+TRUSTED = frozenset({"gutask", "operator"})
+
+Salient = list[tuple[str, SoasRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """The block (empty for none), the rows asked about, and per salient concept why it is in or out."""
+
+    block: str = ""
+    asked: tuple[SoasRow, ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A fact stated in a prompt that contradicts the one in its slot."""
+
+    existing: UrdEdge
+    incoming_parent: str
+    incoming_is_isa: bool
+
+
+def recollect(cache: Cache, readings: Sequence[Reading], now: float) -> Recollection:
+    """What is recalled for these messages. ``now`` is in seconds since the epoch."""
+    salient = _salient(cache, readings)
+    if not salient:
+        return Recollection()
+    known, unknown, reasons = _sort(cache, salient, readings, now)
+    selection = select(
+        known,
+        unknown,
+        show=lambda edge: _show(cache, edge),
+        max_concepts=cache.tuning.recollection_max_concepts,
+        max_questions=cache.tuning.zero_hit_max,
+        max_characters=cache.tuning.recollection_max_tokens * CHARACTERS_PER_TOKEN,
+    )
+    return Recollection(
+        block=block(selection.lines),
+        asked=tuple(candidate.row for candidate in selection.asked),
+        reasons=reasons | selection.reasons,
+    )
+
+
+def disputes(cache: Cache, readings: Sequence[Reading], now: float) -> list[Dispute]:
+    """Marks the slots that new messages contradict, where the dimension queues, and returns what collided:
+    the very prompt that brings a contradiction already shows its ``?``."""
+    cache.forget_old_disputes(now)
+    found = []
+    for triple in (triple for reading in readings for triple in reading.triples):
+        concept = cache.soas_by_token.get(triple.subject)
+        dim = cache.soas_by_token.get(triple.dimension)
+        if concept is None or dim is None or dim.id in cache.superseding_dims:
+            continue
+        existing = cache.urd_by_concept_dim.get((concept.id, dim.id))
+        if existing is None or existing.is_root or cache.soas_by_id.get(existing.parent_id) == triple.parent:
+            continue
+        cache.dispute((concept.id, dim.id), now)
+        found.append(Dispute(existing, triple.parent, triple.is_isa))
+    return found
+
+
+def _salient(cache: Cache, readings: Sequence[Reading]) -> Salient:
+    threshold = cache.tuning.saliency_read_threshold
+    rows = cache.soas_by_token
+    words: set[str] = set().union(*(reading.words | reading.emphasised for reading in readings))
+    return [(word, row) for word in words if (row := rows.get(word)) and is_salient(row, threshold)]
+
+
+def _sort(
+    cache: Cache, salient: Salient, readings: Sequence[Reading], now: float
+) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
+    """Candidates with facts, candidates to ask about, and why the others are neither."""
+    emphasised: set[str] = set().union(*(reading.emphasised for reading in readings))
+    asked_by_user: set[str] = set().union(*(reading.words for reading in readings if reading.role == "user"))
+    stated = {word for r in readings for triple in r.triples for word in (triple.subject, triple.parent)}
+    half_life = cache.tuning.recency_half_life_days * DAY
+    known, unknown, reasons = [], [], {}
+    for word, row in salient:
+        edges = cache.urd_by_concept.get(row.id)
+        weight = priority(row, now, half_life)
+        if row.is_common and word not in emphasised and not _has_trusted_edge(edges):
+            reasons[word] = "a common word"
+        elif edges:
+            if facts := _in_force(cache, edges, now):
+                known.append(Candidate(row, word, weight, facts))
+            else:
+                reasons[word] = "no facts in force"
+        elif refusal := _why_not_ask(cache, word, row, asked_by_user, stated, now):
+            reasons[word] = refusal
+        else:
+            unknown.append(Candidate(row, word, weight))
+    return known, unknown, reasons
+
+
+def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
+    return any(edge.source in TRUSTED for edge in edges or ())
+
+
+def _in_force(cache: Cache, edges: Sequence[UrdEdge], now: float) -> list[UrdEdge]:
+    tuning = cache.tuning
+    return in_force(
+        edges,
+        floor=tuning.recollection_confidence_floor,
+        cutoff=now - tuning.recollection_recency_days * DAY,
+        exempt=tuning.recollection_recency_exempt,
+    )
+
+
+def _why_not_ask(
+    cache: Cache, word: str, row: SoasRow, asked_by_user: set[str], stated: set[str], now: float
+) -> str:
+    if word not in asked_by_user:
+        return "unknown, but not said by a user"
+    if row.is_common:
+        return "a common word"
+    if row.id in cache.referenced:
+        return "known as a parent or a dimension"
+    if word in stated:
+        return "stated in this prompt"
+    return "" if may_ask(row, now) else "asked about lately"
+
+
+def _show(cache: Cache, edge: UrdEdge) -> ShownFact:
+    return (
+        cache.soas_by_id[edge.dim_id],
+        cache.soas_by_id[edge.parent_id],
+        (edge.concept_id, edge.dim_id) in cache.pending_by_concept_dim,
+    )

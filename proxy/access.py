@@ -1,0 +1,39 @@
+"""Who may do what: Festinger's own endpoints, and the upstream's where a token is required."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from django.conf import settings
+
+from memory.cache import Cache
+from proxy.domain.headers import Headers, to_upstream
+from proxy.errors import NotAllowed
+from proxy.identity import Caller, identify
+
+Permission = Literal["agent", "operator"]
+AUTHORIZATION = frozenset({b"authorization"})
+
+
+def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
+    client = scope["client"]
+    return identify(cache, dict(scope["headers"]), client[0] if client else None)
+
+
+def require(caller: Caller, needed: Permission) -> None:
+    """For Festinger's own endpoints. An operator's token does all that an agent's does. Raises NotAllowed."""
+    if caller.is_local and settings.FESTINGER_TRUST_LOOPBACK:
+        return
+    if caller.token is None:
+        raise NotAllowed(
+            "this needs an agent's token: Authorization: Bearer fst_... (manage.py create_agent NAME makes one)"
+        )
+    if needed == "operator" and caller.token.scope != "operator":
+        raise NotAllowed(f"the token of {caller.name} is not an operator's", status=403)
+
+
+def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
+    """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required."""
+    caller = caller_of(cache, scope)
+    if caller.token is None and settings.FESTINGER_REQUIRE_TOKEN:
+        raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
+    return to_upstream(scope["headers"], without=AUTHORIZATION if caller.token else frozenset())

@@ -1,0 +1,204 @@
+"""The routes. The hot path is ``forward``: everything between a prompt and the upstream, in one line."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from ninja import Field, NinjaAPI, Schema
+from ninja.errors import HttpError, ValidationError
+
+from memory.coherence import CHANNEL
+from memory.domain.facts import FactMistake, parse_fact
+from memory.domain.rows import Fact
+from memory.learn import Message, Reader, describe
+from memory.models import Source
+from memory.recall import recollect
+from memory.store import Said
+from proxy import health, runtime
+from proxy.access import caller_of, forwarded_headers, require
+from proxy.domain.native import CHAT, GENERATE, WireFormat
+from proxy.errors import ProxyError
+from proxy.passthrough import target
+from proxy.relay import Relay
+from resolution.intake import Outcome, assert_fact
+
+logger = logging.getLogger(__name__)
+
+GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
+
+api = NinjaAPI(
+    title="Festinger",
+    version=settings.VERSION,
+    description="What Festinger itself answers. All other routes are the model server's.",
+    docs_url="/docs",
+    openapi_url="/openapi.json",
+)
+
+
+# --- prompts ---
+
+
+@api.post("/api/chat", include_in_schema=False)
+async def chat(request: ASGIRequest) -> HttpResponse | Relay:
+    return await forward(request, CHAT)
+
+
+@api.post("/api/generate", include_in_schema=False)
+async def generate(request: ASGIRequest) -> HttpResponse | Relay:
+    return await forward(request, GENERATE)
+
+
+async def forward(request: ASGIRequest, wire: WireFormat) -> Relay:
+    started = time.perf_counter()
+    current = runtime.current()
+    headers = forwarded_headers(current.world, request.scope)
+    body = request.body
+    if request.headers.get("X-Festinger", "").lower() != "off":
+        body = current.enricher.enrich(wire, body)
+    enriched = time.perf_counter()
+    answer = await current.upstream.open("POST", target(request.scope), headers, body)
+    logger.info(
+        "prompt.forwarded",
+        extra={
+            "wire": wire.name,
+            "status": answer.status_code,
+            "bytes": len(request.body),
+            "added": len(body) - len(request.body),
+            "enrich_ms": round((enriched - started) * 1000, 2),
+            "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
+        },
+    )
+    return Relay(answer)
+
+
+# --- Festinger's own endpoints ---
+
+
+class FactIn(Schema):
+    fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo in context of glitch_university"])
+
+
+class TextIn(Schema):
+    text: str
+    role: Literal["user", "assistant", "system", "tool"] = "user"
+
+
+@api.get("/health")
+async def get_health(request: ASGIRequest) -> dict[str, Any]:
+    """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
+    report = await health.report(runtime.current())
+    try:
+        require(caller_of(runtime.current().world, request.scope), "agent")
+    except ProxyError:
+        return {"ready": report["ready"]}
+    return report
+
+
+@api.post("/iknowthat")
+async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
+    """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
+    current = runtime.current()
+    caller = caller_of(current.world, request.scope)
+    require(caller, "agent")
+    fact = parse_fact(said.fact)
+    statement = Said(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
+    async with current.coherence.barrier(announce):
+        outcome = await sync_to_async(assert_fact)(fact, statement)
+    return told(outcome)
+
+
+@api.post("/recollect")
+async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
+    """What would be recalled for a text, and why each salient concept is in or out. Nothing is counted."""
+    current = runtime.current()
+    require(caller_of(current.world, request.scope), "agent")
+    reading = Reader(current.world).read(Message(said.role, said.text))
+    recollection = recollect(current.world, [reading], time.time())
+    return {
+        "block": recollection.block,
+        "concepts": [{"concept": word, "why": why} for word, why in sorted(recollection.reasons.items())],
+        "cues": [describe(triple) for triple in reading.triples],
+    }
+
+
+@api.post("/reload")
+async def post_reload(request: ASGIRequest) -> dict[str, Any]:
+    """Every process reads its whole cache anew."""
+    current = runtime.current()
+    require(caller_of(current.world, request.scope), "operator")
+    async with current.coherence.barrier(announce):
+        await announce("reload:*")
+    return {"cache": health.cache_report(current.world)}
+
+
+@api.get("/gutask")
+def get_gutask(request: HttpRequest) -> HttpResponse:
+    """The client script: one file, Python's standard library only."""
+    return HttpResponse(
+        GUTASK.read_bytes(),
+        content_type="text/x-python; charset=utf-8",
+        headers={"Content-Disposition": 'attachment; filename="gutask"'},
+    )
+
+
+STATUS = {"inserted": 201, "confirmed": 200, "conflict": 202, "invalid": 422}
+
+
+def told(outcome: Outcome) -> JsonResponse:
+    content: dict[str, Any] = {"status": outcome.status, "fact": fact_out(outcome.fact)}
+    if outcome.conflict is not None:
+        content |= {
+            "conflict_id": outcome.conflict.pk,
+            "collision_type": outcome.conflict.collision_type,
+            "existing": fact_out(outcome.existing) if outcome.existing else None,
+        }
+    if outcome.status == "invalid":
+        content["error"] = f"{outcome.fact.concept} is the root of its own dimension"
+    return JsonResponse(content, status=STATUS[outcome.status])
+
+
+def fact_out(fact: Fact) -> dict[str, Any]:
+    return {
+        "concept": fact.concept,
+        "parent": fact.parent,
+        "dimension": fact.dimension,
+        "is_isa": fact.is_isa,
+    }
+
+
+@sync_to_async
+def announce(payload: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
+
+
+# --- errors, in the shape Ollama gives them ---
+
+
+@api.exception_handler(ProxyError)
+def on_proxy_error(request: HttpRequest, error: ProxyError) -> HttpResponse:
+    return JsonResponse({"error": str(error)}, status=error.status)
+
+
+@api.exception_handler(FactMistake)
+def on_fact_mistake(request: HttpRequest, mistake: FactMistake) -> HttpResponse:
+    content = {"error": str(mistake), "position": mistake.position, "hint": mistake.hint}
+    return JsonResponse(content, status=422)
+
+
+@api.exception_handler(ValidationError)
+def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    parts = [f"{'.'.join(str(part) for part in e['loc'][2:]) or 'body'}: {e['msg']}" for e in error.errors]
+    return JsonResponse({"error": "; ".join(parts)}, status=422)
+
+
+@api.exception_handler(HttpError)
+def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return JsonResponse({"error": str(error)}, status=error.status_code)

@@ -1,0 +1,20 @@
+"""ASGI's types, as loose as Django's stubs have them, and its two messages of an answer."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from proxy.domain.headers import Headers
+
+Scope = dict[str, Any]
+Event = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def start(status: int, headers: Headers) -> Event:
+    return {"type": "http.response.start", "status": status, "headers": headers}
+
+
+def body(chunk: bytes, *, more: bool) -> Event:
+    return {"type": "http.response.body", "body": chunk, "more_body": more}

@@ -1,0 +1,47 @@
+"""Which headers cross a proxy. Names and values are bytes, names in lower case, as ASGI gives them."""
+
+from collections.abc import Iterable
+
+Headers = list[tuple[bytes, bytes]]
+
+# Hop-by-hop, RFC 9110 section 7.6.1, and what each side computes for itself.
+HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+# The upstream checks Host against its own address; an encoded answer could not be read in passing.
+OF_THE_REQUEST = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b"expect"}
+OF_THE_RESPONSE = HOP_BY_HOP | {b"date"}
+
+
+def to_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[bytes] = frozenset()) -> Headers:
+    """The client's headers as the upstream gets them. Festinger's own ones end here."""
+    headers = list(headers)
+    dropped = OF_THE_REQUEST | without | _named_by_connection(headers)
+    kept = [
+        (name, value) for name, value in headers if name not in dropped and not name.startswith(b"x-festinger")
+    ]
+    return [*kept, (b"accept-encoding", b"identity")]
+
+
+def to_client(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """The upstream's headers as the client gets them."""
+    lowered = [(name.lower(), value) for name, value in headers]
+    dropped = OF_THE_RESPONSE | _named_by_connection(lowered)
+    return [(name, value) for name, value in lowered if name not in dropped]
+
+
+def _named_by_connection(headers: Headers) -> frozenset[bytes]:
+    """``Connection: a, b`` makes the headers a and b hop-by-hop, too."""
+    return frozenset(
+        part.strip().lower() for name, value in headers if name == b"connection" for part in value.split(b",")
+    )

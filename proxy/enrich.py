@@ -1,0 +1,89 @@
+"""The part of the hot path between a request's body and the upstream's: read, observe, recall, inject.
+
+It only reads and writes this process's memory. Whatever goes wrong in it is logged and counted, and the
+original request goes on.
+"""
+
+import logging
+import time
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import orjson
+
+from memory.cache import Cache
+from memory.learn import Encounters, Message, Reader
+from memory.recall import Recollection, disputes, recollect
+from proxy.domain.native import Prompt, WireFormat
+from proxy.modelfiles import Modelfiles
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Counts:
+    """Since the process started."""
+
+    requests: int = 0
+    enriched: int = 0
+    errors: int = 0
+
+
+class Enricher:
+    def __init__(self, cache: Cache, reader: Reader, encounters: Encounters, modelfiles: Modelfiles) -> None:
+        self.counts = Counts()
+        self._cache = cache
+        self._reader = reader
+        self._encounters = encounters
+        self._modelfiles = modelfiles
+
+    def enrich(self, wire: WireFormat, body: bytes) -> bytes:
+        """The body with its recollection, or the very same body where there is nothing to add."""
+        self.counts.requests += 1
+        try:
+            return self._enrich(wire, body, time.time())
+        except Exception:
+            self.counts.errors += 1
+            logger.exception("enrich.failed", extra={"wire": wire.name, "bytes": len(body)})
+            return body
+
+    def _enrich(self, wire: WireFormat, body: bytes, now: float) -> bytes:
+        payload = parse(body)
+        prompt = wire.read(payload) if payload is not None else None
+        if payload is None or prompt is None:
+            return body
+        system = "" if prompt.has_system else self._modelfiles.system_of(prompt.model)
+        recollection = self._recollect(prompt, now)
+        if not recollection.block or not wire.place(payload, recollection.block, system):
+            return body
+        self._note_asked(recollection, now)
+        self.counts.enriched += 1
+        return orjson.dumps(payload)
+
+    def _recollect(self, prompt: Prompt, now: float) -> Recollection:
+        readings = [self._reader.read(Message(said.role, said.text)) for said in prompt.texts]
+        new = self._encounters.observe(opening(prompt), readings, now)
+        disputes(self._cache, new, now)
+        return recollect(self._cache, readings, now)
+
+    def _note_asked(self, recollection: Recollection, now: float) -> None:
+        for row in recollection.asked:
+            row.asked_count += 1
+            row.asked_at = now
+        self._encounters.note_asked([row.id for row in recollection.asked])
+
+
+def parse(body: bytes) -> dict[str, object] | None:
+    """The JSON object in the body, whatever its Content-Type says; None for anything else."""
+    try:
+        payload = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return payload if isinstance(payload, dict) else None
+
+
+def opening(prompt: Prompt) -> bytes:
+    """What tells one conversation from another: its first message that is not the system's, which clients
+    rebuild from turn to turn."""
+    first = next((said.text for said in prompt.texts if said.role != "system"), "")
+    return blake2b(first.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,42 @@
+"""ProxyError
+├── UpstreamUnreachable    502: no answer could be had from the model server
+├── BodyTooLarge           413
+├── NotFound               404: a route that is not forwarded
+└── NotAllowed             401 or 403: a token is missing, unknown, or of too narrow a scope
+
+Each carries the HTTP status and a message for the caller."""
+
+
+class ProxyError(Exception):
+    """Something went wrong in Festinger."""
+
+    status = 500
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (self.__doc__ or "").strip())
+
+
+class UpstreamUnreachable(ProxyError):
+    """The model server cannot be reached."""
+
+    status = 502
+
+
+class BodyTooLarge(ProxyError):
+    """The request body is too large."""
+
+    status = 413
+
+
+class NotFound(ProxyError):
+    """not found"""
+
+    status = 404
+
+
+class NotAllowed(ProxyError):
+    """This needs a token."""
+
+    def __init__(self, message: str = "", *, status: int = 401) -> None:
+        super().__init__(message)
+        self.status = status

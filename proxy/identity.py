@@ -1,0 +1,63 @@
+"""Who is speaking: the owner of a Festinger token, a name given in a header, or an address."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from memory.cache import AgentRow, Cache
+
+TOKEN_PREFIX = "fst_"  # told apart at a glance from the keys that other servers take
+NAME_MAX = 100
+
+Headers = Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """``token`` is the row of a valid Festinger token. ``is_local``: from this machine, through no proxy."""
+
+    name: str
+    token: AgentRow | None
+    is_local: bool
+
+
+def new_token() -> str:
+    return TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def token_hash(token: str) -> str:
+    """SHA-256, in hex. A random token of 256 bits needs no slow hash."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def identify(cache: Cache, headers: Headers, peer: str | None) -> Caller:
+    token = token_of(cache, headers)
+    return Caller(
+        name=token.name if token else _given_name(headers) or f"anonymous@{peer or 'unknown'}",
+        token=token,
+        is_local=is_loopback(peer) and b"forwarded" not in headers and b"x-forwarded-for" not in headers,
+    )
+
+
+def token_of(cache: Cache, headers: Headers) -> AgentRow | None:
+    """The owner of the bearer token, if it is one of Festinger's."""
+    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() != b"bearer" or not token.startswith(TOKEN_PREFIX.encode()):
+        return None
+    return cache.agents.get(token_hash(token.strip().decode("latin-1")))
+
+
+def is_loopback(peer: str | None) -> bool:
+    try:
+        address = ip_address((peer or "").partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def _given_name(headers: Headers) -> str:
+    raw = headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
+    return "".join(character for character in raw if character.isprintable()).strip()[:NAME_MAX]

@@ -1,0 +1,80 @@
+"""An upstream's answer on its way to the client: bytes as they come, closed however it ends."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+import aiohttp
+import httpx
+import orjson
+from django.http import HttpResponseBase
+
+from proxy.asgi import Event, Receive, Send, body, start
+from proxy.domain.headers import to_client
+from proxy.errors import ProxyError
+
+logger = logging.getLogger(__name__)
+
+
+class ClientGone(Exception):
+    """The client closed its connection before the request was complete."""
+
+
+class Relay(HttpResponseBase):
+    """The upstream's open answer as a Django response. Whoever has it calls ``aclose``, which stops the
+    upstream where it is not done yet."""
+
+    streaming = True
+
+    def __init__(self, answer: httpx.Response) -> None:
+        super().__init__(status=answer.status_code)
+        self._answer = answer
+
+    async def send_to(self, send: Send) -> None:
+        """Status, headers, chunks. Where the upstream breaks off, so does this: returning without the last
+        message makes the server cut the connection, and the client sees what it would see directly."""
+        await send(start(self.status_code, to_client(self._answer.headers.raw)))
+        try:
+            async for chunk in self._stream:
+                await send(body(chunk, more=True))
+        except (httpx.TransportError, aiohttp.ClientError) as error:
+            logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
+            return
+        await send(body(b"", more=False))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    @property
+    def _stream(self) -> httpx.AsyncByteStream:
+        assert isinstance(self._answer.stream, httpx.AsyncByteStream)
+        return self._answer.stream
+
+
+async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Runs ``work``, and cancels it when the client closes its connection. The request's body must have been
+    read: the next thing to receive is the disconnect."""
+    working = asyncio.ensure_future(work)
+    watching = asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (working, watching):
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+    if not working.cancelled():
+        working.result()
+
+
+def error_messages(error: ProxyError) -> tuple[Event, Event]:
+    """The error as Ollama would answer it."""
+    content = orjson.dumps({"error": str(error)})
+    headers = [
+        (b"content-type", b"application/json; charset=utf-8"),
+        (b"content-length", str(len(content)).encode()),
+    ]
+    return start(error.status, headers), body(content, more=False)

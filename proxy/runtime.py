@@ -1,0 +1,87 @@
+"""What a server process holds while it runs: the cache and what keeps it, the upstream, the enricher."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from memory import cache
+from memory.coherence import Coherence
+from memory.flusher import Flusher
+from memory.learn import Encounters, Reader
+from proxy.enrich import Enricher
+from proxy.modelfiles import Modelfiles
+from proxy.upstream import Upstream
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Runtime:
+    """Started and stopped by the ASGI lifespan."""
+
+    world: cache.Cache
+    upstream: Upstream
+    modelfiles: Modelfiles
+    encounters: Encounters
+    enricher: Enricher
+    coherence: Coherence
+    flusher: Flusher
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @classmethod
+    def from_settings(cls) -> "Runtime":
+        world = cache.world
+        upstream = Upstream(settings.FESTINGER_UPSTREAM)
+        modelfiles = Modelfiles(upstream)
+        encounters = Encounters(world)
+        return cls(
+            world=world,
+            upstream=upstream,
+            modelfiles=modelfiles,
+            encounters=encounters,
+            enricher=Enricher(world, Reader(world), encounters, modelfiles),
+            coherence=Coherence(world, settings.DATABASE_URL),
+            flusher=Flusher(world, encounters, settings.DATABASE_URL),
+        )
+
+    async def start(self) -> None:
+        """Returns when the cache is loaded. While Postgres is away, that waits."""
+        self._tasks = [asyncio.create_task(self.coherence.run()), asyncio.create_task(self.flusher.run())]
+        await self.coherence.wait_loaded()
+
+    async def stop(self) -> None:
+        """Writes what was counted, closes what was opened."""
+        for task in self._tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await self.flusher.flush()
+        await self.modelfiles.aclose()
+        await self.upstream.aclose()
+
+
+_current: Runtime | None = None
+
+
+def current() -> Runtime:
+    """The running process's runtime. Raises RuntimeError outside a server."""
+    if _current is None:
+        raise RuntimeError("the server has not started")
+    return _current
+
+
+async def start() -> None:
+    global _current
+    runtime = Runtime.from_settings()
+    await runtime.start()
+    _current = runtime
+
+
+async def stop() -> None:
+    global _current
+    if _current is not None:
+        runtime, _current = _current, None
+        await runtime.stop()

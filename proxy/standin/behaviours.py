@@ -1,0 +1,97 @@
+"""The models of the stand-in: each name is a way to behave."""
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+SKY = "The sky is blue because of Rayleigh scattering: short waves of light are scattered most."
+PIRATE = "You are a pirate. Answer every question in one short sentence."
+AGENT_CALL = '{"thoughts": ["I know this."], "tool_name": "response", "tool_args": {"text": "It is blue."}}'
+EUROS = "Ein Haus für 300.000 € steht in Köln. " * 3000  # letters of two and three bytes, to be torn apart
+
+MAX_SLOWNESS_MS = 600_000
+
+
+class Fault(Enum):
+    """What goes wrong, and when."""
+
+    HANG_BEFORE = auto()  # before the status
+    HANG_HEADERS = auto()  # after the headers
+    HANG = auto()  # this and the rest: after the first chunk
+    ERROR = auto()
+    CUT = auto()
+    NO_DONE = auto()  # after the last word
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """``says`` comes in chunks of ``chunk_chars`` (0: at most 64 chunks), each after ``delay_ms``;
+    its lines leave in pieces of ``piece_bytes`` (0: whole). ``context_tokens`` pads generate's context."""
+
+    about: str
+    says: str = SKY
+    thinks: str = ""
+    system: str = ""
+    capabilities: tuple[str, ...] = ("completion", "tools", "insert")
+    echoes: bool = False
+    calls_tools: bool = False
+    refuses_with: tuple[int, str] | None = None
+    fault: Fault | None = None
+    delay_ms: int = 0
+    chunk_chars: int = 0
+    piece_bytes: int = 0
+    context_tokens: int = 0
+
+
+BUSY = (503, "server busy, please try again.  maximum pending requests exceeded")
+CRASHED = (500, "llama runner process has terminated: exit status 2")
+
+MODELS = {
+    "llama3": Model("a short text about the sky"),
+    "system-model": Model("the same; its Modelfile has a SYSTEM text", system=PIRATE),
+    "thinker": Model(
+        "the same after some thinking",
+        thinks="Why is it blue? Because of the air.",
+        capabilities=("completion", "tools", "insert", "thinking"),
+    ),
+    "echo": Model("the prompt that arrived, as JSON: chat's messages; generate's system and prompt", echoes=True),
+    "tool-call": Model(
+        "a call of the first tool offered; with no tools, a tool call in Agent Zero's JSON",
+        says=AGENT_CALL,
+        calls_tools=True,
+    ),
+    "long-lines": Model(
+        "lines of over 100 KB, torn apart on the way; generate's context has 50,000 ids",
+        says=EUROS,
+        chunk_chars=len(EUROS) // 2,
+        piece_bytes=4093,
+        context_tokens=50_000,
+    ),
+    "embedder": Model("embeddings only: 400 for a chat", capabilities=("embedding",)),
+    "slow": Model("300 ms before each chunk; slow-20ms, slow-5000ms and so on: that long", delay_ms=300),
+    "fail-before": Model("500 before the first byte", refuses_with=CRASHED),
+    "busy": Model("503, the queue is full", refuses_with=BUSY),
+    "fail-mid": Model("an error as second and last line (500 where nothing is streamed)", fault=Fault.ERROR),
+    "no-done": Model("all of the text, but the stream ends without done", fault=Fault.NO_DONE),
+    "cut": Model("closes the connection in the middle of the second line", fault=Fault.CUT),
+    "hang": Model("the first chunk, then silence", fault=Fault.HANG),
+    "hang-headers": Model("status and headers, then silence", fault=Fault.HANG_HEADERS),
+    "hang-before": Model("silence from the start", fault=Fault.HANG_BEFORE),
+}
+
+CATALOGUE = "models (llama3 and llama3:latest are the same):\n" + "\n".join(
+    f"  {name:<14}{model.about}" for name, model in MODELS.items()
+)
+
+
+def bare_name(name: str) -> str:
+    """``name`` as the shelf knows it: lower case, without the default registry and tag."""
+    return name.lower().removeprefix("registry.ollama.ai/").removeprefix("library/").removesuffix(":latest")
+
+
+def slow_model(bare: str) -> Model | None:
+    """The model of a name such as ``slow-200ms``, None for every other name."""
+    match = re.fullmatch(r"slow-(\d{1,6})ms", bare)
+    if not match or int(match[1]) > MAX_SLOWNESS_MS:
+        return None
+    return replace(MODELS["slow"], delay_ms=int(match[1]))

@@ -1,0 +1,118 @@
+"""How a model talks: its words, its pace, and where it breaks off."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import orjson
+
+from proxy.standin.behaviours import Fault, Model
+from proxy.standin.wire import ConnectionCut, Json, Refusal, Reply, Stream, json_reply, line
+
+MAX_CHUNKS = 64
+MIN_CHUNK_CHARS = 4  # about one token
+PIECE_PAUSE_S = 0.001  # lets the reader see each piece of a line by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one chunk says, and its fields from ``done`` on."""
+
+    content: str = ""
+    thinking: str = ""
+    tool_calls: tuple[Json, ...] = ()
+    end: Json = field(default_factory=lambda: {"done": False})
+
+
+Shape = Callable[[Said], Json]  # makes generate's or chat's JSON
+
+
+def script(model: Model, heard: object, tools: list[Json]) -> list[Said]:
+    """All that the model will say to ``heard``, chunk by chunk."""
+    if model.calls_tools and tools:
+        return [Said(tool_calls=(call_of(tools[0]),))]
+    text = orjson.dumps(heard).decode() if model.echoes else model.says
+    thinking = [Said(thinking=part) for part in chunks(model.thinks, model.chunk_chars)]
+    return thinking + [Said(content=part) for part in chunks(text, model.chunk_chars)]
+
+
+def chunks(text: str, size: int) -> list[str]:
+    size = size or max(MIN_CHUNK_CHARS, -(-len(text) // MAX_CHUNKS))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def call_of(tool: Json) -> Json:
+    """A call of the tool, with ``"stand-in"`` for each argument that it requires."""
+    function = tool.get("function") or {}
+    required = (function.get("parameters") or {}).get("required") or []
+    arguments = dict.fromkeys(required, "stand-in")
+    call = {"index": 0, "name": function.get("name"), "arguments": arguments}
+    return {"id": "call_standin1", "function": call}
+
+
+async def tell(model: Model, words: list[Said], last: Said, shape: Shape, *, streamed: bool) -> Reply | Stream:
+    """The answer made of these words and the ``last`` chunk.
+
+    Raises Refusal and ConnectionCut where nothing is streamed; a stream raises while it is read."""
+    answer = speak(model, words, last, shape)
+    if streamed or model.fault is Fault.HANG_HEADERS:
+        headers_first = model.fault is Fault.HANG_HEADERS
+        return Stream(torn(lines(answer, shape), model.piece_bytes), headers_first=headers_first)
+    return json_reply(shape(joined([said async for said in answer])))
+
+
+async def speak(model: Model, words: list[Said], last: Said, shape: Shape) -> AsyncIterator[Said]:
+    if model.fault is Fault.HANG_HEADERS:
+        await silence()
+    for position, said in enumerate(words):
+        await asyncio.sleep(model.delay_ms / 1000)
+        if position == 1:
+            await fail(model.fault, line(shape(said)))
+        yield said
+    if model.fault is not Fault.NO_DONE:
+        yield last
+
+
+async def fail(fault: Fault | None, due: bytes) -> None:
+    """Do what the fault says about the line that is due; return where it says nothing."""
+    if fault is Fault.ERROR:
+        raise Refusal(500, "an error was encountered while running the model: unexpected EOF")
+    if fault is Fault.CUT:
+        raise ConnectionCut(due[: len(due) // 2])
+    if fault is Fault.HANG:
+        await silence()
+
+
+async def silence() -> None:
+    """Never returns; ends when the client leaves and the answer is cancelled."""
+    await asyncio.Event().wait()
+
+
+async def lines(answer: AsyncIterator[Said], shape: Shape) -> AsyncIterator[bytes]:
+    """NDJSON; a refusal that comes this late is its last line."""
+    try:
+        async for said in answer:
+            yield line(shape(said))
+    except Refusal as refusal:
+        yield line({"error": refusal.message})
+
+
+async def torn(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+    """The same bytes in pieces of at most ``size`` (0: as they are), each sent by itself."""
+    async for part in whole:
+        if not size:
+            yield part
+            continue
+        for start in range(0, len(part), size):
+            yield part[start : start + size]
+            await asyncio.sleep(PIECE_PAUSE_S)
+
+
+def joined(said: list[Said]) -> Said:
+    """One chunk that says it all, with the end of the last one."""
+    return Said(
+        content="".join(one.content for one in said),
+        thinking="".join(one.thinking for one in said),
+        tool_calls=tuple(call for one in said for call in one.tool_calls),
+        end=said[-1].end,
+    )

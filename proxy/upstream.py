@@ -1,0 +1,67 @@
+"""The one HTTP client. Whoever opens an answer closes it."""
+
+import logging
+from collections.abc import AsyncIterator, Iterable
+
+import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
+
+from proxy.errors import UpstreamUnreachable
+
+logger = logging.getLogger(__name__)
+
+CONNECT_S = 10.0
+KEEP_ALIVE_S = 60.0
+# No read timeout: a model may load for minutes before its first token.
+TIMEOUT = {"connect": CONNECT_S, "read": None, "write": None, "pool": None}
+
+
+class Upstream:
+    """The model server behind the proxy."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+        self._transport = AiohttpTransport(client=_session)
+
+    async def open(
+        self,
+        method: str,
+        target: str,
+        headers: Iterable[tuple[bytes, bytes]],
+        content: bytes | AsyncIterator[bytes] | None,
+    ) -> httpx.Response:
+        """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
+
+        Raises UpstreamUnreachable."""
+        request = httpx.Request(
+            method,
+            self.base_url + target,
+            headers=list(headers),
+            content=content,
+            extensions={"timeout": TIMEOUT},
+        )
+        try:
+            return await self._transport.handle_async_request(request)
+        except (httpx.TransportError, aiohttp.ClientError, OSError) as error:
+            logger.warning("upstream.unreachable", extra={"url": self.base_url, "error": str(error)[:200]})
+            raise UpstreamUnreachable(
+                f"Festinger cannot reach the model server at {self.base_url}: {_reason(error)}"
+            ) from error
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+
+def _session() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
+        auto_decompress=False,
+        trust_env=False,
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ResolutionConfig(AppConfig):
+    name = "resolution"
+    verbose_name = "Resolution"

@@ -1,0 +1,278 @@
+"""gutask as a person or an agent runs it: a process of its own, against a small server."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GUTASK = Path(__file__).parents[2] / "clients" / "gutask" / "gutask"
+REPO = {"concept": "gnommoweb", "parent": "repo", "dimension": "glitch_university", "is_isa": True}
+SERVICE = {**REPO, "parent": "service"}
+CLASH = {"status": "conflict", "conflict_id": 7, "fact": REPO, "existing": SERVICE, "collision_type": "isa_isa"}
+
+
+class Festinger:
+    """A server that gives one prepared answer and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.answer = b""
+        self.headers: dict[str, str] = {}
+        self.asked: list[tuple[str, str, Any]] = []
+        self.tokens: list[str | None] = []
+        self.server = HTTPServer(("127.0.0.1", 0), self.handler())
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def answers(self, status: int, body: Any, **headers: str) -> None:
+        self.status, self.headers = status, headers
+        self.answer = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        festinger = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                festinger.asked.append((self.command, self.path, json.loads(body) if body else None))
+                festinger.tokens.append(self.headers.get("Authorization"))
+                self.send_response(festinger.status)
+                for name, value in festinger.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(festinger.answer)
+
+            do_GET = do_POST
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        return Handler
+
+
+@pytest.fixture
+def festinger() -> Iterator[Festinger]:
+    festinger = Festinger()
+    thread = threading.Thread(target=festinger.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield festinger
+    festinger.server.shutdown()
+    thread.join()
+    festinger.server.server_close()
+
+
+def gutask(*words: str, url: str = "http://127.0.0.1:1", **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {"PATH": os.environ["PATH"], "FESTINGER_URL": url}
+    return subprocess.run(
+        [sys.executable, str(GUTASK), *words],
+        env=inherited | environment,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+
+
+class TestIKnowThat:
+    @pytest.mark.parametrize(
+        ("line", "fact"),
+        [
+            ("'gnommoweb -isa repo'", "gnommoweb -isa repo"),
+            ("gnommoweb -isa repo in context of gu", "gnommoweb -isa repo in context of gu"),
+            ("gnommoweb -ispart Glitch University", "gnommoweb -ispart Glitch University"),
+            ("'red panda' -isa team", '"red panda" -isa team'),
+            (
+                "'gnommoweb -isa repo' 'in context of' 'glitch uni'",
+                'gnommoweb -isa repo in context of "glitch uni"',
+            ),
+            ("-- --verbose -isa option", "--verbose -isa option"),
+        ],
+    )
+    def test_the_fact_arrives_as_it_was_meant(self, festinger, line, fact):
+        festinger.answers(201, {"status": "inserted", "fact": REPO})
+
+        run = gutask("iknowthat", *shlex.split(line), url=festinger.url)
+
+        assert run.returncode == 0
+        assert festinger.asked == [("POST", "/iknowthat", {"fact": fact})]
+
+    @pytest.mark.parametrize(
+        ("status", "said", "shown"), [(201, "inserted", "Stored"), (200, "confirmed", "Confirmed")]
+    )
+    def test_what_was_stored_is_said(self, festinger, status, said, shown):
+        festinger.answers(status, {"status": said, "fact": REPO, "message": "thank you"})
+
+        run = gutask("iknowthat", "gnommoweb -isa repo", url=festinger.url)
+
+        fact = "gnommoweb -isa repo in context of glitch_university"
+        assert (run.returncode, run.stdout) == (0, f"{shown}: {fact}\nthank you\n")
+
+    def test_a_conflict_shows_both_facts(self, festinger):
+        festinger.answers(202, CLASH)
+
+        run = gutask("iknowthat", "gnommoweb -isa repo", url=festinger.url)
+
+        assert run.returncode == 3
+        assert run.stdout.startswith("Conflict 7: not stored.")
+        assert "you said: gnommoweb -isa repo" in run.stdout
+        assert "known:    gnommoweb -isa service" in run.stdout
+
+    def test_a_ring_has_no_existing_fact_to_show(self, festinger):
+        festinger.answers(202, {**CLASH, "existing": None, "collision_type": "cycle"})
+
+        run = gutask("iknowthat", "gnommoweb -isa repo", url=festinger.url)
+
+        assert (run.returncode, "known:" in run.stdout, "ring" in run.stdout) == (3, False, True)
+
+    def test_a_caret_points_at_what_was_not_understood(self, festinger):
+        festinger.answers(422, {"error": "no operator", "position": 10, "hint": "Say -isa or -ispart."})
+
+        run = gutask("iknowthat", "gnommoweb -is repo", url=festinger.url)
+
+        assert run.returncode == 2
+        assert run.stderr.splitlines() == [
+            "Not understood: no operator",
+            "  gnommoweb -is repo",
+            "            ^",
+            "Say -isa or -ispart.",
+        ]
+
+    def test_json_is_the_answer_of_the_server(self, festinger):
+        festinger.answers(202, CLASH)
+
+        run = gutask("--json", "iknowthat", "gnommoweb", "-isa", "repo", url=festinger.url)
+
+        assert (run.returncode, json.loads(run.stdout)) == (3, CLASH)
+
+
+class TestRecall:
+    def test_the_block_is_printed(self, festinger):
+        block = "<recollection>\ngnommoweb: [type?] repo — conflict pending\n</recollection>\n"
+        festinger.answers(200, {"block": block})
+
+        run = gutask("recall", "what", "is", "gnommoweb?", url=festinger.url)
+
+        assert (run.returncode, run.stdout) == (0, block)
+        assert festinger.asked == [("POST", "/recollect", {"text": "what is gnommoweb?"})]
+
+    def test_nothing_known_is_said(self, festinger):
+        festinger.answers(200, {"block": ""})
+
+        run = gutask("recall", "dobby", url=festinger.url)
+
+        assert (run.returncode, run.stdout) == (0, "Nothing is known about that.\n")
+
+    def test_a_terminal_without_the_letters_gets_question_marks(self, festinger):
+        festinger.answers(200, {"block": "a — b"})
+
+        run = gutask("recall", "dobby", url=festinger.url, PYTHONIOENCODING="ascii")
+
+        assert (run.returncode, run.stdout) == (0, "a ? b\n")
+
+
+class TestConflicts:
+    def test_each_pending_one_has_a_line(self, festinger):
+        items = [CLASH, {**CLASH, "conflict_id": 8, "status": "resolved"}]
+        festinger.answers(200, {"items": items, "count": 5})
+
+        run = gutask("conflicts", url=festinger.url)
+
+        fact = "gnommoweb -isa {} in context of glitch_university"
+        line = f"7: {fact.format('repo')} | known: {fact.format('service')} | isa_isa"
+        assert run.stdout.splitlines() == [line, "and 3 more"]
+
+    def test_a_server_without_the_list_is_told(self, festinger):
+        festinger.answers(404, b"404 page not found")
+
+        run = gutask("conflicts", url=festinger.url)
+
+        assert (run.returncode, run.stdout) == (4, "")
+        assert run.stderr == f"{festinger.url} has no /conflicts. Is it a Festinger, and new enough?\n"
+
+
+class TestServer:
+    @pytest.mark.parametrize(
+        ("status", "body", "exit_status"),
+        [
+            (400, {"error": "no fact"}, 2),
+            (401, {"error": "a token is needed"}, 5),
+            (403, {"error": "scope operator is needed"}, 5),
+            (403, b"", 5),
+            (500, b"<html>", 4),
+            (502, {"error": "upstream is away"}, 4),
+            (200, b"Ollama is running", 4),
+            (200, [], 4),
+        ],
+    )
+    @pytest.mark.parametrize("words", [("iknowthat", "a -isa b"), ("recall", "a"), ("conflicts",)])
+    def test_each_error_has_its_exit_status(self, festinger, status, body, exit_status, words):
+        festinger.answers(status, body)
+
+        run = gutask(*words, url=festinger.url)
+
+        assert (run.returncode, run.stdout, "Traceback" in run.stderr) == (exit_status, "", False)
+
+    def test_no_server_is_told(self):
+        run = gutask("recall", "x", url="127.0.0.1:1")
+
+        assert run.returncode == 4
+        assert "does not answer at http://127.0.0.1:1: Connection refused" in run.stderr
+
+    def test_no_server_is_told_as_json(self):
+        run = gutask("recall", "x", "--json")
+
+        assert run.returncode == 4
+        assert "does not answer" in json.loads(run.stdout)["error"]
+
+    def test_the_token_is_sent(self, festinger):
+        festinger.answers(200, {"block": ""})
+
+        gutask("recall", "x", url=festinger.url, FESTINGER_TOKEN="secret")
+        gutask("recall", "x", url=festinger.url)
+
+        assert festinger.tokens == ["Bearer secret", None]
+
+    def test_a_redirect_does_not_get_the_token(self, festinger):
+        festinger.answers(302, b"", Location=f"{festinger.url}/elsewhere")
+
+        run = gutask("conflicts", url=festinger.url, FESTINGER_TOKEN="secret")
+
+        assert (run.returncode, len(festinger.asked)) == (4, 1)
+
+    def test_a_token_that_cannot_be_sent_is_not_shown(self):
+        run = gutask("recall", "x", FESTINGER_TOKEN="sec\nret€")
+
+        assert (run.returncode, "sec" in run.stderr) == (2, False)
+
+    def test_a_proxy_is_not_asked_for_loopback(self, festinger):
+        festinger.answers(200, {"block": ""})
+
+        assert gutask("recall", "x", url=festinger.url, http_proxy="http://127.0.0.1:1").returncode == 0
+
+
+class TestCommandLine:
+    @pytest.mark.parametrize(
+        "line", ["", "forget", "iknowthat", "recall", "recall ' '", "conflicts all", "--loud conflicts"]
+    )
+    def test_bad_usage_is_told(self, line):
+        run = gutask(*shlex.split(line))
+
+        assert (run.returncode, run.stdout, "Traceback" in run.stderr) == (2, "", False)
+
+    def test_a_bad_address_is_told(self):
+        assert gutask("conflicts", url="ftp://there").returncode == 2
+
+    def test_help_tells_commands_and_exit_statuses(self):
+        assert gutask("--help").stdout == gutask("-h").stdout
+        assert {"iknowthat", "recall", "conflicts", "FESTINGER_URL"} <= set(gutask("--help").stdout.split())
+
+    def test_it_runs_by_itself(self):
+        run = subprocess.run([GUTASK, "--version"], capture_output=True, text=True)
+
+        assert run.stdout.startswith("gutask ")

@@ -1,0 +1,40 @@
+"""pytest plugin: a home of its own for the whole run, with an embedded Postgres in it unless DATABASE_URL is set.
+
+Loaded with ``-p``, so that FESTINGER_HOME is set before anything reads Django's settings.
+"""
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+HOME = Path(tempfile.mkdtemp(prefix="festinger-test-")).resolve()
+HOME.chmod(0o711)  # as root, Postgres is another user, who has to pass through
+os.environ["FESTINGER_HOME"] = str(HOME)
+SERVERS: list[subprocess.Popen[bytes]] = []
+PROCESS = os.getpid()
+
+
+def pytest_configure() -> None:
+    if os.environ.get("DATABASE_URL") or os.environ.get("DATABASE_URL_FILE"):
+        return
+    from festinger_site import home, postgres
+
+    postgres.ensure_cluster(home.path(), durable=False)
+    SERVERS.append(postgres.start(home.path()))
+    postgres.ensure_database(home.path())
+
+
+@atexit.register  # not a hook of pytest: reached also where it breaks off before its own end
+def remove_home() -> None:
+    if os.getpid() != PROCESS:  # a fork that a test made
+        return
+    from festinger_site import home, postgres
+
+    postgres.stop(HOME)
+    for server in SERVERS:
+        server.wait()
+    shutil.rmtree(home.run_folder(HOME), ignore_errors=True)
+    shutil.rmtree(HOME, ignore_errors=True)

@@ -1,0 +1,53 @@
+"""The ring trigger under concurrency, with plain SQL on connections of their own."""
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+
+PAIRS = 200
+EDGE = "INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (%s, %s, %s, true, 'gutask')"
+
+
+@pytest.fixture
+def dsn(transactional_db: None) -> str:
+    return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
+
+
+@pytest.fixture
+def two(dsn: str) -> Iterator[tuple[psycopg.Connection, psycopg.Connection]]:
+    with psycopg.connect(dsn) as one, psycopg.connect(dsn) as other:
+        yield one, other
+
+
+def test_of_two_hundred_concurrent_opposite_pairs_none_is_stored_as_a_ring(
+    dsn: str, two: tuple[psycopg.Connection, psycopg.Connection]
+) -> None:
+    with psycopg.connect(dsn) as setup:
+        names = [f"t{i}" for i in range(2 * PAIRS)] + ["dimension"]
+        rows = setup.execute("INSERT INTO soas (token) SELECT unnest(%s::text[]) RETURNING id", [names])
+        *ids, dim = [row[0] for row in rows]
+    barrier = Barrier(2)
+
+    def insert(client: psycopg.Connection, pair: tuple[int, int]) -> str:
+        barrier.wait(timeout=30)
+        try:
+            with client.transaction():
+                client.execute(EDGE, [*pair, dim])
+        except psycopg.errors.CheckViolation as violation:
+            return violation.diag.constraint_name or ""
+        return "stored"
+
+    outcomes = []
+    with ThreadPoolExecutor(2) as threads:
+        for a, b in zip(ids[::2], ids[1::2], strict=True):
+            pairs = random.sample([(a, b), (b, a)], 2)
+            outcomes.append(sorted(threads.map(insert, two, pairs)))
+
+    assert outcomes == [["stored", "urd_acyclic"]] * PAIRS
