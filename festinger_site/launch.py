@@ -73,8 +73,10 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
         supervisor = stops.enter_context(database(home, site))
         operator = prepare(home)
     try:
-        supervisor.start("worker", "beat", "proxy")
-        announce(site, wait_ready(supervisor, site))
+        supervisor.start("proxy")
+        report = wait_ready(supervisor, site)
+        supervisor.start("worker", "beat")  # not before: they would take the processor from the proxy
+        announce(site, report)
     finally:
         tell_operator(operator)  # it is known only now: also where the rest fails
     while True:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -104,8 +105,10 @@ def configuration(home: Path, programs: Iterable[Program]) -> str:
 
 
 def escaped(word: str) -> str:
-    """As supervisord reads a word of a command: shell quoting, ``%`` doubled, no blank before ``#`` or ``;``."""
-    return re.sub(r"([^\w/.,:=@%+-])", r"\\\1", word).replace("%", "%%") or "''"
+    """A word of a command as supervisord's file takes it: shell quoting, and ``%`` doubled. Each odd character is
+    quoted by itself: a ``#`` or ``;`` right after a blank would begin a comment."""
+    quoted = re.sub(r"[^\w/.,:=@%+-]", lambda odd: shlex.quote(odd[0]), word)
+    return quoted.replace("%", "%%") or "''"
 
 
 def marked_environment(home: Path) -> dict[str, str]:

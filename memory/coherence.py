@@ -21,6 +21,7 @@ from memory.domain.rows import SoasRow, UrdEdge
 logger = logging.getLogger(__name__)
 
 CHANNEL = "festinger"
+APPLICATION_NAME = "festinger coherence"  # how the connection shows in pg_stat_activity
 BATCH_ROWS = 2_000  # between two batches other tasks of the event loop run
 RECONNECT_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 BARRIER_S = 2.0
@@ -85,7 +86,9 @@ class Coherence:
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[Connection]:
-        connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, connect_timeout=5)
+        connection = await psycopg.AsyncConnection.connect(
+            self._dsn, autocommit=True, connect_timeout=5, application_name=APPLICATION_NAME
+        )
         async with connection:
             # Listen first: what changes during the load is announced and read once more.
             await connection.execute(f"LISTEN {CHANNEL}")

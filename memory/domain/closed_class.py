@@ -4,51 +4,43 @@ The lists follow the usual division (Quirk et al., A Comprehensive Grammar of th
 All are lower case and spelled with a straight apostrophe, as the tokeniser leaves them.
 """
 
-ARTICLES = frozenset("a an the".split())
+ARTICLES = frozenset(["a", "an", "the"])
 
-POSSESSIVES = frozenset("my your his her its our their whose".split())
+POSSESSIVES = frozenset(["my", "your", "his", "her", "its", "our", "their", "whose"])
 
-DEMONSTRATIVES = frozenset("this that these those".split())
+DEMONSTRATIVES = frozenset(["this", "that", "these", "those"])
 
 QUANTIFIERS = frozenset(
-    "all another any both each either enough every few fewer less little many more most much neither no none"
-    " other others plenty several some such".split()
+    ["all", "another", "any", "both", "each", "either", "enough", "every", "few", "fewer", "less", "little", "many", "more", "most", "much", "neither", "no", "none", "other", "others", "plenty", "several", "some", "such"]
 )
 
 WH_WORDS = frozenset(
-    "how however what whatever when whenever where whereas wherever whether which whichever who whoever whom"
-    " whomever why".split()
+    ["how", "however", "what", "whatever", "when", "whenever", "where", "whereas", "wherever", "whether", "which", "whichever", "who", "whoever", "whom", "whomever", "why"]
 )
 
 PRONOUNS = frozenset(
-    "i me mine myself you yours yourself yourselves he him himself she hers herself it itself we us ours"
-    " ourselves they them theirs themselves one oneself anybody anyone anything everybody everyone everything"
-    " nobody nothing somebody someone something there here".split()
+    ["i", "me", "mine", "myself", "you", "yours", "yourself", "yourselves", "he", "him", "himself", "she", "hers", "herself", "it", "itself", "we", "us", "ours", "ourselves", "they", "them", "theirs", "themselves", "one", "oneself", "anybody", "anyone", "anything", "everybody", "everyone", "everything", "nobody", "nothing", "somebody", "someone", "something", "there", "here"]
 )
 
 PREPOSITIONS = frozenset(
-    "about above across after against along alongside amid among amongst around as at atop before behind below"
-    " beneath beside besides between beyond by concerning despite down during except for from in inside into like"
-    " near of off on onto opposite out outside over past per regarding round since than through throughout"
-    " till to toward towards under underneath unlike until up upon versus via with within without".split()
+    ["about", "above", "across", "after", "against", "along", "alongside", "amid", "among", "amongst", "around", "as", "at", "atop", "before", "behind", "below", "beneath", "beside", "besides", "between", "beyond", "by", "concerning", "despite", "down", "during", "except", "for", "from", "in", "inside", "into", "like", "near", "of", "off", "on", "onto", "opposite", "out", "outside", "over", "past", "per", "regarding", "round", "since", "than", "through", "throughout", "till", "to", "toward", "towards", "under", "underneath", "unlike", "until", "up", "upon", "versus", "via", "with", "within", "without"]
 )
 
 CONJUNCTIONS = frozenset(
-    "and or but nor so yet if unless because although though while once lest then thus hence therefore".split()
+    ["and", "or", "but", "nor", "so", "yet", "if", "unless", "because", "although", "though", "while", "once", "lest", "then", "thus", "hence", "therefore"]
 )
 
 AUXILIARIES = frozenset(
-    "am is are was were be been being do does did done doing have has had having can could may might must shall"
-    " should will would ought cannot".split()
+    ["am", "is", "are", "was", "were", "be", "been", "being", "do", "does", "did", "done", "doing", "have", "has", "had", "having", "can", "could", "may", "might", "must", "shall", "should", "will", "would", "ought", "cannot"]
 )
 
-PARTICLES = frozenset("please let not yes also too ok okay".split())
+PARTICLES = frozenset(["please", "let", "not", "yes", "also", "too", "ok", "okay"])
 
 DETERMINERS = ARTICLES | POSSESSIVES | DEMONSTRATIVES | QUANTIFIERS
 
 CLOSED_CLASS = DETERMINERS | WH_WORDS | PRONOUNS | PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PARTICLES
 
-_CLITICS = frozenset("m re ve ll d t s".split())
+_CLITICS = frozenset(["m", "re", "ve", "ll", "d", "t", "s"])
 
 
 def is_closed_class(word: str) -> bool:

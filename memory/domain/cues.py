@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import Final
 
 from memory.domain import cue_words
-from memory.domain.cue_forms import NOTES, OPERATORS, PLACES, Cue, Form, find_forms
-from memory.domain.noun_phrases import Phrase, is_adjective, read_phrase
+from memory.domain.cue_forms import OPERATORS, PLACES, Cue, Form, find_forms
+from memory.domain.noun_phrases import Phrase, is_adjective, is_plural, read_phrase
 from memory.domain.prose import mask, sentences
 from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
 
@@ -54,7 +54,12 @@ def find_cues(text: str, role: str = "user", *, vocabulary: Vocabulary) -> list[
     prose = mask(text)
     trust = _TRUST.get(role, _LEAST_TRUST)
     return [
-        replace(triple, confidence=round(triple.confidence * trust, 4), start=start + triple.start, end=start + triple.end)
+        replace(
+            triple,
+            confidence=round(triple.confidence * trust, 4),
+            start=start + triple.start,
+            end=start + triple.end,
+        )
         for start, sentence, cues in _asserting_sentences(prose)
         for triple in _read_sentence(sentence, cues, vocabulary)
     ]
@@ -107,7 +112,8 @@ def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> It
 def _read_cue(
     sentence: str, cue: Cue, following: list[Cue], barrier: int, vocabulary: Vocabulary
 ) -> Triple | None:
-    stops = [other.start for other in following]
+    # `ISA` within the words of another cue is the acronym.
+    stops = [other.start for other in following if cue.form in OPERATORS or other.form not in OPERATORS]
     phrase = read_phrase(sentence, cue.end, stops)
     form = cue.form
     if form is Form.IS_A and phrase is not None and following and phrase.next_start == following[0].start:
@@ -118,9 +124,7 @@ def _read_cue(
         return None
     context = read_phrase(sentence, phrase.next_end, stops) if form.is_isa and phrase.next_word == "of" else None
     allows_initial = form is Form.IS_KIND_OF or (context is not None and context.is_name)
-    subject = read_subject(
-        sentence, cue, barrier=barrier, allows_initial=allows_initial, vocabulary=vocabulary
-    )
+    subject = read_subject(sentence, cue, barrier=barrier, allows_initial=allows_initial, vocabulary=vocabulary)
     return _triple(subject, phrase, context, form) if subject is not None else None
 
 
@@ -135,14 +139,13 @@ def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form
 def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:
     """Whether a phrase says what something is or belongs to, and not how it is liked or when it happens."""
     head = phrase.head
+    is_inflected = vocabulary.is_common(head) and (is_plural(head) or head.endswith(("ed", "ly")))
     if form in OPERATORS:
-        return True
-    if head in cue_words.EVALUATIONS or is_adjective(head):
+        return not is_inflected
+    if head in cue_words.EVALUATIONS or is_adjective(head) or len(head) == 1:
         return False
-    if form in PLACES and not cue_words.OCCASIONS.isdisjoint((phrase.units[0], head)):
-        return False
-    if form in NOTES and form.is_isa and head.endswith(("s", "ed", "ing")):
-        return False  # "kvasir kind of works" hedges a verb
-    if form.is_isa and (phrase.units[0] in cue_words.DEGREES or phrase.is_numbered):
-        return False
-    return not (vocabulary.is_common(head) and head.endswith(("ly", "ed")))
+    if form in PLACES:
+        return cue_words.OCCASIONS.isdisjoint((phrase.units[0], head))
+    if form.is_isa:
+        return not (is_inflected or phrase.is_numbered or phrase.units[0] in cue_words.DEGREES)
+    return True

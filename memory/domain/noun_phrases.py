@@ -17,7 +17,9 @@ MAX_UNITS: Final = 4
 _SKIPPED: Final = ARTICLES | POSSESSIVES
 _COORDINATORS: Final = frozenset({"and", "or", "but", "yet"})
 _OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c]*\Z")
-_WITHIN: Final = re.compile(r"[\s*_\"\u201c\u201d]+\Z|\s?[/&]\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z")
+_WITHIN: Final = re.compile(
+    r"(?:\+\+|#)?[\s*_\"\u201c\u201d]+\Z|\s?[/&]\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z"
+)
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
 
@@ -59,7 +61,15 @@ def read_phrase(text: str, at: int, stops: Iterable[int] = ()) -> Phrase | None:
 
 
 def is_adjective(word: str) -> bool:
-    return word in cue_words.ADJECTIVES or word.endswith(cue_words.ADJECTIVE_ENDINGS)
+    if word in cue_words.NOUNS_LIKE_ADJECTIVES:
+        return False
+    endings = cue_words.HYPHENATED_ADJECTIVE_ENDINGS if "-" in word else cue_words.ADJECTIVE_ENDINGS
+    return word in cue_words.ADJECTIVES or (len(word) > 4 and word.endswith(endings))
+
+
+def is_plural(word: str) -> bool:
+    """Whether an ordinary word is in the plural, or a verb in the third person, going by its last letters."""
+    return word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in cue_words.S_SINGULARS
 
 
 def is_participle(word: str) -> bool:
@@ -106,11 +116,13 @@ def _governs(piece: str, tokens: Sequence[Token], index: int) -> bool:
         return False
     if word in cue_words.CLOSING_ADVERBS or word in cue_words.TRANSITIVE_PARTICIPLES:
         return True
+    following = _word_after(piece, tokens, index)
     if not is_participle(word):
         return False
-    following = _word_after(piece, tokens, index)
     if word.endswith("ing"):
-        return is_closed_class(following) or (following.endswith("s") and not following.endswith("ss"))
+        # A gerund is a noun after an adjective and before `of`: "a logical grouping of names".
+        is_noun = following == "of" or is_adjective(tokens[index - 1].text)
+        return not is_noun and (is_closed_class(following) or is_plural(following))
     return not following or is_closed_class(following) or following in cue_words.CLOSING_ADVERBS
 
 

@@ -5,9 +5,16 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from memory.domain import cue_words
-from memory.domain.closed_class import DETERMINERS, PREPOSITIONS, WH_WORDS, is_closed_class
+from memory.domain.closed_class import (
+    AUXILIARIES,
+    DETERMINERS,
+    PREPOSITIONS,
+    QUANTIFIERS,
+    WH_WORDS,
+    is_closed_class,
+)
 from memory.domain.cue_forms import NOTES, OPERATORS, Cue
-from memory.domain.noun_phrases import WINDOW
+from memory.domain.noun_phrases import WINDOW, is_adjective, is_participle, is_plural
 from memory.domain.tokens import Token, tokenise
 
 CLAUSE_BREAK: Final = re.compile(
@@ -16,10 +23,13 @@ CLAUSE_BREAK: Final = re.compile(
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d]*\Z")
 _ADVERBS_BESIDE: Final = re.compile(rf"(?:\s+(?:{'|'.join(sorted(cue_words.NEUTRAL_ADVERBS))}))+\Z", re.IGNORECASE)
 # They speak of any or of all of a kind: no name follows them.
-_INDEFINITE: Final = frozenset("a an all another any both each either every neither no some such".split())
+_INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
 # `according to Ada`: prepositions of two words.
-_HALF_PREPOSITIONS: Final = frozenset("according based depending due prior regarding starting thanks".split())
+_HALF_PREPOSITIONS: Final = frozenset(["according", "based", "depending", "due", "prior", "regarding", "starting", "thanks"])
 _COMPLEMENTIZER: Final = "that"
+_SUBJECT_PRONOUNS: Final = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
+# `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
+_SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#]|(?:^|\s)[.~]?/[^\s]*)\Z")
 
 
 class Vocabulary(Protocol):
@@ -43,14 +53,19 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """The tokens of a clause up to its cue, and where among them the name stands."""
+    """A clause up to its cue: the text, its tokens, and where among them the name stands."""
 
+    text: str
     tokens: list[Token]
     name_at: int
 
     @property
     def name(self) -> Token:
         return self.tokens[self.name_at]
+
+    @property
+    def written(self) -> str:
+        return self.text[self.name.start : self.name.end]
 
     @property
     def lead(self) -> list[str]:
@@ -80,15 +95,19 @@ def read_subject(
     clause_start = max((match.end() for match in CLAUSE_BREAK.finditer(piece)), default=0)
     begins_sentence = offset + clause_start == 0
     tokens = [token for token in tokens if token.start >= clause_start]
-    clause = _find_name(piece, tokens, vocabulary, takes_any=cue.form in OPERATORS,
-                        takes_initial=allows_initial and begins_sentence)  # fmt: skip
-    if clause is None:
-        return None
-    is_asserted_of_it = cue.form in OPERATORS or (
-        clause_start >= barrier - offset and _governs_cue(clause, cue, vocabulary)
+    clause = _find_name(
+        piece,
+        tokens,
+        vocabulary,
+        takes_any=cue.form in OPERATORS,
+        takes_initial=allows_initial and begins_sentence,
     )
+    if clause is None or (clause_start < barrier - offset and cue.form not in OPERATORS):
+        return None
+    if not _governs_cue(clause, cue, vocabulary):
+        return None
     name = clause.name
-    return Subject(name.text, offset + name.start, offset + name.end) if is_asserted_of_it else None
+    return Subject(name.text, offset + name.start, offset + name.end)
 
 
 def _find_name(
@@ -97,16 +116,15 @@ def _find_name(
     if not tokens or is_closed_class(tokens[-1].text):
         return None
     last = len(tokens) - 1
-    if takes_any or _is_distinctive(tokens[last], vocabulary):
-        return _Clause(tokens, last)
-    if takes_initial and last == 0 and tokens[last].is_capitalised:
-        return _Clause(tokens, last)
-    if last == 0 or tokens[last].text in cue_words.RELATIONAL_NOUNS or tokens[last].is_capitalised:
+    noun = tokens[last]
+    if takes_any or _is_distinctive(noun, vocabulary) or (takes_initial and last == 0 and noun.is_capitalised):
+        return _Clause(piece, tokens, last)
+    if last == 0 or noun.is_capitalised or is_plural(noun.text) or noun.text in cue_words.RELATIONAL_NOUNS:
         return None
-    before = tokens[last - 1]
-    if piece[before.end : tokens[last].start].strip(" *_\"'") or is_closed_class(before.text):
+    name = tokens[last - 1]
+    if piece[name.end : noun.start].strip(" *_\"'") or is_closed_class(name.text):
         return None
-    return _Clause(tokens, last - 1) if _is_distinctive(before, vocabulary) else None
+    return _Clause(piece, tokens, last - 1) if _is_distinctive(name, vocabulary) else None
 
 
 def _is_distinctive(token: Token, vocabulary: Vocabulary) -> bool:
@@ -114,22 +132,61 @@ def _is_distinctive(token: Token, vocabulary: Vocabulary) -> bool:
 
 
 def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
-    """Whether the name is what the cue speaks of, and not an object of something before it."""
+    """Whether the name is what the cue speaks of, and not a kind of thing or an object of something before it."""
     lead = clause.lead
+    if cue.form in OPERATORS:
+        return not _has_determiner(lead)  # "the RISC-V ISA": the acronym
+    if len(clause.name.text) == 1 or _SIGIL.search(clause.text, 0, clause.name.start):
+        return False
     if cue.form in NOTES and lead and lead[-1] not in ("and", _COMPLEMENTIZER):
         return False
-    if not WH_WORDS.isdisjoint(lead) or _is_one_of_a_kind(clause, vocabulary):
+    if lead and (lead[-1] in _SUBJECT_PRONOUNS or lead[-1] in AUXILIARIES or "'" in lead[-1]):
+        return False
+    if not WH_WORDS.isdisjoint(lead) or _is_kind(clause, cue, vocabulary):
         return False
     return not (_is_in_prepositional_phrase(lead) or _is_object_of_gerund(lead) or _is_in_relative_clause(lead))
 
 
-def _is_one_of_a_kind(clause: _Clause, vocabulary: Vocabulary) -> bool:
-    """Whether a determiner shows that the name is a kind of thing (`a Docker container`, `the API`)."""
-    determiner = clause.lead[-1] if clause.lead else ""
-    is_a_word = vocabulary.is_common(clause.name.text) and not vocabulary.is_concept(clause.name.text)
-    if determiner in _INDEFINITE:
-        return is_a_word or clause.names_a_noun
-    return determiner in DETERMINERS and is_a_word and not clause.names_a_noun
+def _has_determiner(lead: list[str]) -> bool:
+    for word in reversed(lead):
+        if word in DETERMINERS and word != _COMPLEMENTIZER:
+            return True
+        if is_closed_class(word):
+            return False
+    return False
+
+
+def _is_kind(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
+    """Whether the words before it show that the name is a kind of thing: `a pod`, `the API`, `each Docker container`.
+
+    Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
+    """
+    is_adjacent = True
+    for word in reversed(clause.lead):
+        if word in _INDEFINITE:
+            return True
+        if word in DETERMINERS and word != _COMPLEMENTIZER:
+            return _is_acronym(clause) if clause.names_a_noun else is_adjacent and _is_word(clause, vocabulary)
+        if is_closed_class(word):
+            break
+        is_adjacent = is_adjacent and (is_adjective(word) or is_participle(word))
+    return clause.names_a_noun and (cue.form.is_isa or _is_acronym(clause))
+
+
+def _is_acronym(clause: _Clause) -> bool:
+    return clause.written.isupper() and clause.written.isalpha()
+
+
+def _is_word(clause: _Clause, vocabulary: Vocabulary) -> bool:
+    """Whether the name could be an ordinary word, known or rare, and is not spelled as an identifier or a name."""
+    name = clause.name
+    if vocabulary.is_concept(name.text) or name.is_compound:
+        return False
+    if vocabulary.is_common(name.text):
+        return True
+    parts = re.split(r"[_\-.'@+]", name.text)
+    is_spelled_as_name = name.is_capitalised or any(character.isdigit() for character in name.text)
+    return not is_spelled_as_name and (len(parts) == 1 or all(vocabulary.is_common(part) for part in parts))
 
 
 def _is_in_prepositional_phrase(lead: list[str]) -> bool:
@@ -158,7 +215,7 @@ def _is_object_of_gerund(lead: list[str]) -> bool:
         word = lead[index]
         if word.endswith("ing") and word not in cue_words.ING_NOUNS:
             return index == 0 or lead[index - 1] not in DETERMINERS
-        if is_closed_class(word) and word not in DETERMINERS:
+        if is_closed_class(word) and word not in DETERMINERS and word not in ("and", "or"):
             return False
     return False
 

@@ -48,7 +48,9 @@ def test_a_token_that_could_break_out_of_a_block_is_refused(token: str, constrai
     assert violated("INSERT INTO soas (token) VALUES (%s)", token) == constraint
 
 
-@pytest.mark.parametrize("token", ["gpt-4o", "glitch.university", "o'reilly", "c++20", "me@home", "gnommoweb", "größe"])
+@pytest.mark.parametrize(
+    "token", ["gpt-4o", "glitch.university", "o'reilly", "c++20", "me@home", "gnommoweb", "größe"]
+)
 def test_a_joined_token_is_accepted(token: str) -> None:
     run("INSERT INTO soas (token) VALUES (%s)", token)
 
@@ -72,9 +74,7 @@ def test_novelty_is_at_most_one(ids: dict[str, int]) -> None:
 def test_a_slot_has_one_parent(ids: dict[str, int]) -> None:
     run(EDGE, ids["a"], ids["b"], ids["d"], 1, "gutask")
 
-    assert (
-        violated(EDGE, ids["a"], ids["c"], ids["d"], 1, "gutask") == "urd_one_parent_per_dimension"
-    )
+    assert violated(EDGE, ids["a"], ids["c"], ids["d"], 1, "gutask") == "urd_one_parent_per_dimension"
 
 
 def test_a_triple_is_stored_once(ids: dict[str, int]) -> None:
@@ -94,9 +94,7 @@ def test_only_a_root_refers_to_itself(ids: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan")])
 def test_confidence_is_between_zero_and_one(ids: dict[str, int], confidence: float) -> None:
-    assert (
-        violated(EDGE, ids["a"], ids["b"], ids["d"], confidence, "gutask") == "urd_confidence_is_in_range"
-    )
+    assert violated(EDGE, ids["a"], ids["b"], ids["d"], confidence, "gutask") == "urd_confidence_is_in_range"
 
 
 def test_an_unknown_source_is_refused(ids: dict[str, int]) -> None:
@@ -143,9 +141,7 @@ def test_history_cannot_be_deleted(ids: dict[str, int]) -> None:
 
 
 def test_history_knows_its_actions(ids: dict[str, int]) -> None:
-    statement = (
-        "INSERT INTO edge_history (concept_id, dim_id, action, actor, source) VALUES (%s, %s, 'lost', 'x', 'gutask')"
-    )
+    statement = "INSERT INTO edge_history (concept_id, dim_id, action, actor, source) VALUES (%s, %s, 'lost', 'x', 'gutask')"
 
     assert violated(statement, ids["a"], ids["d"]) == "edge_history_action_is_known"
 

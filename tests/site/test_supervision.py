@@ -10,7 +10,7 @@ from supervisor.options import UnhosedConfigParser
 from festinger_site import tenancy
 from festinger_site.supervision import Program, configuration
 
-words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")), min_size=1)
+words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")))
 
 
 @given(st.lists(words, min_size=1))

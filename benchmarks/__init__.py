@@ -1,0 +1,1 @@
+"""What Festinger costs on this machine: ``python -m benchmarks``."""

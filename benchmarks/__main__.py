@@ -1,0 +1,59 @@
+"""``make bench``: measures on this machine, prints tables, writes them as JSON. Aims are shown, never enforced."""
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from benchmarks import latency, throughput
+from benchmarks.figures import Figures
+from benchmarks.scratch import scratch_home
+
+LATEST = Path(__file__).parent / "results" / "latest.json"
+ROUNDS = 20
+MEASURES: dict[str, Callable[[Path, int], Figures]] = {
+    "latency": latency.measure,
+    "throughput": throughput.measure,
+}
+
+
+def main() -> None:
+    arguments = parsed()
+    names = arguments.only or list(MEASURES)
+    results = {}
+    print("Setting up a scratch database ...", file=sys.stderr, flush=True)
+    with scratch_home() as home:
+        for name in names:
+            results[name] = MEASURES[name](home, arguments.rounds)
+            print(f"\n{results[name].as_table()}", flush=True)
+    write(arguments.json, results, arguments.rounds)
+    print(f"\nWritten to {arguments.json}", file=sys.stderr)
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each is measured (default %(default)s)")
+    parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="where the figures go")
+    parser.add_argument("--only", action="append", choices=MEASURES, help="measure this; may be repeated")
+    return parser.parse_args()
+
+
+def write(file: Path, results: dict[str, Figures], rounds: int) -> None:
+    machine = {"python": platform.python_version(), "processors": os.cpu_count(), "machine": platform.machine()}
+    report = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rounds": rounds,
+        **machine,
+        "results": {name: figures.as_json() for name, figures in results.items()},
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What each target adds to a prompt's way over asking the model server directly."""
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median, quantiles
+
+import uvloop
+
+from benchmarks.client import Connection
+from benchmarks.figures import Figures, Rows
+from benchmarks.servers import servers
+from benchmarks.targets import DIRECT, FESTINGER, FORWARDER, WARM_UP, Target, Witness, connected, targets_of
+
+BATCH = 100  # requests per target and round
+TITLE = "latency: one connection, one process, a new prompt of 2 KB that names five concepts"
+AIM = "added p50 <= 1.0 ms, ratio <= 2.2"
+
+
+@dataclass(slots=True)
+class Samples:
+    """Of one target: a round's median, its 99th percentile, its processor time per request; milliseconds."""
+
+    p50: list[float] = field(default_factory=list)
+    p99: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def note(self, times_ms: Sequence[float], cpu_ms: float) -> None:
+        self.p50.append(median(times_ms))
+        self.p99.append(quantiles(times_ms, n=100)[-1])
+        self.cpu.append(cpu_ms / len(times_ms))
+
+    def added(self, direct: "Samples") -> float:
+        """Each round against the same round's direct way: what else the machine does hits both."""
+        return median(mine - theirs for mine, theirs in zip(self.p50, direct.p50, strict=True))
+
+
+def measure(home: Path, rounds: int) -> Figures:
+    with servers(home) as running:
+        samples = uvloop.run(sample(targets_of(running, seed=1), running.model.port, rounds))
+    return Figures(TITLE, rows(samples), {FESTINGER: AIM})
+
+
+async def sample(targets: Sequence[Target], model_port: int, rounds: int) -> dict[str, Samples]:
+    """The targets take turns, so that a noisy machine hits all alike."""
+    samples: defaultdict[str, Samples] = defaultdict(Samples)
+    async with AsyncExitStack() as stack:
+        witness = Witness(await Connection.open(model_port))
+        lines = [(target, (await stack.enter_async_context(connected(target, 1)))[0]) for target in targets]
+        for target, connection in lines:
+            await timed(connection, target.take(WARM_UP))
+            await witness.check(target, WARM_UP)
+        for _ in range(rounds):
+            for target, connection in lines:
+                before = target.server.cpu_s()
+                times = await timed(connection, target.take(BATCH))
+                samples[target.name].note(times, (target.server.cpu_s() - before) * 1000)
+                await witness.check(target, BATCH)
+    return samples
+
+
+async def timed(connection: Connection, requests: Sequence[bytes]) -> list[float]:
+    """Milliseconds of each, one after the other."""
+    times = []
+    for request in requests:
+        started = time.perf_counter()
+        await connection.ask(request)
+        times.append((time.perf_counter() - started) * 1000)
+    return times
+
+
+def rows(samples: dict[str, Samples]) -> Rows:
+    direct = samples[DIRECT]
+    forwarder_added = samples[FORWARDER].added(direct)
+    found: Rows = {}
+    for name, own in samples.items():
+        found[name] = {"p50 ms": median(own.p50), "p99 ms": median(own.p99)}
+        if own is not direct:
+            found[name] |= {"added p50 ms": own.added(direct), "ratio": own.added(direct) / forwarder_added}
+        found[name]["CPU ms"] = sum(own.cpu) / len(own.cpu)
+    return found

@@ -1,0 +1,107 @@
+"""A mock model server: the same answer at once, whatever is asked, and its own count of what arrived.
+
+A bare protocol without a framework: what it costs is in every figure, so it must be little and always the same.
+``GET /seen`` tells what came since it was last asked, so that nobody measures a path that recalls nothing.
+"""
+
+import asyncio
+import re
+import sys
+from dataclasses import dataclass
+
+import orjson
+import uvloop
+
+from memory.domain.rendering import CLOSING, OPENING
+
+HOST = "127.0.0.1"
+CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+END_OF_HEAD = b"\r\n\r\n"
+BLOCK = re.compile(f"{OPENING}.*?{CLOSING}", re.DOTALL)
+
+ANSWER = orjson.dumps(
+    {
+        "model": "mock",
+        "created_at": "2026-01-01T00:00:00Z",
+        "message": {"role": "assistant", "content": "Understood. " * 20},
+        "done_reason": "stop",
+        "done": True,
+        "total_duration": 1_000_000,
+        "prompt_eval_count": 500,
+        "eval_count": 40,
+    }
+)
+
+
+@dataclass(slots=True)
+class Seen:
+    """``recollections`` of the ``prompts`` held a block; ``last_body`` is that of the newest prompt."""
+
+    prompts: int = 0
+    recollections: int = 0
+    last_body: bytes = b""
+
+    def note(self, body: bytes) -> None:
+        self.prompts += 1
+        self.recollections += OPENING.encode() in body
+        self.last_body = body
+
+    def report(self) -> bytes:
+        """JSON; the counting begins anew."""
+        text = "\n".join(message["content"] for message in orjson.loads(self.last_body or b"{}").get("messages", []))
+        block = BLOCK.search(text)
+        found = {
+            "prompts": self.prompts,
+            "recollections": self.recollections,
+            "last_block": block[0] if block else "",
+        }
+        self.prompts = self.recollections = 0
+        return orjson.dumps(found)
+
+
+def reply(content: bytes) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
+    return head.encode() + END_OF_HEAD + content
+
+
+class Model(asyncio.Protocol):
+    """One connection. Bodies must come with a Content-Length."""
+
+    PROMPTS = (b"POST /api/chat ", b"POST /api/generate ")
+    CHAT_REPLY = reply(ANSWER)
+    OTHER_REPLY = reply(b'{"version": "0.0.0", "system": ""}')
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._unread = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._unread += data
+        while (head_end := self._unread.find(END_OF_HEAD)) >= 0:
+            start = head_end + len(END_OF_HEAD)
+            length = CONTENT_LENGTH.search(self._unread, 0, start)
+            end = start + (int(length[1]) if length else 0)
+            if len(self._unread) < end:
+                return
+            self._transport.write(self._answer(self._unread[:start], self._unread[start:end]))
+            self._unread = self._unread[end:]
+
+    def _answer(self, head: bytes, body: bytes) -> bytes:
+        if head.startswith(self.PROMPTS):
+            self._seen.note(body)
+            return self.CHAT_REPLY
+        return reply(self._seen.report()) if head.startswith(b"GET /seen ") else self.OTHER_REPLY
+
+
+async def serve(port: int) -> None:
+    seen = Seen()
+    server = await asyncio.get_running_loop().create_server(lambda: Model(seen), HOST, port)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(int(sys.argv[1])))

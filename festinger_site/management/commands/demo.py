@@ -1,0 +1,181 @@
+"""``manage.py demo``: what Festinger does, shown on a Festinger that runs for half a minute."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import httpx
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from festinger_site.progress import say
+from festinger_site.scratch import Interrupted, Scratch, ScratchFailed, scratch, stop_on_signals
+
+GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
+WORD = "gnommoweb"
+SYSTEM = "You are a helpful agent."
+FOUR_MESSAGES = (
+    f"Please restart {WORD} tonight.",
+    f"Why is {WORD} so slow today?",
+    f"Show me the log of {WORD}.",
+    f"How much memory does {WORD} need?",
+)
+NEXT_MESSAGE = f"Write a test for {WORD}."
+ID_TIMEOUT_S = 10
+HTTP_TIMEOUT_S = 10
+
+STORED, CONFLICT = 0, 3  # gutask's exit statuses
+
+
+class NotShown(Exception):
+    """A step does not show what it should. The message says what was expected, and what came."""
+
+
+class Model:
+    """The stand-in's model ``echo``, asked through Festinger."""
+
+    def __init__(self, http: httpx.Client, running: Scratch) -> None:
+        self.http = http
+        self.url = running.url
+
+    def hears(self, message: str) -> str:
+        """The system message that reached the model together with this message of a user."""
+        answer = self.http.post(f"{self.url}/api/chat", json=as_request(message))
+        answer.raise_for_status()
+        system, user = json.loads(answer.json()["message"]["content"])
+        if user != {"role": "user", "content": message}:
+            raise NotShown(f"the user's message should arrive unchanged, and is: {user}")
+        return str(system["content"])
+
+    def wait_until_known(self, word: str) -> float:
+        """Seconds until the word has an id, and so can be recalled or asked about. Asking that counts nothing."""
+        started = time.monotonic()
+        while time.monotonic() < started + ID_TIMEOUT_S:
+            if self.http.post(f"{self.url}/recollect", json={"text": word}).json()["block"]:
+                return time.monotonic() - started
+            time.sleep(0.05)
+        raise NotShown(f"{word} should get an id within about a second, and has none after {ID_TIMEOUT_S} s.")
+
+
+def as_request(message: str) -> dict[str, Any]:
+    said = (("system", SYSTEM), ("user", message))
+    return {
+        "model": "echo",
+        "stream": False,
+        "messages": [{"role": role, "content": content} for role, content in said],
+    }
+
+
+def as_curl(url: str, message: str) -> str:
+    """The request as a person would type it, the messages on lines of their own."""
+    body = (
+        json.dumps(as_request(message))
+        .replace('[{"role"', '[\n      {"role"')
+        .replace('}, {"role"', '},\n      {"role"')
+    )
+    return f"curl {url}/api/chat -d '{body}'"
+
+
+class Command(BaseCommand):
+    help = "Shows Festinger at work: on free ports, with a stand-in for Ollama, nothing is left behind."
+    requires_system_checks: list[str] = []
+
+    def handle(self, **_: Any) -> None:
+        stop_on_signals()
+        try:
+            self.tell()
+        except Interrupted as stopped:
+            say("Interrupted; everything is stopped and removed.")
+            sys.exit(stopped.status)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its end
+            sys.exit(1)
+        except (ScratchFailed, NotShown, httpx.HTTPError) as failed:
+            say(f"The demo failed: {failed}")
+            sys.exit(1)
+
+    def tell(self) -> None:
+        self.line("Starting a stand-in for Ollama and a Festinger, with a home that is thrown away ...")
+        with scratch() as running, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
+            self.line(f"Both run, after {running.started_in:.0f} s. The stand-in's model echo answers with the")
+            self.line("prompt as it arrived: so we see what a model sees.")
+            self.story(running, Model(http, running))
+        self.title("Done")
+        self.line("All is stopped and removed. To use it with your own Ollama: make run")
+
+    def story(self, running: Scratch, model: "Model") -> None:
+        self.title("1. A word it does not know")
+        self.meet(running, model)
+
+        self.title("2. Teach it")
+        self.typed(f"export FESTINGER_URL={running.url}")
+        self.gutask(running, f"{WORD} -isa repo", expected=STORED)
+        self.gutask(running, f"{WORD} -ispart Glitch University", expected=STORED)
+
+        self.title("3. The next prompt carries it")
+        self.prompt(model, NEXT_MESSAGE, expected=(f"{WORD}: [type] repo [membership] glitch_university",))
+
+        self.title("4. Contradict it")
+        self.gutask(running, f"{WORD} -isa container", expected=CONFLICT)
+        self.line("Nothing was overwritten. Until someone decides, prompts carry the doubt, too:")
+        disputed = f"{WORD}: [type?] repo [membership] glitch_university — conflict pending"
+        self.prompt(model, NEXT_MESSAGE, expected=(disputed,))
+
+    def meet(self, running: Scratch, model: "Model") -> None:
+        self.line(f"Four prompts name {WORD}. The first of them:")
+        self.typed(as_curl(running.url, FOUR_MESSAGES[0]))
+        for message in FOUR_MESSAGES:
+            if model.hears(message) != SYSTEM:
+                raise NotShown(f"a prompt about an unknown word should pass as it is: {message}")
+        self.line("The model received all four as they were sent: there is nothing to add yet. But a word that")
+        self.line("keeps coming up gets a row of its own ...")
+        self.line(f"... after {model.wait_until_known(WORD):.1f} s. So the fifth prompt brings a question:")
+        question = f"? {WORD}: no recollection. If this is a typo, ignore."
+        self.prompt(model, NEXT_MESSAGE, expected=(question, f"  gutask iknowthat '{WORD} -isa <parent>"))
+
+    def prompt(self, model: "Model", message: str, *, expected: tuple[str, ...]) -> None:
+        """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
+        system = model.hears(message)
+        self.typed(f"curl ... {json.dumps(message)}")
+        self.line("What the model received as its system message:")
+        self.line(indent(system, "  | ", lambda line: True))
+        self.line("What it received from the user is unchanged.")
+        block, _, rest = system.partition("</recollection>\n\n")
+        lines = block.splitlines()
+        if lines[:1] != ["<recollection>"] or rest != SYSTEM:
+            raise NotShown("a <recollection> block should stand before the system message, and does not.")
+        for start in expected:
+            if not any(line.startswith(start) for line in lines):
+                raise NotShown(f"a line of the block should read: {start}")
+
+    def gutask(self, running: Scratch, fact: str, *, expected: int) -> None:
+        self.typed(f"gutask iknowthat '{fact}'")
+        done = subprocess.run(
+            [sys.executable, str(GUTASK), "iknowthat", fact],
+            env=os.environ | {"FESTINGER_URL": running.url},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.line(indent((done.stdout + done.stderr).rstrip(), "  | "))
+        self.line(f"  (exit status {done.returncode})")
+        if done.returncode != expected:
+            raise NotShown(f"gutask should end with exit status {expected}, not {done.returncode}.")
+
+    # --- the terminal ---
+
+    def title(self, text: str) -> None:
+        self.line("")
+        self.line(self.style.MIGRATE_HEADING(text))
+
+    def typed(self, command: str) -> None:
+        self.line(self.style.SUCCESS(f"  $ {command}"))
+
+    def line(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

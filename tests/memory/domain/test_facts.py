@@ -1,0 +1,78 @@
+"""The language of ``gutask iknowthat``."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.domain.facts import FactMistake, parse_fact
+from memory.domain.rows import Fact
+from memory.domain.tokens import tokenise
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("gnommoweb -isa repo", Fact("gnommoweb", "repo", "type", True)),
+        ("gnommoweb -ispart docker", Fact("gnommoweb", "docker", "membership", False)),
+        (
+            "gnommoweb -isa repo in context of glitch_university",
+            Fact("gnommoweb", "repo", "glitch_university", True),
+        ),
+        (
+            "  Gnommoweb   -ISA  Repo  in  context  of  Glitch University ",
+            Fact("gnommoweb", "repo", "glitch_university", True),
+        ),
+        ("New York City -ispart USA in context of geography", Fact("new_york_city", "usa", "geography", False)),
+        ('"red panda" -isa team', Fact("red_panda", "team", "type", True)),
+        ('gnommoweb -ispart "the stack" in context of runs-on', Fact("gnommoweb", "the_stack", "runs-on", False)),
+        ("gpt-4o -isa model", Fact("gpt-4o", "model", "type", True)),
+        ("gnommoweb ISA repo", Fact("gnommoweb", "repo", "type", True)),
+        ("state -isa level in context of geography", Fact("state", "level", "geography", True)),
+    ],
+)
+def test_a_fact_is_understood(text: str, fact: Fact) -> None:
+    assert parse_fact(text) == fact
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("", 0, "empty"),
+        ("gnommoweb is a repo", 19, "no -isa or -ispart"),
+        ("-isa repo", 0, "concept is missing"),
+        ("gnommoweb -isa", 14, "parent is missing"),
+        ("gnommoweb -isa in context of x", 14, "parent is missing"),
+        ("gnommoweb -isa repo in context of", 33, "dimension is missing"),
+        ("red panda -isa team", 0, "more than one name"),
+        ("gnommoweb -isa red panda", 15, "more than one name"),
+        ("gnommoweb -isa 42", 15, "cannot be a parent"),
+        ("gnommoweb -isa </recollection>", 15, "more than one name|cannot be a parent"),
+        ("gnommoweb -isa gnommoweb", 15, "its own parent"),
+        ("gnommoweb -isa repo in context of repo", 15, "its own dimension"),
+        ("x" * 65 + " -isa repo", 0, "cannot be a concept"),
+    ],
+)
+def test_a_mistake_is_told_with_its_position_and_a_hint(text: str, position: int, message: str) -> None:
+    with pytest.raises(FactMistake, match=message) as caught:
+        parse_fact(text)
+
+    assert caught.value.position == position
+    assert caught.value.hint
+
+
+@given(st.text())
+def test_any_text_is_a_fact_in_tokens_or_a_mistake_within_it(text: str) -> None:
+    try:
+        fact = parse_fact(text)
+    except FactMistake as mistake:
+        assert 0 <= mistake.position <= len(text)
+    else:
+        for name in (fact.concept, fact.parent, fact.dimension):
+            assert [token.text for token in tokenise(name)] == [name]
+
+
+@given(st.sampled_from([
+    Fact("gnommoweb", "repo", "type", True), Fact("glitch_university", "o'reilly", "runs-on", False)
+]))  # fmt: skip
+def test_a_fact_printed_is_understood_again(fact: Fact) -> None:
+    assert parse_fact(str(fact)) == fact

@@ -1,0 +1,81 @@
+"""The dicts a process keeps, under changes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.cache import Cache
+from memory.domain.rows import SoasRow, UrdEdge
+
+NOW = 1_800_000_000.0
+small = st.integers(1, 4)
+edges_of_concept = st.dictionaries(st.integers(10, 14), st.integers(20, 24), max_size=4)
+
+
+@given(st.lists(st.tuples(small, edges_of_concept)))
+def test_all_pictures_of_the_graph_agree_after_any_changes(
+    changes: list[tuple[int, dict[int, int]]],
+) -> None:
+    cache, truth = Cache(), {}
+
+    for concept, parents in changes:
+        truth[concept] = parents
+        cache.put_edges(concept, [UrdEdge(concept, parent, dim, True) for dim, parent in parents.items()])
+
+    slots = {(concept, dim): parent for concept, parents in truth.items() for dim, parent in parents.items()}
+    assert {slot: edge.parent_id for slot, edge in cache.urd_by_concept_dim.items()} == slots
+    assert {concept: [edge.dim_id for edge in edges] for concept, edges in cache.urd_by_concept.items()} == {
+        concept: sorted(parents, reverse=True) for concept, parents in truth.items() if parents
+    }
+    assert set(cache.referenced) == {used for (_, dim), parent in slots.items() for used in (dim, parent)}
+
+
+steps = st.one_of(
+    st.tuples(st.just("queue"), small, st.frozensets(st.integers(10, 12))),
+    st.tuples(st.just("dispute"), small, st.integers(10, 12)),
+)
+
+
+@given(st.lists(steps))
+def test_a_slot_is_marked_while_it_is_queued_or_disputed_lately(run: list[tuple[str, int, object]]) -> None:
+    cache = Cache()
+    queued: dict[int, frozenset[int]] = {}
+    disputed: set[tuple[int, int]] = set()
+
+    for kind, concept, what in run:
+        if kind == "queue":
+            assert isinstance(what, frozenset)
+            queued[concept] = what
+            disputed -= {(concept, dim) for dim in what}
+            cache.put_pending(concept, what)
+        else:
+            assert isinstance(what, int)
+            if what not in queued.get(concept, ()):
+                disputed.add((concept, what))
+            cache.dispute((concept, what), NOW)
+
+    in_queue = {(concept, dim) for concept, dims in queued.items() for dim in dims}
+    assert cache.pending_by_concept_dim == in_queue | disputed
+    assert cache.pending_conflicts == {concept for concept, _ in in_queue | disputed}
+
+    cache.forget_old_disputes(NOW + 61)
+
+    assert cache.pending_by_concept_dim == in_queue
+    assert cache.pending_conflicts == {concept for concept, _ in in_queue}
+
+
+def test_a_reload_keeps_provisional_marks() -> None:
+    cache = Cache()
+    cache.dispute((1, 2), NOW)
+
+    cache.take_over(Cache(), NOW)
+
+    assert cache.pending_conflicts == {1}
+
+
+def test_a_deleted_token_is_forgotten() -> None:
+    cache = Cache()
+    cache.put_soas("zorblat", SoasRow(1))
+
+    cache.drop_soas(1)
+
+    assert (cache.soas_by_token, cache.soas_by_id) == ({}, {})

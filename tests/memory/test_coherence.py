@@ -1,0 +1,299 @@
+"""A cache beside a real Postgres: loaded, told of changes, flushed."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+from psycopg.conninfo import make_conninfo
+
+from memory.cache import Cache
+from memory.coherence import APPLICATION_NAME, Coherence, load
+from memory.domain.rows import Fact, UrdEdge
+from memory.domain.selection import in_force
+from memory.flusher import Flusher
+from memory.learn import Encounters, Message, Reader
+from memory.models import Edge, Source
+from memory.store import Said, ensure_tokens, place
+
+WITHIN_S = 5.0
+
+
+@pytest.fixture
+def dsn(transactional_db: None) -> str:
+    return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
+
+
+@asynccontextmanager
+async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnection]]:
+    """A cache that follows the database, and a client that changes it."""
+    cache = Cache()
+    coherence = Coherence(cache, dsn)
+    task = asyncio.create_task(coherence.run())
+    try:
+        await asyncio.wait_for(coherence.wait_loaded(), WITHIN_S)
+        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
+            yield cache, client
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def eventually(claim: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + WITHIN_S
+    while not claim() and time.monotonic() < deadline:
+        await asyncio.sleep(0.005)
+    return claim()
+
+
+SEED = """
+    INSERT INTO soas (token, novelty) VALUES ('gnommoweb', 1), ('repo', 0), ('container', 0), ('type', 0);
+    INSERT INTO urd (id, parent_id, dim_id, is_isa, source)
+        SELECT c.id, p.id, d.id, true, 'gutask' FROM soas c, soas p, soas d
+        WHERE c.token = 'gnommoweb' AND p.token = 'repo' AND d.token = 'type';
+"""
+
+
+def parents_of(cache: Cache, token: str) -> list[str]:
+    row = cache.soas_by_token.get(token)
+    edges = cache.urd_by_concept.get(row.id, []) if row else []
+    return [cache.soas_by_id[edge.parent_id] for edge in edges]
+
+
+Step = tuple[str, Callable[[Cache], bool]]
+STEPS: dict[str, Step] = {
+    "an edge is changed": (
+        "UPDATE urd SET parent_id = (SELECT id FROM soas WHERE token = 'container')",
+        lambda cache: parents_of(cache, "gnommoweb") == ["container"],
+    ),
+    "an edge is deleted": ("DELETE FROM urd", lambda cache: parents_of(cache, "gnommoweb") == []),
+    "the graph is truncated": ("TRUNCATE urd", lambda cache: parents_of(cache, "gnommoweb") == []),
+    "a word is added": ("INSERT INTO soas (token) VALUES ('new')", lambda cache: "new" in cache.soas_by_token),
+    "a word is deleted": (
+        "DELETE FROM soas WHERE token = 'container'",
+        lambda cache: "container" not in cache.soas_by_token,
+    ),
+    "a concept is muted": (
+        "UPDATE soas SET is_muted = true WHERE token = 'gnommoweb'",
+        lambda cache: cache.soas_by_token["gnommoweb"].is_muted,
+    ),
+    "many words are added at once": (
+        "INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 3000) AS n",
+        lambda cache: "word3000" in cache.soas_by_token,
+    ),
+    "a thousand words are added at once": (
+        "INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 1001) AS n",
+        lambda cache: all(f"word{n}" in cache.soas_by_token for n in range(1, 1002)),
+    ),
+    "a setting is changed": (
+        "INSERT INTO config (key, value, updated_at) VALUES ('zero_hit_max', '0', now())",
+        lambda cache: cache.tuning.zero_hit_max == 0,
+    ),
+    "a setting is spoilt": (
+        "INSERT INTO config (key, value, updated_at) VALUES ('zero_hit_max', 'many', now())",
+        lambda cache: cache.config_mistakes != [] and cache.tuning.zero_hit_max == 3,
+    ),
+    "an agent is made": (
+        "INSERT INTO agent (name, token_hash) VALUES ('dobby', repeat('0', 64))",
+        lambda cache: cache.agents["0" * 64].name == "dobby" if cache.agents else False,
+    ),
+    "a conflict is queued": (
+        "INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,"
+        " incoming_confidence, incoming_source, collision_type)"
+        " SELECT u.id, u.dim_id, u.parent_id, c.id, true, 1, 'gutask', 'isa_isa' FROM urd u, soas c"
+        " WHERE c.token = 'container'",
+        lambda cache: len(cache.pending_by_concept_dim) == 1 and len(cache.pending_conflicts) == 1,
+    ),
+    "a dimension supersedes": (
+        "INSERT INTO dimension (id, is_isa, on_collision) SELECT id, true, 'supersede' FROM soas WHERE token = 'type'",
+        lambda cache: len(cache.superseding_dims) == 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS.keys())
+def test_a_change_in_postgres_shows_in_the_cache(dsn: str, step: Step) -> None:
+    statement, shows = step
+
+    async def scenario() -> bool:
+        async with following(dsn) as (cache, client):
+            await client.execute(SEED)
+            assert await eventually(lambda: parents_of(cache, "gnommoweb") == ["repo"])
+            assert not shows(cache)
+            await client.execute(statement)
+            return await eventually(lambda: shows(cache))
+
+    assert asyncio.run(scenario())
+
+
+def test_a_lost_connection_is_opened_again_and_everything_read_anew(dsn: str) -> None:
+    async def scenario() -> bool:
+        async with following(dsn) as (cache, client):
+            cut = await client.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = %s AND datname = current_database()",
+                [APPLICATION_NAME],
+            )
+            assert await cut.fetchall() == [(True,)]
+            await client.execute(SEED)
+            return await eventually(lambda: parents_of(cache, "gnommoweb") == ["repo"])
+
+    assert asyncio.run(scenario())
+
+
+def test_a_barrier_waits_until_the_cache_holds_what_was_committed(dsn: str) -> None:
+    async def scenario() -> list[str]:
+        cache = Cache()
+        coherence = Coherence(cache, dsn)
+        task = asyncio.create_task(coherence.run())
+        await asyncio.wait_for(coherence.wait_loaded(), WITHIN_S)
+        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
+
+            async def announce(payload: str) -> None:
+                await client.execute("SELECT pg_notify('festinger', %s)", [payload])
+
+            async with coherence.barrier(announce):
+                await client.execute(SEED)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return parents_of(cache, "gnommoweb")
+
+    assert asyncio.run(scenario()) == ["repo"]
+
+
+# --- the flusher ---
+
+
+def flush(dsn: str, scenario: Callable[[Cache, Encounters, Flusher, Reader], Awaitable[None]]) -> Cache:
+    async def run() -> Cache:
+        cache = Cache()
+        encounters = Encounters(cache)
+        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
+            await load(cache, client)
+        await scenario(cache, encounters, Flusher(cache, encounters, dsn), Reader(cache))
+        return cache
+
+    return asyncio.run(run())
+
+
+def stored(dsn: str) -> dict[str, int]:
+    with psycopg.connect(dsn) as client:
+        return dict(client.execute("SELECT token, encounter_count FROM soas").fetchall())
+
+
+def test_after_one_flush_new_tokens_have_ids(dsn: str) -> None:
+    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
+        encounters.observe(b"", [reader.read(Message("user", "update gnommoweb to FastAPI"))], time.time())
+        await flusher.flush()
+
+    cache = flush(dsn, scenario)
+
+    assert stored(dsn) == {"update": 1, "gnommoweb": 1, "to": 1, "fastapi": 1}
+    assert cache.soas_by_id[cache.soas_by_token["gnommoweb"].id] == "gnommoweb"
+
+
+def test_counts_of_two_processes_add_up(dsn: str) -> None:
+    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
+        other = Encounters(Cache())
+        for i in range(3):
+            reading = reader.read(Message("user", f"zorblat {i}"))
+            encounters.observe(b"", [reading], time.time())
+            other.observe(b"", [reading], time.time())
+        await flusher.flush()
+        await Flusher(Cache(), other, dsn).flush()
+        encounters.observe(b"", [reader.read(Message("user", "zorblat again"))], time.time())
+        await flusher.flush()
+
+    flush(dsn, scenario)
+
+    assert stored(dsn)["zorblat"] == 7
+
+
+def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
+    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
+        encounters.observe(b"", [reader.read(Message("user", "zorblat"))], time.time())
+        await Flusher(cache, encounters, "host=/nowhere dbname=none").flush()
+        await flusher.flush()
+
+    flush(dsn, scenario)
+
+    assert stored(dsn) == {"zorblat": 1}
+
+
+# --- the read path against the source's canonical query ---
+
+CANONICAL = """
+    SELECT u.id, u.parent_id, u.dim_id, u.is_isa, p.token AS parent_token, d.token AS dim_token
+    FROM urd u
+    INNER JOIN soas p ON p.id = u.parent_id
+    INNER JOIN soas d ON d.id = u.dim_id
+    WHERE u.id = %s
+    AND u.confidence >= %s
+    AND u.last_confirmed >= to_timestamp(%s)
+    ORDER BY u.id, u.dim_id DESC
+"""
+graphs = st.lists(
+    st.tuples(
+        st.integers(0, 3),
+        st.integers(4, 7),
+        st.integers(8, 11),
+        st.floats(0, 1),
+        st.integers(0, 200),
+        st.booleans(),
+    ),
+    max_size=25,
+)
+
+
+class CanonicalQuery(TestCase):
+    @hypothesis_settings(max_examples=40, deadline=None)
+    @given(graphs, st.floats(0, 1), st.integers(0, 200))
+    def test_the_cache_recalls_what_the_canonical_query_returns(
+        self, graph: list[tuple[int, int, int, float, int, bool]], floor: float, days: int
+    ) -> None:
+        now = time.time()
+        names = list(ensure_tokens(f"t{i}" for i in range(12)).values())
+        slots = {}
+        for concept, parent, dim, confidence, age, is_isa in graph:
+            slots[names[concept], names[dim]] = UrdEdge(
+                names[concept], names[parent], names[dim], is_isa, confidence, "inferred", now - age * 86400 + 60
+            )
+        with connection.cursor() as cursor:
+            for edge in slots.values():
+                cursor.execute(
+                    "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, last_confirmed)"
+                    " VALUES (%s, %s, %s, %s, %s, %s, to_timestamp(%s))",
+                    [edge.concept_id, edge.parent_id, edge.dim_id, edge.is_isa, edge.confidence, edge.source,
+                     edge.last_confirmed],
+                )  # fmt: skip
+        cache = Cache()
+        for concept in names:
+            cache.put_edges(concept, [edge for edge in slots.values() if edge.concept_id == concept])
+
+        for concept in names:
+            with connection.cursor() as cursor:
+                cursor.execute(CANONICAL, [concept, floor, now - days * 86400])
+                expected = [row[:4] for row in cursor.fetchall()]
+            recalled = in_force(
+                cache.urd_by_concept.get(concept, ()), floor=floor, cutoff=now - days * 86400, exempt=frozenset()
+            )
+            assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == expected
+
+
+@pytest.mark.django_db
+def test_a_placed_fact_has_the_time_it_was_said() -> None:
+    from django.utils import timezone
+
+    at = timezone.now()
+
+    place(Fact("a", "b", "c", True), Said("dobby", Source.GUTASK, 1.0, at))
+
+    assert Edge.objects.get(concept__token="a").last_confirmed == at

@@ -1,0 +1,300 @@
+"""Recollection on injected caches: the source's tests A and B, and the rules of who is recalled and asked about."""
+
+from dataclasses import replace
+
+import pytest
+
+from memory.cache import Cache
+from memory.config import Tuning
+from memory.domain.rows import SoasRow, UrdEdge
+from memory.domain.saliency import DAY, HOUR, saliency
+from memory.learn import Encounters, Message, Reader
+from memory.recall import Recollection, disputes, recollect
+
+NOW = 1_800_000_000.0
+
+
+def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection:
+    messages = [message if isinstance(message, Message) else Message("user", message) for message in said]
+    return recollect(cache, [Reader(cache).read(message) for message in messages], now)
+
+
+def cache_of(rows: dict[str, SoasRow], edges: list[UrdEdge] = (), **settings: object) -> Cache:  # type: ignore[assignment]
+    cache = Cache(
+        soas_by_token=rows,
+        soas_by_id={row.id: token for token, row in rows.items()},
+        tuning=replace(Tuning(), **settings),
+    )
+    for concept in {edge.concept_id for edge in edges}:
+        cache.put_edges(concept, [edge for edge in edges if edge.concept_id == concept])
+    return cache
+
+
+# --- Test A of the source: a concept that is not in the cache ---
+
+PROMPT_A = "Please update gnommoweb to use FastAPI instead"
+
+
+def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
+    common = {
+        word: SoasRow(id=i, is_common=True) for i, word in enumerate(("please", "update", "to", "use", "instead"))
+    }
+    cache = Cache(soas_by_token=dict(common), soas_by_id={row.id: word for word, row in common.items()})
+    encounters = Encounters(cache)
+    reading = Reader(cache).read(Message("user", PROMPT_A))
+
+    encounters.observe(b"", [reading], NOW)
+
+    assert {token: fresh.count for token, fresh in encounters.batch.fresh.items()} == {
+        "gnommoweb": 1,
+        "fastapi": 1,
+    }
+    assert saliency(1) == 0
+    assert recollect(cache, [reading], NOW).block == ""
+    assert cache.soas_by_token["please"].saliency == 0
+
+
+def test_a_above_the_threshold_a_concept_without_facts_is_asked_about() -> None:
+    cache = Cache(
+        soas_by_token={"gnommoweb": SoasRow(id=101, encounter_count=50, saliency=0.9)},
+        soas_by_id={101: "gnommoweb"},
+    )
+
+    block = recall(cache, PROMPT_A).block
+
+    assert block.splitlines() == [
+        "<recollection>",
+        "? gnommoweb: no recollection. If this is a typo, ignore.",
+        "If you know what it is, store it before proceeding:",
+        "  gutask iknowthat 'gnommoweb -isa <parent> in context of <dimension>'",
+        "  gutask iknowthat 'gnommoweb -ispart <system> in context of <dimension>'",
+        "</recollection>",
+    ]
+    assert cache.pending_conflicts == set()
+
+
+# --- Test B of the source: "A ISA B" contradicts the world ---
+
+
+@pytest.fixture
+def world_b() -> Cache:
+    existing = UrdEdge(concept_id=101, parent_id=201, dim_id=1, is_isa=True, confidence=0.9, source="cloud_llm")
+    return Cache(
+        soas_by_token={
+            "gnommoweb": SoasRow(id=101, saliency=1.2, novelty=1.0),
+            "repo": SoasRow(id=201, saliency=0.8, novelty=0.5),
+            "container": SoasRow(id=202, saliency=0.6, novelty=0.4),
+            "type": SoasRow(id=1, saliency=0.0, novelty=0.0),
+        },
+        soas_by_id={101: "gnommoweb", 201: "repo", 202: "container", 1: "type"},
+        urd_by_concept={101: [existing]},
+        urd_by_concept_dim={(101, 1): existing},
+        pending_conflicts=set(),
+    )
+
+
+def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b: Cache) -> None:
+    existing = world_b.urd_by_concept_dim[(101, 1)]
+    reading = Reader(world_b).read(Message("user", "gnommoweb is a container deployed on Docker"))
+
+    [dispute] = disputes(world_b, [reading], NOW)
+    block = recollect(world_b, [reading], NOW).block
+
+    assert block == "<recollection>\ngnommoweb: [type?] repo — conflict pending\n</recollection>"
+    assert (dispute.existing, dispute.incoming_parent, dispute.incoming_is_isa) == (existing, "container", True)
+    assert world_b.urd_by_concept_dim[(101, 1)] is existing
+    assert world_b.pending_conflicts == {101}
+
+
+def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) -> None:
+    reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
+    disputes(world_b, [reading], NOW)
+
+    disputes(world_b, [], NOW + 61)
+
+    assert recall(world_b, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
+    assert world_b.pending_conflicts == set()
+
+
+def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
+    reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
+    disputes(world_b, [reading], NOW)
+    world_b.put_pending(101, [1])
+
+    disputes(world_b, [], NOW + 61)
+
+    assert "[type?]" in recall(world_b, "gnommoweb").block
+
+
+def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
+    reading = Reader(world_b).read(Message("user", "gnommoweb is a repo"))
+
+    assert disputes(world_b, [reading], NOW) == []
+
+
+def test_a_dimension_that_supersedes_disputes_nothing(world_b: Cache) -> None:
+    world_b.superseding_dims = {1}
+    reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
+
+    assert disputes(world_b, [reading], NOW) == []
+
+
+# --- who is recalled ---
+
+
+def test_edges_are_shown_by_descending_dimension_and_concepts_by_ascending_id() -> None:
+    cache = cache_of(
+        {
+            "dobby": SoasRow(9, novelty=1),
+            "gnommoweb": SoasRow(5, novelty=1),
+            "repo": SoasRow(1),
+            "type": SoasRow(2),
+            "tech": SoasRow(3),
+        },
+        [UrdEdge(9, 1, 2, True), UrdEdge(5, 1, 2, True), UrdEdge(5, 1, 3, False)],
+    )
+
+    block = recall(cache, "dobby and gnommoweb").block
+
+    assert block.splitlines()[1:-1] == ["gnommoweb: [tech] repo [type] repo", "dobby: [type] repo"]
+
+
+WORLD = {"gnommoweb": SoasRow(5, novelty=1), "repo": SoasRow(1), "type": SoasRow(2)}
+
+
+@pytest.mark.parametrize(
+    ("edge", "is_recalled"),
+    [
+        (UrdEdge(5, 1, 2, True, confidence=0.6), True),
+        (UrdEdge(5, 1, 2, True, confidence=0.59), False),
+        (UrdEdge(5, 1, 2, True, last_confirmed=NOW - 89 * DAY), True),
+        (UrdEdge(5, 1, 2, True, last_confirmed=NOW - 91 * DAY), False),
+        (UrdEdge(5, 1, 2, True, source="gutask", last_confirmed=NOW - 1000 * DAY), True),
+        (UrdEdge(5, 5, 5, True), False),
+    ],
+    ids=["at the floor", "below the floor", "recent", "old", "old, but from gutask", "a root"],
+)
+def test_a_fact_is_recalled_while_it_is_in_force(edge: UrdEdge, is_recalled: bool) -> None:
+    assert ("repo" in recall(cache_of(dict(WORLD), [edge]), "gnommoweb").block) is is_recalled
+
+
+def test_a_muted_concept_is_neither_recalled_nor_asked_about() -> None:
+    row = SoasRow(5, saliency=2, novelty=1, is_muted=True)
+    cache = cache_of({**WORLD, "gnommoweb": row}, [UrdEdge(5, 1, 2, True)])
+
+    assert recall(cache, "gnommoweb") == Recollection()
+
+
+COMMON = {
+    "mercury": SoasRow(5, novelty=1, is_common=True),
+    "gateway": SoasRow(1, is_common=True),
+    "type": SoasRow(2),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "is_recalled"),
+    [
+        ("the mercury is rising", "cloud_llm", False),
+        ("Mercury is rising", "cloud_llm", False),
+        ("we asked Mercury", "cloud_llm", True),
+        ("restart Mercury Service", "cloud_llm", True),
+        ("the mercury is rising", "gutask", True),
+    ],
+)
+def test_a_common_word_is_recalled_only_as_a_name_or_for_a_fact_someone_taught(
+    text: str, source: str, is_recalled: bool
+) -> None:
+    cache = cache_of(dict(COMMON), [UrdEdge(5, 1, 2, True, source=source)])
+
+    assert ("mercury:" in recall(cache, text).block) is is_recalled
+
+
+def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
+    rows = {f"thing{i}": SoasRow(10 + i, novelty=1, last_seen=NOW - i * 30 * DAY) for i in range(4)}
+    cache = cache_of(
+        {**rows, "repo": SoasRow(1), "type": SoasRow(2)},
+        [UrdEdge(10 + i, 1, 2, True) for i in range(4)],
+        recollection_max_concepts=2,
+    )
+
+    recollection = recall(cache, " ".join(rows))
+
+    assert recollection.block.splitlines()[1:-1] == ["thing0: [type] repo", "thing1: [type] repo"]
+    assert recollection.reasons["thing3"] == "too many concepts"
+
+
+def test_the_threshold_of_the_config_table_is_obeyed() -> None:
+    rows = {"gnommoweb": SoasRow(5, encounter_count=4, saliency=saliency(4))}
+
+    assert recall(cache_of(dict(rows)), "gnommoweb").block
+    assert not recall(cache_of(dict(rows), saliency_read_threshold=0.7), "gnommoweb").block
+
+
+# --- who is asked about ---
+
+
+def unknown(**changes: object) -> SoasRow:
+    return SoasRow(**({"id": 7, "encounter_count": 50, "saliency": 1.7} | changes))  # type: ignore[arg-type]
+
+
+def test_only_a_users_words_are_asked_about() -> None:
+    cache = cache_of({"zorblat": unknown()})
+
+    assert recall(cache, Message("tool", "zorblat")).block == ""
+    assert recall(cache, Message("tool", "zorblat"), Message("user", "what is zorblat")).block
+
+
+def test_a_parent_or_a_dimension_is_not_asked_about() -> None:
+    cache = cache_of({"zorblat": unknown(), "dobby": SoasRow(8), "type": SoasRow(2)}, [UrdEdge(8, 7, 2, True)])
+
+    assert recall(cache, "zorblat").reasons == {"zorblat": "known as a parent or a dimension"}
+
+
+def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
+    cache = cache_of({"zorblat": unknown()})
+
+    assert recall(cache, "zorblat is a gateway").reasons == {"zorblat": "stated in this prompt"}
+
+
+@pytest.mark.parametrize(
+    ("asked_count", "asked_ago", "asks"),
+    [
+        (1, HOUR - 1, False),
+        (1, HOUR, True),
+        (2, HOUR, False),
+        (2, DAY, True),
+        (3, 7 * DAY, True),
+        (9, 29 * DAY, False),
+    ],
+)
+def test_questions_back_off(asked_count: int, asked_ago: float, asks: bool) -> None:
+    cache = cache_of({"zorblat": unknown(asked_count=asked_count, asked_at=NOW - asked_ago)})
+
+    assert bool(recall(cache, "zorblat").block) is asks
+
+
+def test_zero_hit_max_switches_questions_off() -> None:
+    assert recall(cache_of({"zorblat": unknown()}, zero_hit_max=0), "zorblat").block == ""
+
+
+def test_at_most_zero_hit_max_questions_are_asked() -> None:
+    rows = {f"thing{i}": unknown(id=i) for i in range(9)}
+
+    recollection = recall(cache_of(rows), " ".join(rows))
+
+    assert recollection.block.count("? thing") == 3
+    assert len(recollection.asked) == 3
+
+
+def test_facts_take_the_budget_before_questions() -> None:
+    cache = cache_of({**WORLD, "zorblat": unknown()}, [UrdEdge(5, 1, 2, True)], recollection_max_tokens=40)
+
+    recollection = recall(cache, "gnommoweb zorblat")
+
+    assert "gnommoweb: [type] repo" in recollection.block
+    assert recollection.reasons == {"gnommoweb": "recalled", "zorblat": "no room"}
+
+
+def test_the_same_prompt_gives_the_same_block(world_b: Cache) -> None:
+    assert recall(world_b, "gnommoweb").block == recall(world_b, "gnommoweb").block

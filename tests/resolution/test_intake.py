@@ -1,0 +1,153 @@
+"""Asserting facts against a real graph."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memory.domain.rows import Fact
+from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from memory.store import Said
+from resolution.intake import assert_fact
+from resolution.models import Conflict
+
+pytestmark = pytest.mark.django_db
+
+
+def said(agent: str = "dobby", confidence: float = 1.0, source: Source = Source.GUTASK, **changes: object) -> Said:
+    return Said(**({"agent": agent, "source": source, "confidence": confidence, "at": timezone.now()} | changes))  # type: ignore[arg-type]
+
+
+def fact(text: str) -> Fact:
+    concept, relation, parent, dimension = text.split()
+    return Fact(concept, parent, dimension, relation == "isa")
+
+
+def test_a_new_fact_brings_its_words_its_dimension_and_its_root() -> None:
+    outcome = assert_fact(fact("gnommoweb isa repo glitch_university"), said())
+
+    assert outcome.status == "inserted"
+    edge = Edge.objects.get(concept__token="gnommoweb")
+    assert (edge.parent.token, edge.dim.token, edge.confidence, edge.source) == (
+        "repo",
+        "glitch_university",
+        1.0,
+        "gutask",
+    )
+    dimension = Dimension.objects.get(soas__token="glitch_university")
+    assert (dimension.is_isa, dimension.on_collision) == (True, "queue")
+    assert Edge.objects.get(concept=dimension.soas_id).is_root
+
+
+def test_its_subject_becomes_novel_and_its_parent_does_not() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said())
+
+    assert dict(Soas.objects.values_list("token", "novelty")) == {"gnommoweb": 1, "repo": 0, "type": 0}
+
+
+def test_an_insertion_is_in_the_history() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said(evidence="gnommoweb -isa repo"))
+
+    row = EdgeHistory.objects.get()
+    assert (row.action, row.actor, row.source, row.reason, row.before) == (
+        "insert",
+        "dobby",
+        "gutask",
+        "gnommoweb -isa repo",
+        None,
+    )
+    assert row.after["parent_id"] == Soas.objects.get(token="repo").id
+
+
+def test_the_same_voice_confirms_without_raising_the_confidence() -> None:
+    early = timezone.now() - timedelta(days=3)
+    assert_fact(fact("gnommoweb isa repo type"), said(confidence=0.8, at=early))
+
+    outcome = assert_fact(fact("gnommoweb isa repo type"), said(confidence=0.8))
+
+    edge = Edge.objects.get(concept__token="gnommoweb")
+    assert (outcome.status, edge.confidence) == ("confirmed", 0.8)
+    assert edge.last_confirmed > early + timedelta(days=2)
+
+
+def test_another_voice_raises_the_confidence_a_little() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 0.8))
+
+    assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.5))
+
+    assert Edge.objects.get(concept__token="gnommoweb").confidence == pytest.approx(0.81)
+
+
+def test_a_confirmation_is_noted_once_per_agent_and_day() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said("dobby"))
+
+    for agent in ("winky", "winky", "kreacher"):
+        assert_fact(fact("gnommoweb isa repo type"), said(agent))
+
+    assert list(EdgeHistory.objects.filter(action="confirm").values_list("actor", flat=True)) == [
+        "winky",
+        "kreacher",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "collision_type"),
+    [
+        ("gnommoweb isa repo type", "gnommoweb isa container type", "isa_isa"),
+        ("gnommoweb ispart a membership", "gnommoweb ispart b membership", "ispart_ispart"),
+        ("gnommoweb isa repo type", "gnommoweb ispart docker type", "misclassification"),
+    ],
+)
+def test_another_parent_in_the_slot_is_queued_and_the_world_stays(
+    first: str, second: str, collision_type: str
+) -> None:
+    assert_fact(fact(first), said())
+
+    outcome = assert_fact(fact(second), said("winky", evidence="he said so"))
+
+    conflict = Conflict.objects.get()
+    assert (outcome.status, outcome.conflict, outcome.existing) == ("conflict", conflict, fact(first))
+    assert (conflict.collision_type, conflict.status, conflict.agent) == (collision_type, "pending", "winky")
+    assert (conflict.priority, conflict.evidence) == (1, "he said so")
+    assert Edge.objects.get(concept__token="gnommoweb").parent.token == fact(first).parent
+
+
+def test_the_same_collision_is_queued_once() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said())
+
+    first = assert_fact(fact("gnommoweb isa container type"), said())
+    again = assert_fact(fact("gnommoweb isa container type"), said("winky"))
+
+    assert first.conflict == again.conflict
+    assert Conflict.objects.count() == 1
+
+
+def test_a_ring_is_queued_with_what_closes_it() -> None:
+    assert_fact(fact("a ispart b membership"), said())
+    assert_fact(fact("b ispart c membership"), said())
+
+    outcome = assert_fact(fact("c ispart a membership"), said())
+
+    conflict = Conflict.objects.get()
+    assert (outcome.status, outcome.existing, conflict.collision_type) == ("conflict", None, "cycle")
+    assert conflict.blocking_concept is not None
+    assert (conflict.existing_parent, conflict.blocking_concept.token) == (None, "b")
+    assert not Edge.objects.filter(concept__token="c").exists()
+
+
+def test_a_taken_slot_is_a_plain_collision_even_where_its_newcomer_would_close_a_ring() -> None:
+    assert_fact(fact("a isa b type"), said())
+    assert_fact(fact("b isa c type"), said())
+
+    assert_fact(fact("b isa a type"), said())
+
+    assert Conflict.objects.get().collision_type == "isa_isa"
+
+
+def test_the_slot_of_a_root_cannot_be_claimed() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said())
+
+    outcome = assert_fact(fact("type isa word type"), said())
+
+    assert outcome.status == "invalid"
+    assert Edge.objects.get(concept__token="type").is_root

@@ -1,0 +1,67 @@
+"""Host and Origin, as Ollama checks them."""
+
+import pytest
+
+from festinger_site.guard import Guard
+
+
+async def nothing(*_: object) -> None:
+    return None
+
+
+def is_welcome(
+    *, bind: str = "127.0.0.1", peer: str = "127.0.0.1", host: str = "localhost:11435", **more: str
+) -> bool:
+    guard = Guard(nothing, bind=bind, hosts=["festinger.example"], origins=["https://desk.example"])
+    headers = [(name.encode(), value.encode()) for name, value in {"host": host, **more}.items()]
+    return guard._is_welcome({"type": "http", "headers": headers, "client": (peer, 5)})
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost:11435", True),
+        ("127.0.0.1:11435", True),
+        ("[::1]:11435", True),
+        ("192.168.1.4:11435", True),
+        ("host.docker.internal:11435", True),
+        ("festinger.example", True),
+        ("FESTINGER.example:80", True),
+        ("evil.example", False),
+        ("localhost.evil.example", False),
+        ("8.8.8.8:11435", False),
+    ],
+)
+def test_only_local_and_configured_hosts_are_welcome(host: str, expected: bool) -> None:
+    assert is_welcome(host=host) is expected
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        ("http://localhost:3000", True),
+        ("https://127.0.0.1", True),
+        ("http://[::1]:8080", True),
+        ("app://obsidian.md", True),
+        ("vscode-webview://abc", True),
+        ("https://desk.example", True),
+        ("http://localhost:11435", True),
+        ("https://evil.example", False),
+        ("http://localhost.evil.example", False),
+        ("null", False),
+    ],
+)
+def test_only_local_and_configured_origins_are_welcome(origin: str, expected: bool) -> None:
+    assert is_welcome(origin=origin) is expected
+
+
+def test_a_page_served_from_here_is_welcome() -> None:
+    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas:11435", origin="http://nas:11435")
+
+
+def test_on_an_open_address_other_machines_may_use_any_name() -> None:
+    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas.lan:11435")
+
+
+def test_on_an_open_address_this_machines_browser_cannot_be_rebound() -> None:
+    assert not is_welcome(bind="0.0.0.0", peer="127.0.0.1", host="evil.example")
