@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from benchmarks import latency, throughput
+from benchmarks import latency, reading, throughput, warm_load
 from benchmarks.figures import Figures
 from benchmarks.scratch import scratch_home
 
@@ -19,6 +19,8 @@ ROUNDS = 20
 MEASURES: dict[str, Callable[[Path, int], Figures]] = {
     "latency": latency.measure,
     "throughput": throughput.measure,
+    "cues": reading.measure,
+    "cache": warm_load.measure,
 }
 
 

@@ -8,6 +8,7 @@ import asyncio
 import re
 import sys
 from dataclasses import dataclass
+from typing import cast
 
 import orjson
 import uvloop
@@ -76,8 +77,7 @@ class Model(asyncio.Protocol):
         self._unread = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
 
     def data_received(self, data: bytes) -> None:
         self._unread += data

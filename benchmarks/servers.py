@@ -3,13 +3,12 @@ forwarder, and the mock model server behind both."""
 
 import http.client
 import json
-import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +27,12 @@ STOP_S = 10
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    name: str
     port: int
     process: psutil.Process
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}"
 
     def cpu_s(self) -> float:
         """Processor seconds used since its start; the kernel counts in hundredths."""
@@ -48,48 +50,35 @@ class Servers:
 @contextmanager
 def servers(home: Path) -> Iterator[Servers]:
     """All three, ready, with the five facts taught."""
-    with model() as mock, forwarder(home, mock) as bare, festinger(home, mock) as proxy:
+    with model(home) as mock, forwarder(home, mock) as bare, festinger(home, mock) as proxy:
         teach(proxy)
         yield Servers(mock, bare, proxy)
 
 
-@contextmanager
-def model() -> Iterator[Server]:
+def model(home: Path) -> AbstractContextManager[Server]:
     port = free_port()
-    command = [sys.executable, "-m", "benchmarks.model", str(port)]
-    with running("model", port, command, os.environ) as server:
-        yield server
+    return running(home, "model", port, [sys.executable, "-m", "benchmarks.model", str(port)])
 
 
-@contextmanager
-def forwarder(home: Path, upstream: Server) -> Iterator[Server]:
+def forwarder(home: Path, upstream: Server) -> AbstractContextManager[Server]:
     port = free_port()
     command = ["benchmarks.forwarder:application" if ":" in word else word for word in programs.uvicorn(HOST, port)]
-    settings = environment(home, FORWARDER_UPSTREAM=f"http://{HOST}:{upstream.port}")
-    with running("forwarder", port, command, settings) as server:
-        yield server
+    return running(home, "forwarder", port, command, FORWARDER_UPSTREAM=upstream.url)
 
 
-@contextmanager
-def festinger(home: Path, upstream: Server) -> Iterator[Server]:
+def festinger(home: Path, upstream: Server) -> AbstractContextManager[Server]:
     port = free_port()
-    settings = environment(home, FESTINGER_UPSTREAM=f"http://{HOST}:{upstream.port}", FESTINGER_PORT=str(port))
-    with (
-        (homes.log_folder(home) / "proxy.log").open("ab") as log,
-        running("festinger", port, programs.uvicorn(HOST, port), settings, log.fileno()) as server,
-    ):
-        yield server
+    return running(home, "proxy", port, programs.uvicorn(HOST, port), FESTINGER_UPSTREAM=upstream.url)
 
 
 @contextmanager
-def running(
-    name: str, port: int, command: list[str], settings: Mapping[str, str], log: int | None = None
-) -> Iterator[Server]:
-    """``log``: a file descriptor for what it says on stderr; None leaves it on ours."""
-    process = subprocess.Popen(command, cwd=homes.PROJECT, env=settings, stderr=log)
+def running(home: Path, name: str, port: int, command: list[str], **settings: str) -> Iterator[Server]:
+    """Raises BenchmarkBroken where it does not start."""
+    with (homes.log_folder(home) / f"{name}.log").open("ab") as log:
+        process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment(home, **settings), stderr=log)
     try:
-        wait_listening(name, process, port)
-        yield Server(name, port, psutil.Process(process.pid))
+        wait_listening(home, name, process, port)
+        yield Server(port, psutil.Process(process.pid))
     finally:
         process.terminate()
         try:
@@ -99,7 +88,7 @@ def running(
             process.wait()
 
 
-def wait_listening(name: str, process: subprocess.Popen[bytes], port: int) -> None:
+def wait_listening(home: Path, name: str, process: subprocess.Popen[bytes], port: int) -> None:
     """uvicorn listens once the application has started: for Festinger, when its cache is loaded."""
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline and process.poll() is None:
@@ -108,7 +97,7 @@ def wait_listening(name: str, process: subprocess.Popen[bytes], port: int) -> No
             return
         except OSError:
             time.sleep(0.05)
-    raise BenchmarkBroken(f"{name} did not start")
+    raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, f'{name}.log')}")
 
 
 def free_port() -> int:

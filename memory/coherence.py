@@ -199,9 +199,7 @@ async def read_config(cache: Cache, connection: Connection) -> None:
 
 
 async def read_agents(cache: Cache, connection: Connection) -> None:
-    cache.agents = {
-        token_hash: AgentRow(name, scope) async for token_hash, name, scope in stream(connection, AGENTS)
-    }
+    cache.agents = {token_hash: AgentRow(name, scope) async for token_hash, name, scope in stream(connection, AGENTS)}
 
 
 def only(key: str, ids: list[int] | None) -> str:

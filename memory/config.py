@@ -91,9 +91,7 @@ class Tuning:
     resolution_schedule: str = setting(
         "0 2 * * *", cron, "When the resolver runs: five cron fields, in FESTINGER_TIME_ZONE."
     )
-    recollection_confidence_floor: float = setting(
-        0.6, number(0, 1), "Facts below this confidence are not recalled."
-    )
+    recollection_confidence_floor: float = setting(0.6, number(0, 1), "Facts below this confidence are not recalled.")
     recollection_recency_days: float = setting(
         90.0, number(0, 36500), "Facts not confirmed for this many days are not recalled."
     )

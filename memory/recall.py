@@ -120,9 +120,7 @@ def _in_force(cache: Cache, edges: Sequence[UrdEdge], now: float) -> list[UrdEdg
     )
 
 
-def _why_not_ask(
-    cache: Cache, word: str, row: SoasRow, asked_by_user: set[str], stated: set[str], now: float
-) -> str:
+def _why_not_ask(cache: Cache, word: str, row: SoasRow, asked_by_user: set[str], stated: set[str], now: float) -> str:
     if word not in asked_by_user:
         return "unknown, but not said by a user"
     if row.is_common:

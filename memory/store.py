@@ -121,11 +121,7 @@ def _against(concept_id: int, parent_id: int, dim_id: int, said: Said) -> Placem
 
 def _against_ring(concept_id: int, parent_id: int, dim_id: int) -> Placement:
     """A slot that holds another parent is a plain collision even where its newcomer would close a ring."""
-    edge = (
-        Edge.objects.filter(concept_id=concept_id, dim_id=dim_id)
-        .select_related("concept", "parent", "dim")
-        .first()
-    )
+    edge = Edge.objects.filter(concept_id=concept_id, dim_id=dim_id).select_related("concept", "parent", "dim").first()
     if edge is not None:
         return Placement("occupied", concept_id, parent_id, dim_id, edge)
     blocking = _blocking_concept(concept_id, parent_id, dim_id)

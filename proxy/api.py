@@ -8,7 +8,7 @@ from typing import Any, Literal
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from ninja import Field, NinjaAPI, Schema
@@ -191,6 +191,12 @@ def on_proxy_error(request: HttpRequest, error: ProxyError) -> HttpResponse:
 def on_fact_mistake(request: HttpRequest, mistake: FactMistake) -> HttpResponse:
     content = {"error": str(mistake), "position": mistake.position, "hint": mistake.hint}
     return JsonResponse(content, status=422)
+
+
+@api.exception_handler(OperationalError)
+def on_database_away(request: HttpRequest, error: OperationalError) -> HttpResponse:
+    logger.warning("database.unreachable", extra={"error": str(error).partition("\n")[0]})
+    return JsonResponse({"error": "Festinger cannot reach its database; try again"}, status=503)
 
 
 @api.exception_handler(ValidationError)

@@ -78,9 +78,7 @@ def database_report() -> dict[str, Any]:
     now = timezone.now()
     try:
         ages = {beat.name: round((now - beat.at).total_seconds(), 1) for beat in Heartbeat.objects.all()}
-        open_conflicts = Conflict.objects.filter(
-            status__in=[Conflict.Status.PENDING, Conflict.Status.PROPOSED]
-        ).count()
+        open_conflicts = Conflict.objects.filter(status__in=[Conflict.Status.PENDING, Conflict.Status.PROPOSED]).count()
     except Error as error:
         return {"reachable": False, "error": str(error).partition("\n")[0]}
     return {"reachable": True, "heartbeat_ages_s": ages, "open_conflicts_count": open_conflicts}

@@ -4,43 +4,57 @@ The lists follow the usual division (Quirk et al., A Comprehensive Grammar of th
 All are lower case and spelled with a straight apostrophe, as the tokeniser leaves them.
 """
 
-ARTICLES = frozenset(["a", "an", "the"])
 
-POSSESSIVES = frozenset(["my", "your", "his", "her", "its", "our", "their", "whose"])
+def listed(words: str) -> frozenset[str]:
+    """The words of a text, parted by white space; lists of words read better as text."""
+    return frozenset(words.split())
 
-DEMONSTRATIVES = frozenset(["this", "that", "these", "those"])
 
-QUANTIFIERS = frozenset(
-    ["all", "another", "any", "both", "each", "either", "enough", "every", "few", "fewer", "less", "little", "many", "more", "most", "much", "neither", "no", "none", "other", "others", "plenty", "several", "some", "such"]
+ARTICLES = listed("a an the")
+
+POSSESSIVES = listed("her his its my our their whose your")
+
+DEMONSTRATIVES = listed("that these this those")
+
+QUANTIFIERS = listed(
+    "all another any both each either enough every few fewer less little many more most much neither no none other "
+    "others plenty several some such"
 )
 
-WH_WORDS = frozenset(
-    ["how", "however", "what", "whatever", "when", "whenever", "where", "whereas", "wherever", "whether", "which", "whichever", "who", "whoever", "whom", "whomever", "why"]
+WH_WORDS = listed(
+    "how however what whatever when whenever where whereas wherever whether which whichever who whoever whom "
+    "whomever why"
 )
 
-PRONOUNS = frozenset(
-    ["i", "me", "mine", "myself", "you", "yours", "yourself", "yourselves", "he", "him", "himself", "she", "hers", "herself", "it", "itself", "we", "us", "ours", "ourselves", "they", "them", "theirs", "themselves", "one", "oneself", "anybody", "anyone", "anything", "everybody", "everyone", "everything", "nobody", "nothing", "somebody", "someone", "something", "there", "here"]
+PRONOUNS = listed(
+    "anybody anyone anything everybody everyone everything he here hers herself him himself i it itself me mine "
+    "myself nobody nothing one oneself ours ourselves she somebody someone something theirs them themselves there "
+    "they us we you yours yourself yourselves"
 )
 
-PREPOSITIONS = frozenset(
-    ["about", "above", "across", "after", "against", "along", "alongside", "amid", "among", "amongst", "around", "as", "at", "atop", "before", "behind", "below", "beneath", "beside", "besides", "between", "beyond", "by", "concerning", "despite", "down", "during", "except", "for", "from", "in", "inside", "into", "like", "near", "of", "off", "on", "onto", "opposite", "out", "outside", "over", "past", "per", "regarding", "round", "since", "than", "through", "throughout", "till", "to", "toward", "towards", "under", "underneath", "unlike", "until", "up", "upon", "versus", "via", "with", "within", "without"]
+PREPOSITIONS = listed(
+    "about above across after against along alongside amid among amongst around as at atop before behind below "
+    "beneath beside besides between beyond by concerning despite down during except for from in inside into like "
+    "near of off on onto opposite out outside over past per regarding round since than through throughout till to "
+    "toward towards under underneath unlike until up upon versus via with within without"
 )
 
-CONJUNCTIONS = frozenset(
-    ["and", "or", "but", "nor", "so", "yet", "if", "unless", "because", "although", "though", "while", "once", "lest", "then", "thus", "hence", "therefore"]
+CONJUNCTIONS = listed(
+    "although and because but hence if lest nor once or so then therefore though thus unless while yet"
 )
 
-AUXILIARIES = frozenset(
-    ["am", "is", "are", "was", "were", "be", "been", "being", "do", "does", "did", "done", "doing", "have", "has", "had", "having", "can", "could", "may", "might", "must", "shall", "should", "will", "would", "ought", "cannot"]
+AUXILIARIES = listed(
+    "am are be been being can cannot could did do does doing done had has have having is may might must ought shall "
+    "should was were will would"
 )
 
-PARTICLES = frozenset(["please", "let", "not", "yes", "also", "too", "ok", "okay"])
+PARTICLES = listed("also let not ok okay please too yes")
 
 DETERMINERS = ARTICLES | POSSESSIVES | DEMONSTRATIVES | QUANTIFIERS
 
 CLOSED_CLASS = DETERMINERS | WH_WORDS | PRONOUNS | PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PARTICLES
 
-_CLITICS = frozenset(["m", "re", "ve", "ll", "d", "t", "s"])
+_CLITICS = listed("d ll m re s t ve")
 
 
 def is_closed_class(word: str) -> bool:

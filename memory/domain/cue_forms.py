@@ -49,9 +49,7 @@ PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 
 # The space in front is outside the cue; with the letters that can follow it lets the search leap over most words.
 _CUE: Final = re.compile(
-    " (?=[bcdhikmoprt])(?:"
-    + "|".join(f"(?P<{form.name}>{form.pattern})" for form in Form)
-    + r")(?![^\s*_\"'(\[`])",
+    " (?=[bcdhikmoprt])(?:" + "|".join(f"(?P<{form.name}>{form.pattern})" for form in Form) + r")(?![^\s*_\"'(\[`])",
     re.IGNORECASE,
 )
 

@@ -3,6 +3,8 @@
 All lower case. They name classes of English words, not sentences anyone has seen.
 """
 
+from memory.domain.closed_class import listed
+
 # A statement under one of these is not asserted. Negation and doubt reach over the rest of the sentence, conditions
 # and wishes only to the end of their clause.
 DOUBTS = (
@@ -18,62 +20,138 @@ CONDITIONS = (
 )
 
 # Nouns that judge their subject and do not say what it is.
-EVALUATIONS = frozenset(
-    ["abbreviation", "accident", "achievement", "acronym", "advantage", "adventure", "annoyance", "approach", "attempt", "beauty", "benefit", "blast", "blessing", "bonus", "bore", "bother", "breeze", "bummer", "burden", "case", "chance", "charm", "choice", "coincidence", "concern", "consequence", "contradiction", "convenience", "counterpart", "curse", "danger", "deal", "delight", "detail", "difference", "difficulty", "disadvantage", "disappointment", "disaster", "disgrace", "distinction", "distraction", "downside", "drag", "drawback", "dream", "effort", "embarrassment", "evil", "exaggeration", "example", "excuse", "fact", "failure", "fan", "fault", "favor", "favorite", "favour", "favourite", "fiasco", "flop", "fluke", "fool", "fun", "gem", "genius", "given", "giveaway", "godsend", "good", "guess", "hassle", "hazard", "headache", "help", "hindrance", "hint", "hit", "home", "hope", "horror", "hurdle", "idea", "illusion", "impression", "improvement", "inconvenience", "indication", "insult", "issue", "joke", "joy", "liability", "lie", "limitation", "loss", "luck", "luxury", "matter", "means", "mess", "miracle", "misnomer", "mistake", "moment", "must", "must-have", "mystery", "myth", "necessity", "need", "nightmare", "no-brainer", "no-go", "nuisance", "oddity", "one", "outrage", "pain", "paradox", "pity", "pleasure", "plus", "point", "possibility", "priority", "privilege", "problem", "quirk", "question", "rarity", "reason", "relief", "reminder", "result", "risk", "scam", "sense", "shame", "shock", "showstopper", "sin", "struggle", "success", "suggestion", "surprise", "synonym", "temptation", "term", "thing", "thought", "threat", "time", "total", "tragedy", "treat", "trick", "triumph", "trouble", "try", "understatement", "upside", "virtue", "waste", "way", "win", "winner", "wonder", "word", "work", "worry"]
+EVALUATIONS = listed(
+    "abbreviation accident achievement acronym advantage adventure annoyance approach attempt beauty benefit blast "
+    "blessing bonus bore bother breeze bummer burden case chance charm choice coincidence concern consequence "
+    "contradiction convenience counterpart curse danger deal delight detail difference difficulty disadvantage "
+    "disappointment disaster disgrace distinction distraction downside drag drawback dream effort embarrassment "
+    "evil exaggeration example excuse fact failure fan fault favor favorite favour favourite fiasco fit flop fluke fool "
+    "fun gem genius giveaway given godsend good guess hassle hazard headache help hindrance hint hit home hope "
+    "horror hurdle idea illusion impression improvement inconvenience indication insult issue joke joy liability "
+    "lie limitation loss luck luxury matter means mess miracle misnomer mistake moment must must-have mystery myth "
+    "necessity need nightmare no-brainer no-go nuisance oddity one outrage pain paradox pity pleasure plus point "
+    "possibility priority privilege problem question quirk rarity reason relief reminder result risk scam sense "
+    "shame shock showstopper sin struggle success suggestion surprise synonym temptation term thing thought threat "
+    "time total tragedy treat trick triumph trouble try understatement upside virtue waste way win winner wonder "
+    "word work worry"
 )
 # These measure what follows them: `a bit slow` names no thing.
-DEGREES = frozenset(["bit", "lot", "little", "tad", "touch", "deal", "while", "way"])
+DEGREES = listed("bit deal little lot tad touch way while")
 
 # `runs on` and `deployed on` also say when, how and why.
-OCCASIONS = frozenset(
-    ["average", "basis", "battery", "behalf", "board", "boot", "cadence", "change", "changes", "click", "commit", "completion", "condition", "cron", "deadline", "demand", "deploy", "deployment", "error", "errors", "event", "events", "exit", "failure", "fire", "friday", "fridays", "fumes", "hold", "holiday", "holidays", "install", "instinct", "interrupt", "invocation", "launch", "load", "login", "logout", "merge", "message", "monday", "mondays", "night", "nights", "occasion", "page", "paper", "port", "ports", "principle", "production", "purpose", "push", "regularity", "release", "releases", "request", "requests", "restart", "retry", "saturday", "saturdays", "save", "schedule", "schedules", "shutdown", "side", "sight", "startup", "start-up", "start", "success", "sunday", "sundays", "tap", "thursday", "thursdays", "tick", "time", "timer", "top", "track", "trigger", "triggers", "tuesday", "tuesdays", "tuition", "update", "upgrade", "upload", "wednesday", "wednesdays", "weekday", "weekdays", "weekend", "weekends", "wheels"]
+OCCASIONS = listed(
+    "average basis battery behalf board boot cadence change changes click commit completion condition cron deadline "
+    "demand deploy deployment error errors event events exit failure fire friday fridays fumes hold holiday "
+    "holidays install instinct interrupt invocation launch load login logout merge message monday mondays night "
+    "nights occasion page paper port ports principle production purpose push regularity release releases request "
+    "requests restart retry saturday saturdays save schedule schedules shutdown side sight start start-up startup "
+    "success sunday sundays tap thursday thursdays tick time timer top track trigger triggers tuesday tuesdays "
+    "tuition update upgrade upload wednesday wednesdays weekday weekdays weekend weekends wheels"
 )
 
 # `the X file`: the file has to do with X and is not X, as `the X service` is.
-RELATIONAL_NOUNS = frozenset(
-    ["account", "address", "api", "approach", "argument", "author", "authors", "behavior", "behaviour", "block", "body", "bug", "call", "calls", "case", "change", "class", "client", "clients", "code", "column", "command", "comment", "condition", "config", "configuration", "connection", "constraint", "content", "contents", "convention", "copy", "count", "country", "customer", "data", "date", "default", "definition", "developer", "developers", "directive", "directory", "doc", "docs", "document", "documentation", "domain", "download", "edition", "entry", "error", "event", "example", "expert", "expression", "extension", "fan", "feature", "field", "file", "files", "flag", "folder", "format", "function", "group", "guide", "handler", "header", "history", "id", "identifier", "idea", "image", "implementation", "index", "input", "instruction", "interface", "issue", "item", "key", "keyword", "keys", "language", "layer", "length", "level", "license", "line", "link", "list", "literal", "log", "logs", "macro", "manual", "message", "messages", "method", "mode", "model", "name", "names", "namespace", "notation", "number", "object", "operation", "operator", "option", "options", "output", "owner", "package", "page", "pages", "parameter", "parameters", "parser", "part", "parts", "password", "path", "pattern", "pattern", "people", "permission", "person", "policy", "port", "problem", "process", "property", "protocol", "prompt", "query", "question", "reference", "release", "request", "requests", "response", "result", "results", "role", "rule", "rules", "schema", "script", "section", "setting", "settings", "side", "size", "source", "spec", "specification", "standard", "state", "statement", "status", "step", "string", "structure", "style", "subclass", "support", "syntax", "table", "tag", "task", "template", "term", "test", "tests", "text", "thing", "time", "title", "token", "tokens", "tutorial", "type", "types", "update", "usage", "user", "users", "value", "values", "variable", "variant", "version", "versions", "view", "way", "website", "wrapper", "zone"]
+RELATIONAL_NOUNS = listed(
+    "account address api approach argument author authors behavior behaviour block body bug call calls case change "
+    "class client clients code column command comment condition config configuration connection constraint content "
+    "contents convention copy count country customer data date default definition developer developers directive "
+    "directory doc docs document documentation domain download edition entry error event example expert expression "
+    "extension fan feature field file files flag folder format function group guide handler header history id idea "
+    "identifier image implementation index input instruction interface issue item key keys keyword language layer "
+    "length level license line link list literal log logs macro manual message messages method mode model name "
+    "names namespace notation number object operation operator option options output owner package page pages "
+    "parameter parameters parser part parts password path pattern people permission person policy port problem "
+    "process prompt property protocol query question reference release request requests response result results "
+    "role rule rules schema script section setting settings side size source spec specification standard state "
+    "statement status step string structure style subclass support syntax table tag task template term test tests "
+    "text thing time title token tokens tutorial type types update usage user users value values variable variant "
+    "version versions view way website wrapper zone"
 )
 
 # Adverbs that may stand between a subject and its verb and change nothing.
-NEUTRAL_ADVERBS = frozenset(
-    ["actually", "already", "also", "always", "basically", "currently", "essentially", "generally", "itself", "mainly", "mostly", "normally", "now", "nowadays", "obviously", "officially", "primarily", "really", "simply", "still", "typically", "usually"]
+NEUTRAL_ADVERBS = listed(
+    "actually already also always basically currently essentially generally itself mainly mostly normally now "
+    "nowadays obviously officially primarily really simply still typically usually"
 )
 # Adverbs that end a noun phrase.
-CLOSING_ADVERBS = frozenset(
-    ["again", "ahead", "alone", "already", "altogether", "always", "anymore", "anyway", "anywhere", "apart", "away", "back", "currently", "daily", "either", "else", "elsewhere", "especially", "etc", "ever", "everywhere", "first", "forever", "hourly", "immediately", "initially", "instead", "last", "later", "mainly", "maybe", "meanwhile", "monthly", "mostly", "nightly", "now", "nowadays", "nowhere", "originally", "overall", "primarily", "right", "simply", "sometimes", "somewhere", "soon", "specifically", "still", "then", "today", "together", "tomorrow", "tonight", "twice", "usually", "weekly", "well", "yesterday", "yet"]
+CLOSING_ADVERBS = listed(
+    "again ahead alone already altogether always anymore anyway anywhere apart away back currently daily either "
+    "else elsewhere especially etc ever everywhere first forever hourly immediately initially instead last later "
+    "mainly maybe meanwhile monthly mostly nightly now nowadays nowhere originally overall primarily right simply "
+    "sometimes somewhere soon specifically still then today together tomorrow tonight twice usually weekly well "
+    "yesterday yet"
 )
 
 # Those that are nouns too (run, set, read, split) are left out.
-IRREGULAR_PARTICIPLES = frozenset(
-    ["begun", "born", "bought", "bound", "brought", "built", "caught", "chosen", "done", "drawn", "driven", "found", "given", "gone", "grown", "held", "hidden", "kept", "known", "laid", "led", "lent", "lost", "made", "meant", "met", "paid", "seen", "sent", "shown", "sold", "spent", "spun", "stuck", "taken", "taught", "thought", "told", "torn", "understood", "worn", "woven", "written"]
+IRREGULAR_PARTICIPLES = listed(
+    "begun born bought bound brought built caught chosen done drawn driven found given gone grown held hidden kept "
+    "known laid led lent lost made meant met paid seen sent shown sold spent spun stuck taken taught thought told "
+    "torn understood worn woven written"
 )
 
-ADJECTIVES = frozenset(
-    ["able", "advanced", "bad", "best", "better", "big", "brand-new", "brief", "bright", "broad", "cheap", "clean", "clear", "clever", "cold", "common", "complete", "complex", "compact", "convenient", "cool", "correct", "current", "custom", "cute", "dark", "decent", "dedicated", "deep", "different", "difficult", "dirty", "distinct", "distributed", "drop-in", "dumb", "early", "easy", "efficient", "elegant", "embedded", "empty", "entire", "equivalent", "exact", "excellent", "expert", "extra", "fair", "false", "famous", "fancy", "fast", "faster", "final", "fine", "first", "frequent", "fresh", "friendly", "full", "generic", "good", "great", "half-baked", "handy", "hard", "heavy", "hidden", "high", "higher", "huge", "human", "idle", "important", "inner", "intelligent", "interior", "key", "large", "larger", "last", "late", "latest", "lazy", "lean", "legacy", "light", "lightweight", "little", "live", "long", "longer", "loose", "loud", "low", "lower", "mature", "mere", "mid-size", "mild", "mini", "minor", "mobile", "modern", "modest", "modular", "multiple", "narrow", "native", "neat", "new", "newer", "next", "nice", "noisy", "obscure", "odd", "old", "older", "only", "open", "optimal", "ordinary", "outer", "own", "perfect", "permanent", "plain", "poor", "popular", "pretty", "primary", "private", "proper", "proprietary", "public", "pure", "quick", "quiet", "random", "rare", "raw", "ready", "recent", "red", "redundant", "regular", "remote", "respective", "rich", "right", "robust", "rough", "sad", "safe", "second", "secondary", "secure", "separate", "serious", "sharp", "short", "significant", "silent", "similar", "simple", "simpler", "single", "slick", "slight", "slim", "slow", "small", "smaller", "smart", "smooth", "soft", "solid", "sophisticated", "stable", "standalone", "standard", "static", "steady", "straightforward", "strange", "strict", "strong", "stupid", "sub-optimal", "subtle", "sufficient", "sweet", "tall", "temporary", "thick", "thin", "third", "tidy", "tight", "tiny", "tough", "transient", "transparent", "true", "ugly", "unified", "unique", "unsafe", "urgent", "usual", "valid", "various", "vast", "very", "warm", "weak", "weird", "well-known", "whole", "wide", "widespread", "worse", "worst", "wrong", "young"]
+ADJECTIVES = listed(
+    "able advanced bad best better big brand-new brief bright broad cheap clean clear clever cold common compact "
+    "complete complex convenient cool correct current custom cute dark decent dedicated deep different difficult "
+    "dirty distinct distributed drop-in dumb early easy efficient elegant embedded empty entire equivalent exact "
+    "excellent expert extra fair false famous fancy fast faster final fine first free frequent fresh friendly full "
+    "generic good great half-baked handy hard heavy hidden high higher huge human idle important inner intelligent "
+    "interior key large larger last late latest lazy lean legacy light lightweight little live long longer loose "
+    "loud low lower mature mere mid-size mild mini minor mobile modern modest modular multiple narrow native neat "
+    "new newer next nice noisy obscure odd old older only open optimal ordinary outer own perfect permanent plain "
+    "poor popular pretty primary private proper proprietary public pure quick quiet random rare raw ready recent "
+    "red redundant regular remote respective rich right robust rough sad safe second secondary secure separate "
+    "serious sharp short significant silent similar simple simpler single slick slight slim slow small smaller "
+    "smart smooth soft solid sophisticated stable standalone standard static steady straightforward strange strict "
+    "strong stupid sub-optimal subtle sufficient sweet tall temporary thick thin third tidy tight tiny tough "
+    "transient transparent true ugly unified unique unsafe urgent usual valid various vast very warm weak weird "
+    "well-known whole wide widespread worse worst wrong young"
 )
 # A word with such an ending is an adjective, unless it is one of the nouns below.
 ADJECTIVE_ENDINGS = ("able", "al", "ful", "ible", "ic", "ish", "ive", "less", "like", "ous")
-NOUNS_LIKE_ADJECTIVES = frozenset(
-    ["academic", "additive", "admiral", "aerial", "alternative", "animal", "appraisal", "approval", "arithmetic", "arrival", "attic", "basic", "burial", "cable", "canal", "capital", "cardinal", "carnival", "characteristic", "classic", "clinic", "coal", "collective", "comic", "constable", "consumable", "credential", "critic", "crystal", "cubic", "deal", "decimal", "deliverable", "denial", "derivative", "detective", "diagnostic", "dialogical", "directive", "disposal", "dive", "drive", "editorial", "epic", "executable", "executive", "fabric", "festival", "five", "garlic", "goal", "graphic", "handful", "heuristic", "hive", "hospital", "incentive", "individual", "initiative", "integral", "interval", "journal", "lexical", "literal", "locomotive", "logic", "lyric", "magic", "manual", "material", "meal", "mechanic", "medal", "medic", "memorial", "metal", "metric", "mineral", "mnemonic", "mosaic", "motive", "mouthful", "music", "narrative", "native", "numeral", "objective", "official", "olive", "operative", "ordinal", "original", "panic", "pedal", "perspective", "petal", "plastic", "portal", "portable", "potential", "primitive", "principal", "professional", "proposal", "public", "relative", "relic", "removal", "renewal", "rental", "replica", "representative", "republic", "retrieval", "reversal", "ritual", "rival", "rubric", "sandal", "scandal", "scheduled", "seal", "selective", "semantic", "serial", "signal", "spiral", "statistic", "survival", "table", "terminal", "thesis", "timetable", "topic", "traffic", "trial", "tutorial", "variable", "vegetable", "wearable", "withdrawal", "archive", "dictionary", "english", "finnish", "polish", "spanish", "british", "radish", "rubbish", "fish", "dish", "wish"]
+NOUNS_LIKE_ADJECTIVES = listed(
+    "academic additive admiral aerial alternative animal appraisal approval archive arithmetic arrival attic "
+    "british burial cable canal capital cardinal carnival characteristic classic clinic coal comic "
+    "constable consumable credential critic crystal deal decimal deliverable denial derivative detective "
+    "diagnostic dictionary directive dish disposal dive drive editorial english epic executable "
+    "executive fabric festival finnish fish five garlic goal graphic handful heuristic hive hospital incentive "
+    "individual initiative interval journal literal locomotive logic lyric magic manual material "
+    "meal mechanic medal medic memorial metal metric mineral mnemonic mosaic motive mouthful music narrative "
+    "numeral objective olive operative ordinal original panic pedal perspective petal plastic polish "
+    "portable portal primitive professional proposal public radish relative relic removal "
+    "renewal rental replica representative republic retrieval reversal ritual rival rubbish rubric sandal scandal "
+    "seal serial signal spanish spiral statistic survival table terminal "
+    "timetable topic traffic trial tutorial variable vegetable wearable wish withdrawal"
 )
-_ADJECTIVE_TAILS = (
-    ["agnostic", "available", "aware", "based", "compatible", "contained", "driven", "enabled", "first", "free", "friendly", "grade", "hosted", "independent", "level", "managed", "native", "only", "oriented", "performance", "platform", "purpose", "quality", "ready", "safe", "scale", "source", "specific", "speed", "tenant", "time", "tolerant", "use", "weight", "wide"]
+HYPHENATED_ADJECTIVE_ENDINGS = tuple(
+    f"-{tail}"
+    for tail in sorted(
+        listed(
+            "agnostic available aware based compatible contained driven enabled first free friendly grade hosted "
+            "independent level managed native only oriented performance platform purpose quality ready safe scale "
+            "source specific speed tenant time tolerant use weight wide"
+        )
+    )
 )
-HYPHENATED_ADJECTIVE_ENDINGS = tuple(f"-{tail}" for tail in _ADJECTIVE_TAILS)
 
 # Words in -ing that are nouns of their own: `-ing X is a` is then no gerund with its object, and they may be heads.
-ING_NOUNS = frozenset(
-    ["anything", "binding", "blessing", "bring", "briefing", "building", "bring", "ceiling", "clearing", "clothing", "coating", "crossing", "drawing", "during", "encoding", "evening", "everything", "feeling", "filing", "finding", "gathering", "heading", "hearing", "holding", "housing", "king", "landing", "lightning", "listing", "mapping", "meaning", "meeting", "morning", "nothing", "offering", "opening", "painting", "parking", "pricing", "pudding", "ranking", "rating", "recording", "rendering", "ring", "ruling", "saying", "setting", "sibling", "something", "spelling", "spring", "sting", "string", "swing", "thing", "tooling", "training", "understanding", "undertaking", "warning", "wedding", "wing"]
+ING_NOUNS = listed(
+    "anything binding blessing briefing bring building ceiling clearing clothing coating crossing drawing during "
+    "encoding evening everything feeling filing finding gathering heading hearing holding housing king landing "
+    "lightning listing mapping meaning meeting morning nothing offering opening painting parking pricing pudding "
+    "ranking rating recording rendering ring ruling saying setting sibling something spelling spring sting string "
+    "swing thing tooling training understanding undertaking warning wedding wing"
 )
 # Participles that take an object: in `a service providing metrics` the service is the head.
-TRANSITIVE_PARTICIPLES = frozenset(
-    ["allowing", "being", "belonging", "carrying", "causing", "combining", "connecting", "consisting", "containing", "covering", "defining", "depending", "describing", "doing", "dubbed", "enabling", "exposing", "featuring", "focusing", "giving", "handling", "having", "hosting", "implementing", "including", "keeping", "letting", "listening", "living", "making", "meaning", "named", "called", "needing", "offering", "owning", "producing", "providing", "replacing", "representing", "requiring", "returning", "saying", "serving", "showing", "sitting", "specialising", "specializing", "standing", "supplying", "supporting", "taking", "titled", "using", "wrapping"]
+TRANSITIVE_PARTICIPLES = listed(
+    "allowing being belonging called carrying causing combining connecting consisting containing covering defining "
+    "depending describing doing dubbed enabling exposing featuring focusing giving handling having hosting "
+    "implementing including keeping letting listening living making meaning named needing offering owning producing "
+    "providing replacing representing requiring returning saying serving showing sitting specialising specializing "
+    "standing supplying supporting taking titled using wrapping"
 )
 # They end in -s and are singular.
-S_SINGULARS = frozenset(
-    ["alias", "always", "analysis", "atlas", "axis", "basis", "bias", "biceps", "bus", "canvas", "chaos", "corps", "gas", "headquarters", "lens", "means", "news", "perhaps", "plus", "sales", "series", "species", "status", "thesis", "us", "virus"]
+S_SINGULARS = listed(
+    "alias always analysis atlas axis basis bias biceps bus canvas chaos corps gas headquarters lens means news "
+    "perhaps plus sales series species status thesis us virus"
 )
 # They end in -ed and are no participles.
-ED_NOUNS = frozenset(
-    ["bed", "breed", "creed", "deed", "embed", "feed", "hundred", "need", "reed", "red", "seed", "shed", "sled", "speed", "testbed", "weed"]
-)
+ED_NOUNS = listed("bed breed creed deed embed feed hundred need red reed seed shed sled speed testbed weed")

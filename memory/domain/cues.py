@@ -109,9 +109,7 @@ def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> It
             yield triple
 
 
-def _read_cue(
-    sentence: str, cue: Cue, following: list[Cue], barrier: int, vocabulary: Vocabulary
-) -> Triple | None:
+def _read_cue(sentence: str, cue: Cue, following: list[Cue], barrier: int, vocabulary: Vocabulary) -> Triple | None:
     # `ISA` within the words of another cue is the acronym.
     stops = [other.start for other in following if cue.form in OPERATORS or other.form not in OPERATORS]
     phrase = read_phrase(sentence, cue.end, stops)

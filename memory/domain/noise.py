@@ -23,9 +23,7 @@ _WRITTEN_NUMBER = re.compile(rf"(?:{_NUMBER}|{_VERSION}|{_DATE})\Z", re.IGNORECA
 _DIGEST = re.compile(rf"(?:{_HEX}|(?:.*[_\-.'@+])?{_UUID})\Z", re.IGNORECASE)
 _PREFIXED_KEY = re.compile(rf"(?:{_KEY})\Z", re.IGNORECASE)
 # These are keys only in their own case: `akiachak` is a town.
-_CASED_KEY = re.compile(
-    r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{8,}|AIza[\w\-]{16,}|eyJ[A-Za-z0-9_\-.]{12,}|SG\.[\w\-.]{16,}"
-)
+_CASED_KEY = re.compile(r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{8,}|AIza[\w\-]{16,}|eyJ[A-Za-z0-9_\-.]{12,}|SG\.[\w\-.]{16,}")
 _LONG_PART = re.compile(r"[^_\-.'@+]{12,}")
 _HEX_PART = re.compile(r"(?=.*\d)[0-9a-f]{12,}\Z", re.IGNORECASE)
 _RANDOM_LENGTH = 20  # characters

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain import cue_words
-from memory.domain.closed_class import ARTICLES, POSSESSIVES, is_closed_class
+from memory.domain.closed_class import ARTICLES, POSSESSIVES, is_closed_class, listed
 from memory.domain.tokens import Token, tokenise
 
 # Characters that are looked at on either side of a cue: room for two noun phrases of four words, and for what leads up
@@ -15,11 +15,9 @@ WINDOW: Final = 400
 MAX_UNITS: Final = 4
 
 _SKIPPED: Final = ARTICLES | POSSESSIVES
-_COORDINATORS: Final = frozenset({"and", "or", "but", "yet"})
+_COORDINATORS: Final = listed("and or but yet")
 _OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c]*\Z")
-_WITHIN: Final = re.compile(
-    r"(?:\+\+|#)?[\s*_\"\u201c\u201d]+\Z|\s?[/&]\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z"
-)
+_WITHIN: Final = re.compile(r"(?:\+\+|#)?[\s*_\"\u201c\u201d]+\Z|\s?[/&]\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z")
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
 
@@ -61,10 +59,10 @@ def read_phrase(text: str, at: int, stops: Iterable[int] = ()) -> Phrase | None:
 
 
 def is_adjective(word: str) -> bool:
-    if word in cue_words.NOUNS_LIKE_ADJECTIVES:
-        return False
+    if word in cue_words.ADJECTIVES:
+        return True
     endings = cue_words.HYPHENATED_ADJECTIVE_ENDINGS if "-" in word else cue_words.ADJECTIVE_ENDINGS
-    return word in cue_words.ADJECTIVES or (len(word) > 4 and word.endswith(endings))
+    return len(word) > 4 and word.endswith(endings) and word not in cue_words.NOUNS_LIKE_ADJECTIVES
 
 
 def is_plural(word: str) -> bool:
@@ -97,7 +95,7 @@ def _read_units(piece: str, tokens: Sequence[Token], first: int, stops: Containe
     units: list[int] = []
     for index in range(first, len(tokens)):
         token = tokens[index]
-        follows_adjective = bool(units) and is_adjective(tokens[units[-1]].text)
+        follows_adjective = bool(units) and _qualifies(tokens[units[-1]].text)
         gap = piece[tokens[index - 1].end : token.start]
         if units and not (_WITHIN.match(gap) or (follows_adjective and _COMMA.match(gap))):
             break
@@ -107,6 +105,11 @@ def _read_units(piece: str, tokens: Sequence[Token], first: int, stops: Containe
             break
         units.append(index)
     return units
+
+
+def _qualifies(word: str) -> bool:
+    """Whether a coordinated word may be only the first of several that describe a noun: `a fast and small cache`."""
+    return is_adjective(word) or (word.endswith("ing") and word not in cue_words.ING_NOUNS)
 
 
 def _governs(piece: str, tokens: Sequence[Token], index: int) -> bool:

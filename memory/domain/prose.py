@@ -16,7 +16,7 @@ _GUTASK: Final = re.compile(r"^[ \t>$]*gutask\b.*$", re.MULTILINE | re.IGNORECAS
 # A brace or bracket opens JSON if what follows can only be JSON (or a Python literal).
 _JSON_OPENS: Final = re.compile(r"[{\[](?=\s*[{\[]*\s*[\"'])|\{(?=\s*\})")
 _JSON_TOKEN: Final = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?|[{}\[\]]')
-_JSON_LINE: Final = re.compile(r'^[ \t]*"[^"\n]*"[ \t]*:.*$', re.MULTILINE)
+_JSON_LINE: Final = re.compile(r'^[ \t{\[]*"[^"\n]*"[ \t]*:.*$', re.MULTILINE)
 
 _SENTENCE_END: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]+[\"'\u2019\u201d)\]*_]*(?=\s|\Z)")
 _ABBREVIATION: Final = re.compile(

@@ -110,9 +110,7 @@ def _longest_line_that_fits(candidate: Candidate, show: Callable[[UrdEdge], Show
     return line
 
 
-def _choose_questions(
-    selection: Selection, candidates: Sequence[Candidate], max_questions: int, room: int
-) -> None:
+def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max_questions: int, room: int) -> None:
     for candidate in candidates:
         if len(selection.asked) == max_questions:
             selection.reasons[candidate.token] = "too many concepts"

@@ -12,6 +12,7 @@ from memory.domain.closed_class import (
     QUANTIFIERS,
     WH_WORDS,
     is_closed_class,
+    listed,
 )
 from memory.domain.cue_forms import NOTES, OPERATORS, Cue
 from memory.domain.noun_phrases import WINDOW, is_adjective, is_participle, is_plural
@@ -21,13 +22,13 @@ CLAUSE_BREAK: Final = re.compile(
     r"[,;:()|\x1a\u2013\u2014]|\s--?\s|\b(?:but|because|since|although|though|whereas)\b", re.IGNORECASE
 )
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d]*\Z")
-_ADVERBS_BESIDE: Final = re.compile(rf"(?:\s+(?:{'|'.join(sorted(cue_words.NEUTRAL_ADVERBS))}))+\Z", re.IGNORECASE)
+_ADVERBS_BESIDE: Final = re.compile(rf"(?:\s+(?:{'|'.join(sorted(cue_words.NEUTRAL_ADVERBS))}))+\s*\Z", re.IGNORECASE)
 # They speak of any or of all of a kind: no name follows them.
 _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
 # `according to Ada`: prepositions of two words.
-_HALF_PREPOSITIONS: Final = frozenset(["according", "based", "depending", "due", "prior", "regarding", "starting", "thanks"])
+_HALF_PREPOSITIONS: Final = listed("according based depending due prior regarding starting thanks")
 _COMPLEMENTIZER: Final = "that"
-_SUBJECT_PRONOUNS: Final = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
+_SUBJECT_PRONOUNS: Final = listed("i you he she it we they who")
 # `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#]|(?:^|\s)[.~]?/[^\s]*)\Z")
 

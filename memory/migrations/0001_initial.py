@@ -273,9 +273,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="soas",
             constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("token", memory.models.NormalForm(django.db.models.functions.text.Lower("token")))
-                ),
+                condition=models.Q(("token", memory.models.NormalForm(django.db.models.functions.text.Lower("token")))),
                 name="soas_token_is_normal",
                 violation_error_message="A token is written in lower case and in Unicode's NFKC.",
             ),
@@ -291,9 +289,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="soas",
             constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("asked_count__gte", 0), ("encounter_count__gte", 0), ("write_attempts__gte", 0)
-                ),
+                condition=models.Q(("asked_count__gte", 0), ("encounter_count__gte", 0), ("write_attempts__gte", 0)),
                 name="soas_counts_are_not_negative",
                 violation_error_message="Counts start at 0.",
             ),

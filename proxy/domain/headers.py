@@ -27,9 +27,7 @@ def to_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[by
     """The client's headers as the upstream gets them. Festinger's own ones end here."""
     headers = list(headers)
     dropped = OF_THE_REQUEST | without | _named_by_connection(headers)
-    kept = [
-        (name, value) for name, value in headers if name not in dropped and not name.startswith(b"x-festinger")
-    ]
+    kept = [(name, value) for name, value in headers if name not in dropped and not name.startswith(b"x-festinger")]
     return [*kept, (b"accept-encoding", b"identity")]
 
 

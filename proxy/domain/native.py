@@ -114,9 +114,7 @@ def sections(prompt: str) -> list[Text]:
 
 
 def _is_system(message: object) -> bool:
-    return (
-        isinstance(message, dict) and message.get("role") == "system" and isinstance(message.get("content"), str)
-    )
+    return isinstance(message, dict) and message.get("role") == "system" and isinstance(message.get("content"), str)
 
 
 def _after(system: str, block: str) -> str:

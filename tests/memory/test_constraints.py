@@ -48,9 +48,7 @@ def test_a_token_that_could_break_out_of_a_block_is_refused(token: str, constrai
     assert violated("INSERT INTO soas (token) VALUES (%s)", token) == constraint
 
 
-@pytest.mark.parametrize(
-    "token", ["gpt-4o", "glitch.university", "o'reilly", "c++20", "me@home", "gnommoweb", "größe"]
-)
+@pytest.mark.parametrize("token", ["gpt-4o", "glitch.university", "o'reilly", "c++20", "me@home", "gnommoweb", "größe"])
 def test_a_joined_token_is_accepted(token: str) -> None:
     run("INSERT INTO soas (token) VALUES (%s)", token)
 
@@ -141,7 +139,9 @@ def test_history_cannot_be_deleted(ids: dict[str, int]) -> None:
 
 
 def test_history_knows_its_actions(ids: dict[str, int]) -> None:
-    statement = "INSERT INTO edge_history (concept_id, dim_id, action, actor, source) VALUES (%s, %s, 'lost', 'x', 'gutask')"
+    statement = (
+        "INSERT INTO edge_history (concept_id, dim_id, action, actor, source) VALUES (%s, %s, 'lost', 'x', 'gutask')"
+    )
 
     assert violated(statement, ids["a"], ids["d"]) == "edge_history_action_is_known"
 

@@ -10,16 +10,12 @@ def test_the_owner_of_a_token_is_known_by_it() -> None:
     token = new_token()
     dobby = AgentRow("dobby", "agent")
 
-    caller = identify(
-        Cache(agents={token_hash(token): dobby}), {b"authorization": b"Bearer " + token.encode()}, None
-    )
+    caller = identify(Cache(agents={token_hash(token): dobby}), {b"authorization": b"Bearer " + token.encode()}, None)
 
     assert (caller.name, caller.token) == ("dobby", dobby)
 
 
-@pytest.mark.parametrize(
-    "value", [b"Bearer fst_unknown", b"Bearer sk-other", b"Basic fst_x", b"fst_x", b"Bearer \xff"]
-)
+@pytest.mark.parametrize("value", [b"Bearer fst_unknown", b"Bearer sk-other", b"Basic fst_x", b"fst_x", b"Bearer \xff"])
 def test_any_other_authorization_is_nobodys(value: bytes) -> None:
     caller = identify(Cache(), {b"authorization": value}, "10.0.0.7")
 

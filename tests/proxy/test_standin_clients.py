@@ -144,9 +144,7 @@ class TestLiteLLM:
     def test_answers_arrive_both_ways(self, litellm, standin, provider, stream):
         answer = litellm.completion(f"{provider}/llama3", HELLO, api_base=standin.url, stream=stream)
 
-        said = (
-            [chunk.choices[0].delta.content for chunk in answer] if stream else [answer.choices[0].message.content]
-        )
+        said = [chunk.choices[0].delta.content for chunk in answer] if stream else [answer.choices[0].message.content]
         assert "".join(part or "" for part in said).startswith("The sky is blue because")
 
     def test_the_flattened_prompt_can_be_read_back(self, litellm, standin):

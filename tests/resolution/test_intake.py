@@ -98,9 +98,7 @@ def test_a_confirmation_is_noted_once_per_agent_and_day() -> None:
         ("gnommoweb isa repo type", "gnommoweb ispart docker type", "misclassification"),
     ],
 )
-def test_another_parent_in_the_slot_is_queued_and_the_world_stays(
-    first: str, second: str, collision_type: str
-) -> None:
+def test_another_parent_in_the_slot_is_queued_and_the_world_stays(first: str, second: str, collision_type: str) -> None:
     assert_fact(fact(first), said())
 
     outcome = assert_fact(fact(second), said("winky", evidence="he said so"))

@@ -9,9 +9,7 @@ async def nothing(*_: object) -> None:
     return None
 
 
-def is_welcome(
-    *, bind: str = "127.0.0.1", peer: str = "127.0.0.1", host: str = "localhost:11435", **more: str
-) -> bool:
+def is_welcome(*, bind: str = "127.0.0.1", peer: str = "127.0.0.1", host: str = "localhost:11435", **more: str) -> bool:
     guard = Guard(nothing, bind=bind, hosts=["festinger.example"], origins=["https://desk.example"])
     headers = [(name.encode(), value.encode()) for name, value in {"host": host, **more}.items()]
     return guard._is_welcome({"type": "http", "headers": headers, "client": (peer, 5)})

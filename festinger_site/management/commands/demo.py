@@ -73,11 +73,7 @@ def as_request(message: str) -> dict[str, Any]:
 
 def as_curl(url: str, message: str) -> str:
     """The request as a person would type it, the messages on lines of their own."""
-    body = (
-        json.dumps(as_request(message))
-        .replace('[{"role"', '[\n      {"role"')
-        .replace('}, {"role"', '},\n      {"role"')
-    )
+    body = json.dumps(as_request(message)).replace('{"role"', '\n      {"role"').replace(", \n", ",\n")
     return f"curl {url}/api/chat -d '{body}'"
 
 
@@ -100,10 +96,11 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def tell(self) -> None:
-        self.line("Starting a stand-in for Ollama and a Festinger, with a home that is thrown away ...")
+        self.line("Starting a stand-in for Ollama, and Festinger with a home that is thrown away.")
+        self.line("Both take half a minute ...")
         with scratch() as running, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
-            self.line(f"Both run, after {running.started_in:.0f} s. The stand-in's model echo answers with the")
-            self.line("prompt as it arrived: so we see what a model sees.")
+            self.line(f"... {running.started_in:.0f} s. The stand-in's model echo answers with the prompt it received:")
+            self.line("so we see what a model sees.")
             self.story(running, Model(http, running))
         self.title("Done")
         self.line("All is stopped and removed. To use it with your own Ollama: make run")
@@ -132,19 +129,18 @@ class Command(BaseCommand):
         for message in FOUR_MESSAGES:
             if model.hears(message) != SYSTEM:
                 raise NotShown(f"a prompt about an unknown word should pass as it is: {message}")
-        self.line("The model received all four as they were sent: there is nothing to add yet. But a word that")
-        self.line("keeps coming up gets a row of its own ...")
-        self.line(f"... after {model.wait_until_known(WORD):.1f} s. So the fifth prompt brings a question:")
+        self.line("The model received all four as they were sent. But a word in four messages is worth a question.")
+        waited = model.wait_until_known(WORD)
+        self.line(f"It has its place in the vocabulary {waited:.1f} s later, and the next prompt asks:")
         question = f"? {WORD}: no recollection. If this is a typo, ignore."
         self.prompt(model, NEXT_MESSAGE, expected=(question, f"  gutask iknowthat '{WORD} -isa <parent>"))
 
     def prompt(self, model: "Model", message: str, *, expected: tuple[str, ...]) -> None:
         """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
         system = model.hears(message)
-        self.typed(f"curl ... {json.dumps(message)}")
-        self.line("What the model received as its system message:")
+        self.typed(as_curl(model.url, message))
+        self.line("The model received the user's message unchanged, and this system message:")
         self.line(indent(system, "  | ", lambda line: True))
-        self.line("What it received from the user is unchanged.")
         block, _, rest = system.partition("</recollection>\n\n")
         lines = block.splitlines()
         if lines[:1] != ["<recollection>"] or rest != SYSTEM:

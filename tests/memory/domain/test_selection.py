@@ -16,11 +16,7 @@ TOKENS = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: [t.
 tokens = TOKENS.filter(bool).map(lambda found: found[0])
 edges = st.lists(
     st.tuples(st.integers(200, 210), st.one_of(st.none(), st.floats(0, 1e9))), min_size=1, max_size=12
-).map(
-    lambda drawn: [
-        UrdEdge(0, parent, 1000 - i, True, last_confirmed=at) for i, (parent, at) in enumerate(drawn)
-    ]
-)
+).map(lambda drawn: [UrdEdge(0, parent, 1000 - i, True, last_confirmed=at) for i, (parent, at) in enumerate(drawn)])
 
 
 @st.composite

@@ -1,0 +1,72 @@
+"""How long a process takes to load its picture of the world, and how much memory that needs."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import TypeVar
+
+import psutil
+import psycopg
+
+from benchmarks.figures import Figures
+from benchmarks.scratch import dsn
+from memory.cache import Cache
+from memory.coherence import load
+
+T = TypeVar("T")
+
+TOKENS = 100_000
+EDGES = 30_000
+MILLION = 1_000_000
+LOADS_MAX = 3  # each in a process of its own
+AIM = "1,000,000 tokens, 300,000 edges: <= 5 s, <= 800 MB"
+
+FILL = f"""
+    INSERT INTO soas (token) SELECT 'word-' || n FROM generate_series(1, {TOKENS}) AS n ON CONFLICT DO NOTHING;
+    INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source)
+    SELECT word.id, parent.id, dimension.id, true, 0.9, 'cloud_llm'
+    FROM soas AS word, soas AS parent, soas AS dimension
+    WHERE word.token LIKE 'word-%' AND parent.token = 'service' AND dimension.token = 'type'
+    ORDER BY word.id LIMIT {EDGES} ON CONFLICT DO NOTHING
+"""
+
+
+def measure(home: Path, rounds: int) -> Figures:
+    with psycopg.connect(dsn(home)) as connection:
+        connection.execute(FILL)
+    loads = [in_new_process(timed_load, dsn(home)) for _ in range(min(rounds, LOADS_MAX))]
+    tokens = loads[0][0]
+    seconds = median(load_s for _, load_s, _ in loads)
+    size = median(size for *_, size in loads)
+    row = {
+        "tokens": tokens,
+        "ms": seconds * 1000,
+        "s per million": seconds / tokens * MILLION,
+        "bytes per token": size / tokens,
+    }
+    return Figures(f"cache: a warm load with {EDGES:,} edges", {"load": row}, {"load": AIM})
+
+
+def in_new_process(function: Callable[..., T], *arguments: object) -> T:
+    """Where nothing else has used memory, or left some to be used again."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def timed_load(where: str) -> tuple[int, float, int]:
+    """Tokens, seconds, bytes that the process grew by."""
+    return asyncio.run(_timed_load(where))
+
+
+async def _timed_load(where: str) -> tuple[int, float, int]:
+    cache = Cache()
+    async with await psycopg.AsyncConnection.connect(where, autocommit=True) as connection:
+        process = psutil.Process()
+        before = process.memory_info().rss
+        started = time.perf_counter()
+        await load(cache, connection)
+        return len(cache.soas_by_token), time.perf_counter() - started, process.memory_info().rss - before

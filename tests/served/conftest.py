@@ -1,0 +1,33 @@
+"""One database, one stand-in and one server for all served tests; each test speaks of words of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+
+from tests.served.server import Served, new_database
+from tests.standin import StandIn
+
+
+@pytest.fixture(scope="session")
+def database() -> str:
+    return new_database(settings.DATABASE_URL, "festinger_served")
+
+
+@pytest.fixture(scope="session")
+def upstream() -> Iterator[StandIn]:
+    with StandIn() as standin:
+        yield standin
+
+
+@pytest.fixture(scope="session")
+def server(database: str, upstream: StandIn) -> Iterator[Served]:
+    served = Served(upstream=upstream.url, database=database)
+    yield served.wait_ready()
+    served.stop()
+
+
+@pytest.fixture
+def ollama(upstream: StandIn) -> StandIn:
+    upstream.clear()
+    return upstream

@@ -1,0 +1,103 @@
+"""A real Festinger server process on a real socket, in front of a stand-in, on a database of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from festinger_site.programs import uvicorn
+
+PROJECT = Path(__file__).parent.parent.parent
+READY_S = 30
+STOP_S = 10
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def new_database(server: str, name: str) -> str:
+    """A migrated and bootstrapped database beside the tests' own; its address."""
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        admin.execute(f'CREATE DATABASE "{name}"')
+    dsn = make_conninfo(server, dbname=name)
+    parts = psycopg.conninfo.conninfo_to_dict(dsn)
+    query = "&".join(f"{key}={value}" for key, value in parts.items() if key not in ("dbname", "user", "password"))
+    url = f"postgresql://{parts.get('user', '')}:{parts.get('password', '')}@/{name}?{query}"
+    for command in ("migrate", "bootstrap"):
+        manage(command, DATABASE_URL=url)
+    return url
+
+
+def manage(*arguments: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=PROJECT,
+        env=os.environ | environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+
+
+class Served:
+    """``host`` is the address to bind. Started at once; ``wait_ready`` returns when ``/health`` says so."""
+
+    def __init__(self, *, upstream: str, database: str, host: str = "127.0.0.1", **environment: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        settings = {
+            "FESTINGER_HOST": host,
+            "FESTINGER_PORT": str(self.port),
+            "FESTINGER_UPSTREAM": upstream,
+            "DATABASE_URL": database,
+        }
+        self.process = subprocess.Popen(
+            uvicorn(host, self.port),
+            cwd=PROJECT,
+            env=os.environ | settings | environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=30)
+
+    def wait_ready(self) -> "Served":
+        deadline = time.monotonic() + READY_S
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                if self.client.get("/health").json()["ready"]:
+                    return self
+            except httpx.TransportError:
+                time.sleep(0.05)
+        self.stop()
+        raise AssertionError("the server did not become ready")
+
+    def teach(self, fact: str) -> Any:
+        return self.client.post("/iknowthat", json={"fact": fact})
+
+    def chat(self, *messages: tuple[str, str], model: str = "llama3", **more: Any) -> httpx.Response:
+        said = [{"role": role, "content": content} for role, content in messages]
+        headers = more.pop("headers", {})
+        payload = {"model": model, "messages": said, "stream": False} | more
+        return self.client.post("/api/chat", json=payload, headers=headers)
+
+    def stop(self) -> str:
+        """Ends it as the supervisor does; what it wrote to standard error."""
+        self.client.close()
+        self.process.terminate()
+        try:
+            return self.process.communicate(timeout=STOP_S)[1]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.communicate()[1]

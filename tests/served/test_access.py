@@ -1,0 +1,247 @@
+"""Who may use what, from where, and what bad input is told."""
+
+import socket
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.served.server import Served, manage
+from tests.standin import StandIn
+
+
+def address_of_this_machine() -> str | None:
+    """An address that is not loopback; nothing is sent to find it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
+@pytest.fixture(scope="module")
+def outside(database: str, upstream: StandIn) -> Iterator[httpx.Client]:
+    """A client that comes from an address that is not loopback, to a server that listens on all."""
+    address = address_of_this_machine()
+    if address is None:
+        pytest.skip("this machine has no address besides loopback")
+    served = Served(upstream=upstream.url, database=database, host="0.0.0.0").wait_ready()
+    with httpx.Client(base_url=f"http://{address}:{served.port}", trust_env=False) as client:
+        yield client
+    served.stop()
+
+
+@pytest.fixture(scope="module")
+def tokens(database: str) -> dict[str, str]:
+    return {
+        scope: manage("create_agent", f"{scope} of access", "--scope", scope, DATABASE_URL=database).stdout.strip()
+        for scope in ("agent", "operator")
+    }
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+FACT = {"fact": "manxome -isa foe"}
+
+
+def test_from_elsewhere_the_own_endpoints_need_a_token(outside: httpx.Client) -> None:
+    answers = [
+        outside.post("/iknowthat", json=FACT),
+        outside.post("/recollect", json={"text": "x"}),
+        outside.post("/reload"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [401, 401, 401]
+    assert all("token" in answer.json()["error"] for answer in answers)
+
+
+def test_from_elsewhere_health_only_says_whether_it_is_ready(outside: httpx.Client) -> None:
+    assert outside.get("/health").json() == {"ready": True}
+
+
+def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.Client, tokens: dict[str, str]) -> None:
+    headers = bearer(tokens["agent"])
+
+    assert outside.post("/iknowthat", json=FACT, headers=headers).status_code == 201
+    assert "manxome" in outside.post("/recollect", json={"text": "manxome"}, headers=headers).json()["block"]
+    assert outside.post("/reload", headers=headers).status_code == 403
+    assert "cache" in outside.get("/health", headers=headers).json()
+
+
+def test_an_operators_token_reloads(outside: httpx.Client, tokens: dict[str, str]) -> None:
+    assert outside.post("/reload", headers=bearer(tokens["operator"])).status_code == 200
+
+
+def test_a_wrong_token_is_refused(outside: httpx.Client) -> None:
+    assert outside.post("/iknowthat", json=FACT, headers=bearer("fst_wrong")).status_code == 401
+
+
+def test_ollamas_endpoints_are_open_and_the_token_stays_here(
+    outside: httpx.Client, tokens: dict[str, str], ollama: StandIn
+) -> None:
+    outside.get("/api/tags")
+    outside.get("/api/tags", headers=bearer(tokens["agent"]))
+    outside.get("/api/tags", headers=bearer("sk-for-upstream"))
+
+    assert [r.headers.get("authorization") for r in ollama.requests()] == [None, None, "Bearer sk-for-upstream"]
+
+
+def test_a_forwarded_request_is_not_from_this_machine(server: Served) -> None:
+    answer = server.client.post("/iknowthat", json=FACT, headers={"X-Forwarded-For": "10.0.0.1"})
+
+    assert answer.status_code == 401
+
+
+def test_loopback_need_not_be_trusted_and_prompts_may_need_a_token(
+    database: str, upstream: StandIn, tokens: dict[str, str]
+) -> None:
+    served = Served(
+        upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="0", FESTINGER_REQUIRE_TOKEN="1"
+    ).wait_ready()
+
+    assert served.teach("x -isa y").status_code == 401
+    refused = served.chat(("user", "hi"))
+    assert (refused.status_code, "token" in refused.json()["error"]) == (401, True)
+    assert served.client.get("/api/tags").status_code == 401
+    assert served.chat(("user", "hi"), headers=bearer(tokens["agent"])).status_code == 200
+    served.stop()
+
+
+def test_the_owner_of_a_token_is_who_said_it(
+    server: Served, outside: httpx.Client, tokens: dict[str, str], database: str
+) -> None:
+    import psycopg
+
+    outside.post("/iknowthat", json={"fact": "rath -isa beast"}, headers=bearer(tokens["agent"]))
+    server.client.post("/iknowthat", json={"fact": "toves -isa beast"}, headers={"X-Festinger-Agent": "dobby"})
+    server.client.post("/iknowthat", json={"fact": "mome -isa beast"})
+
+    with psycopg.connect(database) as client:
+        rows = client.execute(
+            "SELECT token, agent FROM urd JOIN soas ON soas.id = urd.id WHERE token IN ('rath', 'toves', 'mome')"
+        ).fetchall()
+    assert dict(rows) == {"rath": "agent of access", "toves": "dobby", "mome": "anonymous@127.0.0.1"}
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+@pytest.mark.parametrize("path", ["/api/tags", "/health", "/admin/login/"])
+def test_a_foreign_host_or_origin_ends_at_the_door(server: Served, path: str, headers: dict[str, str]) -> None:
+    answer = server.client.get(path, headers=headers)
+
+    assert (answer.status_code, answer.content) == (403, b"")
+
+
+def test_the_name_of_the_docker_host_is_welcome_everywhere(server: Served) -> None:
+    headers = {"Host": "host.docker.internal:11435"}
+
+    assert server.client.get("/api/tags", headers=headers).status_code == 200
+    assert server.client.get("/health", headers=headers).status_code == 200
+
+
+# --- bad input ---
+
+
+def test_broken_json_is_told_by_the_model_server_itself(server: Served, upstream: StandIn) -> None:
+    direct = httpx.post(upstream.url + "/api/chat", content=b'{"model": ', trust_env=False)
+
+    answer = server.client.post("/api/chat", content=b'{"model": ')
+
+    assert (answer.status_code, answer.content) == (direct.status_code, direct.content)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        (b"{", 400, "Cannot parse"),
+        (b"[]", 422, "fact"),
+        (b"{}", 422, "fact"),
+        (b'{"fact": 5}', 422, "fact"),
+        (b'{"fact": "' + b"x" * 2000 + b'"}', 422, "fact"),
+    ],
+)
+def test_a_body_that_is_no_fact_gets_a_clear_error(server: Served, body: bytes, status: int, error: str) -> None:
+    answer = server.client.post("/iknowthat", content=body, headers={"Content-Type": "application/json"})
+
+    assert answer.status_code == status
+    assert error in answer.json()["error"]
+
+
+def test_an_unparsable_fact_is_told_where_and_how(server: Served) -> None:
+    answer = server.teach("gnommoweb is a repo")
+
+    assert answer.status_code == 422
+    assert answer.json() == {
+        "error": "there is no -isa or -ispart",
+        "position": 19,
+        "hint": "write: <concept> -isa|-ispart <parent> [in context of <dimension>]",
+    }
+
+
+def test_unknown_routes_and_wrong_methods_are_told_by_the_model_server(server: Served, upstream: StandIn) -> None:
+    for method, path in (("GET", "/nowhere"), ("GET", "/api/chat"), ("DELETE", "/api/tags")):
+        direct = httpx.request(method, upstream.url + path, trust_env=False)
+        answer = server.client.request(method, path)
+
+        assert (answer.status_code, answer.content) == (direct.status_code, direct.content)
+
+
+def test_a_wrong_method_on_an_own_endpoint_gets_405(server: Served) -> None:
+    answer = server.client.get("/iknowthat")
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_debug_routes_are_not_forwarded(server: Served, ollama: StandIn) -> None:
+    assert server.client.get("/debug/pprof").status_code == 404
+    assert ollama.requests() == []
+
+
+def test_a_body_over_the_limit_gets_413(database: str, upstream: StandIn) -> None:
+    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES="10000").wait_ready()
+    upstream.clear()
+
+    answers = [
+        served.client.post(path, content=content)
+        for path in ("/api/chat", "/api/embed", "/v1/new")
+        for content in (b"x" * 20_000, iter([b"x" * 10_000] * 2))
+    ]
+
+    assert [answer.status_code for answer in answers] == [413] * 6
+    assert all("larger than 10000 bytes" in answer.json()["error"] for answer in answers)
+    served.stop()
+
+
+def test_blobs_have_no_limit(database: str, upstream: StandIn) -> None:
+    import hashlib
+
+    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES="10000").wait_ready()
+    blob = b"x" * 5_000_000
+    digest = "sha256:" + hashlib.sha256(blob).hexdigest()
+
+    answer = served.client.post(f"/api/blobs/{digest}", content=blob)
+
+    assert answer.status_code == 201
+    served.stop()
+
+
+def test_while_the_model_server_is_away_the_answer_is_502(database: str) -> None:
+    served = Served(upstream="http://127.0.0.1:9", database=database).wait_ready()
+
+    prompt, other = served.chat(("user", "hi")), served.client.get("/api/tags")
+    health = served.client.get("/health").json()
+
+    assert (prompt.status_code, other.status_code) == (502, 502)
+    assert "cannot reach the model server at http://127.0.0.1:9" in prompt.json()["error"]
+    assert (health["ready"], health["upstream"]["reachable"]) == (True, False)
+    assert "Traceback" not in served.stop()
+
+
+def test_the_client_script_and_the_api_page_are_served(server: Served) -> None:
+    script = server.client.get("/gutask")
+
+    assert script.text.startswith("#!/usr/bin/env python3")
+    assert "/iknowthat" in server.client.get("/openapi.json").json()["paths"]
+    assert server.client.get("/docs").status_code == 200
