@@ -40,12 +40,13 @@ class Samples:
 
 def measure(home: Path, rounds: int) -> Figures:
     with servers(home) as running:
-        samples = uvloop.run(sample(targets_of(running, seed=1), running.model.port, rounds))
-    return Figures(TITLE, rows(samples), {FESTINGER: AIM})
+        samples, seen = uvloop.run(sample(targets_of(running, seed=1), running.model.port, rounds))
+    return Figures(TITLE, rows(samples), {FESTINGER: AIM}, seen)
 
 
-async def sample(targets: Sequence[Target], model_port: int, rounds: int) -> dict[str, Samples]:
-    """The targets take turns, so that a noisy machine hits all alike."""
+async def sample(targets: Sequence[Target], model_port: int, rounds: int) -> tuple[dict[str, Samples], dict[str, str]]:
+    """By target, what was measured, and the last block seen. The targets take turns, so that a noisy machine
+    hits all alike."""
     samples: defaultdict[str, Samples] = defaultdict(Samples)
     async with AsyncExitStack() as stack:
         witness = Witness(await Connection.open(model_port))
@@ -59,7 +60,7 @@ async def sample(targets: Sequence[Target], model_port: int, rounds: int) -> dic
                 times = await timed(connection, target.take(BATCH))
                 samples[target.name].note(times, (target.server.cpu_s() - before) * 1000)
                 await witness.check(target, BATCH)
-    return samples
+    return samples, witness.last_blocks
 
 
 async def timed(connection: Connection, requests: Sequence[bytes]) -> list[float]:

@@ -82,11 +82,13 @@ def binaries(user: pwd.struct_passwd | None) -> Path:
     if user is None or can_run(wheel, user):
         return wheel
     copy = SHARED / f"postgresql-{MAJOR_VERSION}-{version(WHEEL)}"
-    if not copy.exists():
-        copy_tree(wheel.parent, copy)
-    if not can_run(copy / "bin", user):
-        raise PostgresFailed(f"{copy}/bin/postgres cannot be run by the user {user.pw_name}")
-    return copy / "bin"
+    site_packages = wheel.parent.parent.parent
+    copied = copy / wheel.relative_to(site_packages)
+    if not can_run(copied, user):
+        copy_wheel(site_packages, copy)
+    if problem := run_problem(copied, user):
+        raise PostgresFailed(f"The user {user.pw_name} cannot run Postgres from {copied}: {problem}")
+    return copied
 
 
 def wheel_binaries() -> Path:
@@ -101,29 +103,34 @@ def wheel_binaries() -> Path:
 
 
 def can_run(folder: Path, user: pwd.struct_passwd) -> bool:
+    return not run_problem(folder, user)
+
+
+def run_problem(folder: Path, user: pwd.struct_passwd) -> str:
     """Tried rather than reckoned from permission bits: there are also access lists and mount options."""
-    script = '"$0/postgres" --version && cat "$0/../share/postgresql/postgres.bki"'
-    return not complaint(["/bin/sh", "-c", script, str(folder)], user)
+    script = '"$0/postgres" --version && "$0/initdb" --version && cat "$0/../share/postgresql/postgres.bki"'
+    return complaint(["/bin/sh", "-c", script, str(folder)], user)
 
 
 def can_enter(folder: Path, user: pwd.struct_passwd) -> bool:
     return not complaint(["/bin/sh", "-c", 'test -x "$0"', str(folder)], user)
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    """Copied beside and renamed, so that nobody sees half of it; readable by all, whatever the umask."""
-    headers_and_static_libraries = shutil.ignore_patterns("include", "*.a", "pkgconfig")
+def copy_wheel(site_packages: Path, target: Path) -> None:
+    """The wheel and its libraries, side by side as they find each other; readable by all, whatever the umask.
+
+    Copied beside and renamed, so that nobody sees half of it."""
+    not_needed = shutil.ignore_patterns("pginstall", "include", "*.a", "pkgconfig", "__pycache__")
     with tempfile.TemporaryDirectory(dir=shared_folder()) as beside:
         half = Path(beside) / "tree"
-        shutil.copytree(source, half, ignore=headers_and_static_libraries)
+        for part in (site_packages / WHEEL, site_packages / f"{WHEEL}.libs"):
+            if part.exists():
+                shutil.copytree(part, half / part.name, ignore=not_needed)
         for file in (half, *half.rglob("*")):
             mode = file.stat().st_mode
             file.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))
-        try:
-            half.rename(target)
-        except OSError:
-            if not target.exists():  # else another first start was faster
-                raise
+        shutil.rmtree(target, ignore_errors=True)
+        half.rename(target)
 
 
 def shared_folder() -> Path:

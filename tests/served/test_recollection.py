@@ -4,9 +4,7 @@ import json
 import time
 from typing import Any
 
-import pytest
-
-from tests.served.server import Served, manage
+from tests.served.server import Served
 from tests.standin import Recorded, StandIn
 
 

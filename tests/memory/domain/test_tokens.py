@@ -1,0 +1,217 @@
+import time
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory.domain.noise import MAX_TOKEN_LENGTH
+from memory.domain.tokens import tokenise, words
+
+# Characters chosen for what they do: joiners, marks, letters that change length or case under NFKC, Hangul letters,
+# signs that spell several words, invisible ones.
+AWKWARD = "_-.'@+’ \t\n\x1a/:<>\"`aZ0'sSıİßΣςΑǅᾈﬁ½℀⑴™²ｆＫｶﾞ가각ㄱㅏ㉠e\u0301\u0316\u0327\u0345कि\u0bd7\u200d\ufe0f\u20e3A\u0331"
+prose = st.one_of(
+    st.text(),
+    st.text(alphabet=AWKWARD),
+    st.lists(
+        st.sampled_from(
+            "The the Glitch University's of ISA ISPART Orion orion's v1.2 sk-abc 12 New York City. It's — don’t x__y gpt-4o".split()
+        )
+    ).map(" ".join),
+)
+
+
+def texts(text):
+    return [token.text for token in tokenise(text)]
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "runs-on", "glitch_university", "glitch.university", "agent0", "c3-p.o", "a@b", "r+d"])
+def test_a_run_with_inner_joiners_is_one_token(name):
+    assert texts(f"see {name}, please") == ["see", name, "please"]
+
+
+@pytest.mark.parametrize("separator", list('/\\:="()[]{}<>,;!? \t\n'))
+def test_what_is_no_joiner_splits(separator):
+    assert texts(f"alpha{separator}beta") == ["alpha", "beta"]
+
+
+@pytest.mark.parametrize("text", ["--alpha--beta--", "alpha - beta", "_alpha_ .beta.", "alpha... beta", "alpha__beta"])
+def test_a_joiner_counts_only_between_two_alphanumerics(text):
+    assert texts(text) == ["alpha", "beta"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("New York City", ["new_york_city"]),
+        ("the Glitch University", ["the", "glitch_university"]),
+        ("The Glitch University", ["the", "glitch_university"]),
+        ("Please Let Our Agent Zero run", ["please", "let", "our", "agent_zero", "run"]),
+        ("Bank Of America", ["bank_of_america"]),
+        ("Glitch  University", ["glitch", "university"]),
+        ("Glitch\nUniversity", ["glitch", "university"]),
+        ("Glitch, University", ["glitch", "university"]),
+        ("Glitch University ISA School", ["glitch_university", "isa", "school"]),
+        ("Gnommoweb ISPART Agent Zero", ["gnommoweb", "ispart", "agent_zero"]),
+        ("Don't Stop", ["don't", "stop"]),
+    ],
+)
+def test_capitalised_words_one_space_apart_are_one_token(text, expected):
+    assert texts(text) == expected
+
+
+@pytest.mark.parametrize("text", ["dobby's", "dobby’s", "Dobby'S", "dobby's's"])
+def test_the_possessive_is_dropped(text):
+    assert texts(text) == ["dobby"]
+
+
+def test_a_possessive_ends_a_name():
+    assert texts("Ada Lovelace's Engine") == ["ada_lovelace", "engine"]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "42", "3.14", "1_000", "10.0.0.1", "v2", "v1.2.3", "1.2.3-rc.1", "2.0b1", "2024-01-15", "2024-01-15T10", "15.01.2024",
+        "deadbeefcafe", "9f86d081884c7d659a2f", "0xdeadbeefcafe", "550e8400-e29b-41d4-a716-446655440000",
+        "run-550e8400-e29b-41d4-a716-446655440000", "sk-proj-abc123", "ghp_16C7e42F292c6912E7", "AKIAIOSFODNN7EXAMPLE",
+        "github_pat_11ABCDEFG", "xoxb-1234-abcd", "aB3dE5gH7jK9mN1pQ3sT", "x" * 65, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi",
+    ],
+)  # fmt: skip
+def test_noise_is_no_token(noise):
+    assert texts(f"see {noise} there") == ["see", "there"]
+
+
+@pytest.mark.parametrize("name", ["7b", "gpt-4", "llama3.2", "s3", "akiachak", "facade", "python3.11", "x" * 64, "k8s"])
+def test_what_only_resembles_noise_is_a_token(name):
+    assert texts(name) == [name]
+
+
+def test_noise_keeps_names_apart():
+    assert texts("Bucket AKIAIOSFODNN7EXAMPLE Store") == ["bucket", "store"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("हिन्दी शब्द", ["हिन्दी", "शब्द"]),
+        ("Ｆｕｌｌ－Ｗｉｄｔｈ", ["full-width"]),
+        ("ﬁle", ["file"]),
+        ("Docker™ rocks", ["docker", "rocks"]),
+        ("cafe\u0301", ["café"]),
+        ("1️⃣ first", ["first"]),
+        ("a℀b", ["a", "b"]),
+        ("gpt‑4o", ["gpt-4o"]),
+        ("наташа Ёлка", ["наташа", "ёлка"]),
+    ],
+)
+def test_other_scripts_and_forms(text, expected):
+    assert texts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "emphasised"),
+    [
+        ("Orion is up", set()),
+        ("we use Orion", {"orion"}),
+        ("up. Orion is", set()),
+        ("up\nOrion is", set()),
+        ("note: Orion is", set()),
+        ("the **Orion** box", {"orion"}),
+        ('the "Orion" box', {"orion"}),
+        ("- Orion", set()),
+        ("# Orion", set()),
+        ("Orion Scheduler and orion", {"orion_scheduler", "orion"}),
+    ],
+)
+def test_emphasis_is_a_capital_inside_a_sentence_or_a_place_in_a_compound(text, emphasised):
+    assert words(text).emphasised == emphasised
+
+
+def test_a_token_knows_how_it_was_written():
+    the, name, runs = tokenise("The Glitch University runs")
+
+    assert (the.is_capitalised, the.is_compound, the.is_emphasised) == (True, False, False)
+    assert (name.is_capitalised, name.parts, name.is_emphasised) == (True, ("glitch", "university"), True)
+    assert (runs.is_capitalised, runs.is_emphasised) == (False, False)
+
+
+def test_a_span_points_at_the_source_where_nfkc_changes_lengths():
+    source = "ﬃ ﬁle, caf\u0065\u0301 Ｋｉ™ — don’t"
+
+    written = [source[token.start : token.end] for token in tokenise(source)]
+
+    assert written == ["ﬃ", "ﬁle", "cafe\u0301", "Ｋｉ", "don’t"]
+
+
+@given(prose)
+@example("İ.Σ'S ᾈ")
+def test_spans_ascend_do_not_overlap_and_hold_what_was_read(text):
+    end = 0
+    for token in tokenise(text):
+        assert end <= token.start < token.end <= len(text)
+        if not token.is_compound:
+            assert texts(text[token.start : token.end]) == [token.text]
+        end = token.end
+
+
+@given(prose)
+def test_a_token_is_in_normal_form_and_has_only_the_characters_of_a_token(text):
+    for token in texts(text):
+        assert 1 <= len(token) <= MAX_TOKEN_LENGTH
+        assert token == unicodedata.normalize("NFKC", token) == token.lower()
+        assert token[0].isalnum()
+        assert all(c.isalnum() or c in "_-.'@+" or unicodedata.category(c).startswith("M") for c in token)
+
+
+@given(prose)
+def test_a_token_is_read_as_itself(text):
+    for token in texts(text):
+        assert texts(token) == [token]
+
+
+@given(prose)
+@example("Foo Bar Baz. bar_baz Bar Baz")
+@example("a℀b ㉠ᅡ x\u0301" + "\u0316" * 40)
+def test_the_fast_path_reads_the_same_tokens(text):
+    tokens = tokenise(text)
+    parts = {part for token in tokens for part in token.parts}
+
+    found = words(text)
+
+    assert found.tokens == {token.text for token in tokens}
+    assert found.emphasised == found.tokens & (parts | {token.text for token in tokens if token.is_emphasised})
+
+
+@pytest.mark.parametrize("start", range(0, 0x20000, 0x1000))
+def test_every_character_keeps_the_promises_of_a_token(start):
+    text = "\n".join(f"a{chr(code)}b {chr(code)}" for code in range(start, start + 0x1000))
+
+    tokens = tokenise(text)
+
+    assert words(text).tokens == {token.text for token in tokens}
+    for token in tokens:
+        assert texts(token.text) == [token.text]
+        assert token.text == unicodedata.normalize("NFKC", token.text) == token.text.lower()
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a.", "A ", "-", "_", "a", "A", "'s", "a's", "\u0301\u0316", "é", "e\u0301", "ﬁ", "㉠", "ㄱㅏ", "A' ", "rc", "1.", "İ", "<", " \""],
+)  # fmt: skip
+@pytest.mark.parametrize("read", [tokenise, words])
+def test_time_is_linear_in_the_length_of_any_text(read, piece):
+    short, long = ((piece * 100_000)[:length] for length in (10_000, 100_000))
+
+    # Quadratic work would take 100 times as long; the best of three keeps other work of the machine out.
+    assert best_of_three(read, long) < 40 * max(best_of_three(read, short), 0.0005)
+
+
+def best_of_three(read, text):
+    taken = []
+    for _ in range(3):
+        started = time.perf_counter()
+        read(text)
+        taken.append(time.perf_counter() - started)
+    return min(taken)
