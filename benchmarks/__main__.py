@@ -11,8 +11,9 @@ from pathlib import Path
 import orjson
 
 from benchmarks import latency, reading, throughput, warm_load
+from benchmarks.database import prepared_home
 from benchmarks.figures import Figures
-from benchmarks.scratch import scratch_home
+from festinger_site.scratch import Interrupted, stop_on_signals
 
 LATEST = Path(__file__).parent / "results" / "latest.json"
 ROUNDS = 20
@@ -24,12 +25,22 @@ MEASURES: dict[str, Callable[[Path, int], Figures]] = {
 }
 
 
-def main() -> None:
+def main() -> int:
+    """The exit status."""
     arguments = parsed()
+    stop_on_signals()
+    try:
+        run(arguments)
+    except Interrupted as stop:
+        return stop.status
+    return 0
+
+
+def run(arguments: argparse.Namespace) -> None:
     names = arguments.only or list(MEASURES)
     results = {}
     print("Setting up a scratch database ...", file=sys.stderr, flush=True)
-    with scratch_home() as home:
+    with prepared_home() as home:
         for name in names:
             results[name] = MEASURES[name](home, arguments.rounds)
             print(f"\n{results[name].as_table()}", flush=True)
@@ -58,4 +69,4 @@ def write(file: Path, results: dict[str, Figures], rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,6 +5,7 @@ import asyncio
 import re
 from typing import Self, cast
 
+HOST = "127.0.0.1"
 END_OF_HEAD = b"\r\n\r\n"
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 OK = re.compile(rb"HTTP/1\.1 20\d ")
@@ -24,7 +25,7 @@ class Connection(asyncio.Protocol):
 
     @classmethod
     async def open(cls, port: int) -> Self:
-        _, connection = await asyncio.get_running_loop().create_connection(cls, "127.0.0.1", port)
+        _, connection = await asyncio.get_running_loop().create_connection(cls, HOST, port)
         return connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -10,7 +10,7 @@ from httpx_aiohttp import AiohttpTransport
 
 from proxy.asgi import Receive, Scope, Send, body, start
 
-UPSTREAM = os.environ["FORWARDER_UPSTREAM"]
+UPSTREAM = os.environ["FESTINGER_UPSTREAM"]
 
 
 def session() -> aiohttp.ClientSession:

@@ -13,11 +13,9 @@ from typing import cast
 import orjson
 import uvloop
 
+from benchmarks.client import CONTENT_LENGTH, END_OF_HEAD, HOST
 from memory.domain.rendering import CLOSING, OPENING
 
-HOST = "127.0.0.1"
-CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-END_OF_HEAD = b"\r\n\r\n"
 BLOCK = re.compile(f"{OPENING}.*?{CLOSING}", re.DOTALL)
 
 ANSWER = orjson.dumps(

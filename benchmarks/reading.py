@@ -11,8 +11,8 @@ import orjson
 import psycopg
 
 from benchmarks import prompts
+from benchmarks.database import dsn
 from benchmarks.figures import Figures
-from benchmarks.scratch import dsn
 from festinger_site.home import PROJECT
 from memory.cache import Cache
 from memory.coherence import load

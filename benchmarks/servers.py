@@ -14,15 +14,12 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.client import BenchmarkBroken
+from benchmarks.client import HOST, BenchmarkBroken
 from benchmarks.prompts import FACTS
-from benchmarks.scratch import environment
 from festinger_site import home as homes
-from festinger_site import programs
+from festinger_site import programs, scratch
 
-HOST = "127.0.0.1"
 READY_S = 30
-STOP_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,45 +47,48 @@ class Servers:
 @contextmanager
 def servers(home: Path) -> Iterator[Servers]:
     """All three, ready, with the five facts taught."""
-    with model(home) as mock, forwarder(home, mock) as bare, festinger(home, mock) as proxy:
+    with model(home) as mock, forwarder(home, mock.url) as bare, festinger(home, mock.url) as proxy:
         teach(proxy)
         yield Servers(mock, bare, proxy)
 
 
 def model(home: Path) -> AbstractContextManager[Server]:
-    port = free_port()
-    return running(home, "model", port, [sys.executable, "-m", "benchmarks.model", str(port)])
+    port = scratch.free_port()
+    return running("model", home, port, "", [sys.executable, "-m", "benchmarks.model", str(port)])
 
 
-def forwarder(home: Path, upstream: Server) -> AbstractContextManager[Server]:
-    port = free_port()
-    command = ["benchmarks.forwarder:application" if ":" in word else word for word in programs.uvicorn(HOST, port)]
-    return running(home, "forwarder", port, command, FORWARDER_UPSTREAM=upstream.url)
+def forwarder(home: Path, upstream: str) -> AbstractContextManager[Server]:
+    port = scratch.free_port()
+    festinger = programs.uvicorn(HOST, port)
+    command = ["benchmarks.forwarder:application" if word.endswith(":application") else word for word in festinger]
+    return running("forwarder", home, port, upstream, command)
 
 
-def festinger(home: Path, upstream: Server) -> AbstractContextManager[Server]:
-    port = free_port()
-    return running(home, "proxy", port, programs.uvicorn(HOST, port), FESTINGER_UPSTREAM=upstream.url)
+def festinger(home: Path, upstream: str) -> AbstractContextManager[Server]:
+    port = scratch.free_port()
+    return running("proxy", home, port, upstream, programs.uvicorn(HOST, port))
 
 
 @contextmanager
-def running(home: Path, name: str, port: int, command: list[str], **settings: str) -> Iterator[Server]:
+def running(name: str, home: Path, port: int, upstream: str, command: list[str]) -> Iterator[Server]:
     """Raises BenchmarkBroken where it does not start."""
     with (homes.log_folder(home) / f"{name}.log").open("ab") as log:
-        process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment(home, **settings), stderr=log)
+        environment = scratch.environment(home, port, upstream)
+        process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment, stderr=log, start_new_session=True)
     try:
-        wait_listening(home, name, process, port)
+        wait_listening(process, port)
         yield Server(port, psutil.Process(process.pid))
+    except NotListening:
+        raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, f'{name}.log')}") from None
     finally:
-        process.terminate()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        scratch.end(process)
 
 
-def wait_listening(home: Path, name: str, process: subprocess.Popen[bytes], port: int) -> None:
+class NotListening(Exception):
+    """The process ended, or took too long."""
+
+
+def wait_listening(process: subprocess.Popen[bytes], port: int) -> None:
     """uvicorn listens once the application has started: for Festinger, when its cache is loaded."""
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline and process.poll() is None:
@@ -97,13 +97,7 @@ def wait_listening(home: Path, name: str, process: subprocess.Popen[bytes], port
             return
         except OSError:
             time.sleep(0.05)
-    raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, f'{name}.log')}")
-
-
-def free_port() -> int:
-    with socket.create_server((HOST, 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    raise NotListening
 
 
 def teach(proxy: Server) -> None:

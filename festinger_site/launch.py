@@ -40,14 +40,12 @@ def main() -> int:
     try:
         site = wiring()
         home = homes.ensure()
-        with tenancy.launching(home), ExitStack() as stops:
+        with tenancy.launching(home, patient("Waiting for the run before to stop")), ExitStack() as stops:
             launch(home, site, stops)
     except StopAsked:
         return 0
     except (EnvironmentMistake, tenancy.AlreadyRunning, LaunchFailed, PostgresFailed, SupervisorFailed) as problem:
         say(str(problem))
-    except PermissionError as error:
-        say(f"{error.filename}: {error.strerror}. Was this home used by another user?")
     return 1
 
 
@@ -98,12 +96,10 @@ def patient(what: str) -> Callable[..., None]:
 @contextmanager
 def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
     """A supervisord, and a database that answers, supervised if it is ours; all of it stopped at the end."""
-    if not homes.is_embedded():
-        preflight.check_database(site.DATABASE_URL)
-    elif not postgres.data_folder(home).exists():
-        say(f"Making a PostgreSQL database in {home}")
     if homes.is_embedded():
-        postgres.ensure_cluster(home)
+        postgres.ensure_cluster(home, on_make=say)
+    else:
+        preflight.check_database(site.DATABASE_URL)
     supervisor = Supervisor(home, programs(home, site.FESTINGER_HOST, site.FESTINGER_PORT))
     try:
         supervisor.wait_listening()
@@ -111,6 +107,7 @@ def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
             start_postgres(supervisor)
         yield supervisor
     finally:
+        tenancy.tell_stopping(home)
         say("Stopping ...")
         supervisor.stop()
         say("Stopped.")

@@ -58,10 +58,11 @@ def data_folder(home: Path) -> Path:
     return (home / "postgres").resolve()
 
 
-def ensure_cluster(home: Path, *, durable: bool = True) -> Path:
+def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str], None] = ignore) -> Path:
     """The data folder, made on first need, and the socket's; an interrupted making leaves no half database.
 
-    Not ``durable``: a crash of the machine may destroy it, as tests can afford. Raises PostgresFailed."""
+    Not ``durable``: a crash of the machine may destroy it, as tests can afford. ``on_make`` is told where it is made.
+    Raises PostgresFailed."""
     data = data_folder(home)
     user = account(data)
     own_folder(homes.run_folder(home), 0o711 if user else 0o700)
@@ -69,7 +70,7 @@ def ensure_cluster(home: Path, *, durable: bool = True) -> Path:
     try:
         made_by = (data / "PG_VERSION").read_text().strip()
     except FileNotFoundError:
-        return make_cluster(home, user, durable=durable)
+        return make_cluster(home, user, durable=durable, on_make=on_make)
     except PermissionError as error:
         raise PostgresFailed(f"{data} is another user's: start Festinger as that user, or as root") from error
     if made_by != MAJOR_VERSION:
@@ -90,11 +91,13 @@ def own_folder(folder: Path, mode: int, user: struct_passwd | None = None) -> No
     folder.chmod(mode)
 
 
-def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool) -> Path:
+def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_make: Callable[[str], None]) -> Path:
     link = home / "postgres"
     if user and not link.is_symlink() and not can_enter(home, user):
         link.symlink_to(shared_folder() / f"home-{secrets.token_hex(4)}")
     data = data_folder(home)
+    why = f" (its user {user.pw_name} cannot enter {home})" if user and link.is_symlink() else ""
+    on_make(f"Making a PostgreSQL database in {data}{why}")
     unfinished = data.with_name(f"{data.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     own_folder(unfinished, 0o700, user)
@@ -247,3 +250,10 @@ def stop(home: Path) -> None:
         with suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(left, timeout=STOP_GRACE_S)
+
+
+def remove(home: Path) -> None:
+    """Stops it and destroys its data, for homes that were made to be thrown away."""
+    stop(home)
+    shutil.rmtree(data_folder(home), ignore_errors=True)
+    shutil.rmtree(homes.run_folder(home), ignore_errors=True)

@@ -13,9 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-# A launcher that has been told to stop, or whose make was killed, is about to let go; a command holds the lock
-# for a moment when it looks who runs.
+from festinger_site.environment import EnvironmentMistake
+
+# A launcher whose make was killed is about to notice; a command holds the lock for a moment to see who runs.
 PATIENCE_S = 3
+PATIENCE_WITH_STOPPING_S = 30
 
 
 class AlreadyRunning(Exception):
@@ -23,27 +25,39 @@ class AlreadyRunning(Exception):
 
 
 @contextmanager
-def launching(home: Path) -> Iterator[None]:
-    """This home is ours to run. Raises AlreadyRunning after PATIENCE_S."""
-    with (home / "run.lock").open("a+") as lock:
-        if not wait_for(lambda: try_lock(lock, fcntl.LOCK_EX), timeout_s=PATIENCE_S):
-            lock.seek(0)
-            raise AlreadyRunning(f"Festinger is already running from {home} (pid {lock.read().strip()})")
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
+def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """This home is ours to run. Waits for one that is stopping; raises AlreadyRunning for one that is not."""
+    with lock_file(home, "run.lock") as lock:
+        started = time.monotonic()
+        while not try_lock(lock, fcntl.LOCK_EX):
+            holder = (home / "run.lock").read_text()
+            patience = PATIENCE_WITH_STOPPING_S if "stopping" in holder else PATIENCE_S
+            if time.monotonic() - started > patience:
+                raise AlreadyRunning(f"Festinger is already running from {home} (pid {holder})")
+            on_wait()
+            time.sleep(0.05)
+        sign(home, str(os.getpid()))
         yield
+
+
+def tell_stopping(home: Path) -> None:
+    """By the launcher, to those who want to launch next."""
+    sign(home, f"{os.getpid()}, stopping")
+
+
+def sign(home: Path, text: str) -> None:
+    (home / "run.lock").write_text(text)
 
 
 def is_launched(home: Path) -> bool:
     """True where a launcher runs."""
-    with (home / "run.lock").open("a") as lock:
+    with lock_file(home, "run.lock") as lock:
         return not try_lock(lock, fcntl.LOCK_SH)
 
 
 @contextmanager
 def starting(home: Path) -> Iterator[None]:
-    with (home / "start.lock").open("a") as lock:
+    with lock_file(home, "start.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -53,7 +67,7 @@ def starting_alone(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """As ``starting``, once no command uses the home's Postgres; until then ``on_wait`` is told over and over."""
     while True:
         # Let go between two looks: a command needs start.lock to leave.
-        with starting(home), (home / "use.lock").open("a") as users:
+        with starting(home), lock_file(home, "use.lock") as users:
             if try_lock(users, fcntl.LOCK_EX):
                 yield
                 return
@@ -64,7 +78,7 @@ def starting_alone(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 @contextmanager
 def using(home: Path, *, arrive: Callable[[], None], leave_last: Callable[[], None]) -> Iterator[None]:
     """``arrive`` runs before, one caller at a time; ``leave_last`` after, where nobody else uses the home."""
-    with (home / "use.lock").open("a") as users:
+    with lock_file(home, "use.lock") as users:
         with starting(home):
             fcntl.flock(users, fcntl.LOCK_SH)
             arrive()
@@ -76,17 +90,16 @@ def using(home: Path, *, arrive: Callable[[], None], leave_last: Callable[[], No
                     leave_last()
 
 
+def lock_file(home: Path, name: str) -> IO[str]:
+    """Raises EnvironmentMistake where the home is another user's."""
+    try:
+        return (home / name).open("a")
+    except OSError as error:
+        raise EnvironmentMistake(f"{home}: this home cannot be used ({name}: {error.strerror})") from error
+
+
 def try_lock(file: IO[str], kind: int) -> bool:
     with suppress(BlockingIOError):
         fcntl.flock(file, kind | fcntl.LOCK_NB)
         return True
     return False
-
-
-def wait_for(is_so: Callable[[], bool], *, timeout_s: float) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True

@@ -31,10 +31,9 @@ def pytest_configure() -> None:
 def remove_home() -> None:
     if os.getpid() != PROCESS:  # a fork that a test made
         return
-    from festinger_site import home, postgres
+    from festinger_site import postgres
 
-    postgres.stop(HOME)
+    postgres.remove(HOME)
     for server in SERVERS:
         server.wait()
-    shutil.rmtree(home.run_folder(HOME), ignore_errors=True)
     shutil.rmtree(HOME, ignore_errors=True)

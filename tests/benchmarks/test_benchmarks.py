@@ -10,7 +10,7 @@ import pytest
 from festinger_site.home import PROJECT
 
 TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, resent", "Festinger, off"]
-START_S = 240
+RUN_S = 240
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +18,21 @@ def run(tmp_path_factory):
     """What a run of one round printed, and the JSON it wrote."""
     folder = tmp_path_factory.mktemp("benchmarks")
     (folder / "temp").mkdir()
-    command = [sys.executable, "-m", "benchmarks", "--rounds", "1", "--json", str(folder / "figures.json")]
-    environment = os.environ | {"TMPDIR": str(folder / "temp")}
-    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=START_S)
-    assert done.returncode == 0, done.stderr
-    assert list((folder / "temp").iterdir()) == [], "the scratch home is left behind"
-    return done.stdout, json.loads((folder / "figures.json").read_text())
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks", "--rounds", "1", "--json", str(folder / "figures.json")],
+        cwd=PROJECT,
+        env=os.environ | {"TMPDIR": str(folder / "temp")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            printed = process.communicate(timeout=RUN_S)[0]
+        finally:
+            process.terminate()  # it cleans up behind itself
+    assert process.returncode == 0
+    assert list((folder / "temp").iterdir()) == []
+    return printed, json.loads((folder / "figures.json").read_text())
 
 
 def test_the_tables_have_a_row_for_everything_measured(run):

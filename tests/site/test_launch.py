@@ -95,7 +95,7 @@ def home():
     folder.chmod(0o711)  # as root, Postgres is another user, who has to pass through
     yield folder / "a home" / "#1"
     supervision.end_leftovers(folder / "a home" / "#1")
-    shutil.rmtree(homes.run_folder(folder / "a home" / "#1"), ignore_errors=True)
+    postgres.remove(folder / "a home" / "#1")
     shutil.rmtree(folder)
 
 

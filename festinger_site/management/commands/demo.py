@@ -153,7 +153,7 @@ class Command(BaseCommand):
         self.typed(f"gutask iknowthat '{fact}'")
         done = subprocess.run(
             [sys.executable, str(GUTASK), "iknowthat", fact],
-            env=os.environ | {"FESTINGER_URL": running.url},
+            env=os.environ | {"FESTINGER_URL": running.url, "FESTINGER_TOKEN": ""},
             capture_output=True,
             text=True,
             check=False,

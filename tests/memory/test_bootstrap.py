@@ -1,0 +1,114 @@
+"""What a fresh database starts with, and that starting twice changes nothing."""
+
+import io
+import json
+
+import psycopg
+import pytest
+from django.contrib.auth import authenticate, get_user_model
+from django.core.management import call_command
+from django.db import connection
+from django_celery_beat.models import PeriodicTask
+
+from festinger_site import broker
+from memory import bootstrap
+from memory.models import Config, Dimension, Edge, Soas
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_dictionary_is_about_29_000_common_words() -> None:
+    assert 28_000 < len(bootstrap.common_words(bootstrap.ZIPF_FLOOR)) < 30_000
+    assert {"agent", "type", "memory", "don't"} <= bootstrap.common_words(bootstrap.ZIPF_FLOOR)
+    assert not {"dobby", "ramanujan", "gnommoweb"} & bootstrap.common_words(bootstrap.ZIPF_FLOOR)
+
+
+def test_loading_the_dictionary_marks_known_words_and_keeps_their_counts() -> None:
+    Soas.objects.create(token="memory", encounter_count=50, saliency=1.7)
+
+    first = bootstrap.load_dictionary(5.5)
+    second = bootstrap.load_dictionary(5.5)
+
+    word = Soas.objects.get(token="people")
+    memory = Soas.objects.create(token="zorblat")
+    assert (first > 100, second) == (True, 0)
+    assert (word.is_common, word.saliency, memory.is_common) == (True, 0, False)
+    assert Soas.objects.get(token="memory").encounter_count == 50
+
+
+def test_the_seed_dimensions_have_roots_and_questions() -> None:
+    assert (bootstrap.load_dimensions(), bootstrap.load_dimensions()) == (6, 0)
+
+    assert dict(Dimension.objects.values_list("soas__token", "is_isa")) == {
+        "type": True,
+        "membership": False,
+        "runs-on": False,
+        "tech": False,
+        "owned-by": False,
+        "geography": False,
+    }
+    assert all(edge.is_root for edge in Edge.objects.all())
+    assert Edge.objects.count() == 6
+    assert not Dimension.objects.filter(question="").exists()
+
+
+def test_settings_get_their_defaults_and_keep_their_values() -> None:
+    bootstrap.load_config()
+    Config.objects.filter(key="zero_hit_max").update(value="1")
+
+    assert bootstrap.load_config() == 0
+    assert Config.objects.get(key="zero_hit_max").value == "1"
+    assert Config.objects.get(key="resolution_schedule").value == "0 2 * * *"
+
+
+def test_the_first_operator_gets_a_password_once() -> None:
+    password = bootstrap.first_operator()
+
+    assert authenticate(username="admin", password=password) == get_user_model().objects.get()
+    assert bootstrap.first_operator() is None
+
+
+def test_the_command_prints_the_password_once() -> None:
+    outs = [io.StringIO(), io.StringIO()]
+    Soas.objects.create(token="the", is_common=True)  # a dictionary, as far as the command looks
+
+    for out in outs:
+        call_command("bootstrap", "--json", stdout=out)
+
+    first, second = (json.loads(out.getvalue().splitlines()[-1]) for out in outs)
+    assert first["operator"] == "admin"
+    assert first["password"]
+    assert second["password"] is None
+    assert PeriodicTask.objects.filter(task="memory.tasks.pulse_of_beat").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pgmq_is_installed_once_and_its_version_kept(settings: pytest.FixtureRequest) -> None:
+    parameters = connection.get_connection_params()
+    settings.DATABASE_URL = psycopg.conninfo.make_conninfo(  # type: ignore[attr-defined]
+        "", host=parameters.get("host"), port=parameters.get("port"), user=parameters["user"],
+        password=parameters.get("password"), dbname=parameters["dbname"],
+    )  # fmt: skip
+
+    installed = [broker.install(), broker.install()]
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT obj_description('pgmq'::regnamespace)")
+        assert cursor.fetchone()[0].startswith("PGMQ 1.")
+        cursor.execute("DROP SCHEMA pgmq CASCADE")
+    assert installed == [True, False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_migration_can_be_taken_back() -> None:
+    for app in ("resolution", "memory"):
+        call_command("migrate", app, "zero", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_proc WHERE proname LIKE 'festinger%' OR proname LIKE 'urd%'")
+        left = cursor.fetchone()
+        cursor.execute("SELECT to_regclass('urd'), to_regclass('resolution_queue')")
+        tables = cursor.fetchone()
+
+    call_command("migrate", verbosity=0)
+
+    assert (left, tables) == ((0,), (None, None))

@@ -1,0 +1,66 @@
+"""The registry of settings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory import config
+from memory.config import ConfigMistake, Tuning
+
+
+def test_every_default_is_stored_and_read_back_as_itself() -> None:
+    assert config.tuning(config.defaults()) == (Tuning(), [])
+
+
+def test_every_setting_has_a_help_text() -> None:
+    assert all(entry.metadata["help"].endswith(".") for entry in config.REGISTRY.values())
+
+
+@pytest.mark.parametrize(
+    ("key", "raw", "value"),
+    [
+        ("saliency_read_threshold", " 0.7 ", 0.7),
+        ("recollection_max_concepts", "3", 3),
+        ("write_model_id", "", None),
+        ("write_model_id", "7", 7),
+        ("recollection_recency_exempt", "gutask, cloud_llm", frozenset({"gutask", "cloud_llm"})),
+        ("recollection_recency_exempt", "", frozenset()),
+        ("resolution_schedule", "*/5 1-3 * * mon", "*/5 1-3 * * mon"),
+    ],
+)
+def test_a_value_is_read(key: str, raw: str, value: object) -> None:
+    assert config.parse(key, raw) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "raw", "takes"),
+    [
+        ("saliency_read_threshold", "much", "takes a number from 0 to 10"),
+        ("saliency_read_threshold", "nan", "takes a number"),
+        ("saliency_read_threshold", "inf", "takes a number"),
+        ("saliency_read_threshold", "-1", "takes a number"),
+        ("recollection_max_concepts", "1.5", "takes a whole number from 0 to 100"),
+        ("recollection_max_concepts", "101", "takes a whole number"),
+        ("write_model_id", "0", "takes a whole number"),
+        ("recollection_recency_exempt", "gutask,rumour", "takes some of .* not rumour"),
+        ("resolution_schedule", "at night", "takes five cron fields"),
+        ("resolution_schedule", "99 2 * * *", "takes five cron fields"),
+        ("no_such_key", "1", "is not a setting"),
+    ],
+)
+def test_a_bad_value_is_told_with_what_it_takes(key: str, raw: str, takes: str) -> None:
+    with pytest.raises(ConfigMistake, match=f"{key} {takes}"):
+        config.parse(key, raw)
+
+
+@given(st.dictionaries(st.sampled_from([*config.REGISTRY, "unknown"]), st.text(max_size=8)))
+def test_whatever_is_stored_a_tuning_comes_out_and_bad_rows_are_named(rows: dict[str, str]) -> None:
+    tuning, mistakes = config.tuning(rows)
+
+    for key in rows:
+        try:
+            config.parse(key, rows[key])
+        except ConfigMistake:
+            assert any(mistake.startswith(key) for mistake in mistakes)
+            if key in config.REGISTRY:
+                assert getattr(tuning, key) == getattr(Tuning(), key)

@@ -1,0 +1,110 @@
+"""The admin, used like a person: lists open within few queries, what may be changed is changed by posting."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Agent, Config, Edge, Heartbeat, Soas, Source
+from memory.store import Said
+from resolution.intake import assert_fact
+from resolution.models import Conflict
+
+pytestmark = pytest.mark.django_db
+
+LIST_QUERIES = 12
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+    for i in range(20):
+        said = Said(f"agent{i}", Source.GUTASK, 1.0, timezone.now())
+        assert_fact(Fact(f"thing{i}", "repo", "type", True), said)
+        assert_fact(Fact(f"thing{i}", "container", "type", True), said)
+    Agent.objects.create(name="dobby", token_hash="0" * 64)
+    Heartbeat.objects.create(name="worker")
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+LISTS = ["memory/soas", "memory/edge", "memory/dimension", "memory/config", "memory/edgehistory", "memory/agent",
+         "memory/heartbeat", "resolution/conflict"]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_opens_within_few_queries(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries, path: str
+) -> None:
+    with django_assert_max_num_queries(LIST_QUERIES):
+        answer = operator.get(f"/admin/{path}/")
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("path", [path for path in LISTS if path != "memory/heartbeat"])
+def test_a_list_is_searched(operator: Client, path: str) -> None:
+    assert "no such thing" not in operator.get(f"/admin/{path}/", {"q": "thing1"}).content.decode().lower()
+    assert operator.get(f"/admin/{path}/", {"q": "thing1"}).status_code == 200
+
+
+def test_a_concept_is_found_with_its_facts(operator: Client) -> None:
+    found = operator.get("/admin/memory/soas/", {"q": "thing7"}).content.decode()
+    page = operator.get(f"/admin/memory/soas/{Soas.objects.get(token='thing7').pk}/change/").content.decode()
+
+    assert "thing7" in found
+    assert "thing8" not in found
+    assert "repo" in page
+
+
+def test_concepts_are_muted_and_unmuted_by_an_action(operator: Client) -> None:
+    concept = Soas.objects.get(token="thing7")
+
+    for action, muted in (("mute", True), ("unmute", False)):
+        operator.post("/admin/memory/soas/", {"action": action, "_selected_action": [concept.pk]})
+        concept.refresh_from_db()
+        assert concept.is_muted is muted
+
+
+def test_a_setting_is_changed_and_a_bad_value_refused(operator: Client) -> None:
+    operator.post("/admin/memory/config/zero_hit_max/change/", {"value": "1"})
+    refused = operator.post("/admin/memory/config/zero_hit_max/change/", {"value": "many"})
+
+    assert "takes a whole number from 0 to 20" in refused.content.decode()
+    assert Config.objects.get(key="zero_hit_max").value == "1"
+
+
+@pytest.mark.parametrize("path", ["memory/edge", "memory/edgehistory", "resolution/conflict", "memory/soas"])
+def test_a_record_is_not_added_by_hand(operator: Client, path: str) -> None:
+    assert operator.get(f"/admin/{path}/add/").status_code == 403
+
+
+def test_a_fact_is_looked_at_and_not_edited(operator: Client) -> None:
+    edge = Edge.objects.filter(concept__token="thing7").get()
+    path = f"/admin/memory/edge/{edge.pk}/change/"
+
+    assert operator.get(path).status_code == 200
+    assert operator.post(path, {"confidence": "0.1"}).status_code == 403
+
+
+def test_a_conflict_shows_both_sides(operator: Client) -> None:
+    conflict = Conflict.objects.filter(concept__token="thing7").get()
+
+    page = operator.get(f"/admin/resolution/conflict/{conflict.pk}/change/").content.decode()
+
+    assert "repo" in page
+    assert "container" in page
+
+
+def test_someone_without_an_account_gets_the_login_page(client: Client) -> None:
+    answer = client.get("/admin/memory/soas/")
+
+    assert (answer.status_code, answer.headers["Location"].startswith("/admin/login/")) == (302, True)
