@@ -25,16 +25,15 @@ MILLION = 1_000_000
 LOADS_MAX = 3  # each in a process of its own
 AIM = "1,000,000 tokens, 300,000 edges: <= 5 s, <= 800 MB"
 
-# The ring check, row by row, would be most of the time, and is not what is measured.
+# As a replica it runs no triggers: the ring check, row by row, would be most of the time, and nobody listens.
 FILL = f"""
-    ALTER TABLE urd DISABLE TRIGGER urd_acyclic;
-    INSERT INTO soas (token) SELECT 'word-' || n FROM generate_series(1, {TOKENS}) AS n ON CONFLICT DO NOTHING;
+    SET session_replication_role = replica;
+    INSERT INTO soas (token) SELECT 'word-' || n FROM generate_series(1, {TOKENS}) AS n;
     INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source)
     SELECT word.id, parent.id, dimension.id, true, 0.9, 'cloud_llm'
     FROM soas AS word, soas AS parent, soas AS dimension
     WHERE word.token LIKE 'word-%' AND parent.token = 'service' AND dimension.token = 'type'
-    ORDER BY word.id LIMIT {EDGES} ON CONFLICT DO NOTHING;
-    ALTER TABLE urd ENABLE TRIGGER urd_acyclic
+    ORDER BY word.id LIMIT {EDGES}
 """
 
 

@@ -53,21 +53,35 @@ def needs_embedded_database(words: list[str]) -> bool:
 def run_with_postgres(arguments: list[str]) -> None:
     home = homes.ensure()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that Postgres is stopped, too
-    with tenancy.using(home, arrive=lambda: arrive(home, arguments[1]), leave_last=lambda: leave(home)):
+    waiting = Patience("Waiting for Postgres")
+
+    def arrive() -> bool:
+        if tenancy.is_launched(home):
+            return wait_for_launchers(home, waiting)
+        start_own(home, waiting)
+        if arguments[1] != "migrate" and not postgres.has_table(home, "django_migrations"):
+            set_up(only_migrate=arguments[1] == "bootstrap")
+        return True
+
+    with tenancy.using(home, arrive=arrive, leave_last=lambda: leave(home)):
         execute_from_command_line(arguments)
 
 
-def arrive(home: Path, command: str) -> None:
-    waiting = Patience("Waiting for Postgres")
-    if tenancy.is_launched(home):
-        postgres.wait_ready(home, on_wait=waiting)
-        return
+def wait_for_launchers(home: Path, waiting: Patience) -> bool:
+    """False where it does not run at the moment: the launcher will see to that, and may first need our locks."""
+    waiting()
+    if not postgres.is_running(home):
+        return False
+    postgres.wait_ready(home, on_wait=waiting)
+    return True
+
+
+def start_own(home: Path, waiting: Patience) -> None:
     if not postgres.is_running(home):
         postgres.ensure_cluster(home)
         postgres.start(home, on_wait=waiting)
+    postgres.wait_ready(home, on_wait=waiting)  # one that a killed command left may still recover
     postgres.ensure_database(home)
-    if command != "migrate" and not postgres.has_table(home, "django_migrations"):
-        set_up(only_migrate=command == "bootstrap")
 
 
 def set_up(*, only_migrate: bool) -> None:

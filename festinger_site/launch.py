@@ -66,7 +66,7 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
     """Never returns: raises StopAsked, or what went wrong. ``stops`` then stops all that was started."""
     with tenancy.starting_alone(home, on_wait=patient("Waiting for a manage.py command that uses this home")):
         if supervision.end_leftovers(home):
-            say("Stopped what an earlier run had left running.")
+            say("Stopped what was left running.")
         preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
         supervisor = stops.enter_context(database(home, site))
         operator = prepare(home)

@@ -73,7 +73,7 @@ def scratch() -> Iterator[Scratch]:
 
 @contextmanager
 def home() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="festinger-demo-")).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="festinger-scratch-")).resolve()
     folder.chmod(0o711 if os.geteuid() == 0 else 0o700)  # root's Postgres is another user, who passes through
     try:
         yield folder / "home"

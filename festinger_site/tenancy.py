@@ -17,7 +17,6 @@ from festinger_site.environment import EnvironmentMistake
 
 # A launcher whose make was killed is about to notice; a command holds the lock for a moment to see who runs.
 PATIENCE_S = 3
-PATIENCE_WITH_STOPPING_S = 30
 
 
 class AlreadyRunning(Exception):
@@ -31,10 +30,10 @@ def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
         started = time.monotonic()
         while not try_lock(lock, fcntl.LOCK_EX):
             holder = (home / "run.lock").read_text()
-            patience = PATIENCE_WITH_STOPPING_S if "stopping" in holder else PATIENCE_S
-            if time.monotonic() - started > patience:
+            if "stopping" in holder:
+                on_wait()
+            elif time.monotonic() - started > PATIENCE_S:
                 raise AlreadyRunning(f"Festinger is already running from {home} (pid {holder})")
-            on_wait()
             time.sleep(0.05)
         sign(home, str(os.getpid()))
         yield
@@ -76,18 +75,27 @@ def starting_alone(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def using(home: Path, *, arrive: Callable[[], None], leave_last: Callable[[], None]) -> Iterator[None]:
-    """``arrive`` runs before, one caller at a time; ``leave_last`` after, where nobody else uses the home."""
+def using(home: Path, *, arrive: Callable[[], bool], leave_last: Callable[[], None]) -> Iterator[None]:
+    """``arrive`` runs before, one caller at a time, again and again until it is true; ``leave_last`` after, where
+    nobody else uses the home."""
     with lock_file(home, "use.lock") as users:
-        with starting(home):
-            fcntl.flock(users, fcntl.LOCK_SH)
-            arrive()
+        while not arrived(home, users, arrive):
+            time.sleep(0.2)
         try:
             yield
         finally:
             with starting(home):
                 if try_lock(users, fcntl.LOCK_EX):
                     leave_last()
+
+
+def arrived(home: Path, users: IO[str], arrive: Callable[[], bool]) -> bool:
+    with starting(home):
+        fcntl.flock(users, fcntl.LOCK_SH)
+        if not arrive():
+            fcntl.flock(users, fcntl.LOCK_UN)  # the launcher may be waiting for just that
+            return False
+        return True
 
 
 def lock_file(home: Path, name: str) -> IO[str]:

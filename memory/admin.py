@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory import config
 from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Heartbeat, Soas
@@ -111,6 +112,7 @@ class ConfigAdmin(ModelAdmin):
     search_fields = ("key", "value")
     ordering = ("key",)
     fields = ("key", "what", "standard", "value")
+    formfield_overrides = {TextField: {"widget": UnfoldAdminTextInputWidget}}
     readonly_fields = ("key", "what", "standard")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

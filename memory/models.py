@@ -90,8 +90,8 @@ class Dimension(models.Model):
     """A concept that serves as a dimension. It exists exactly as long as its root edge."""
 
     class OnCollision(models.TextChoices):
-        QUEUE = "queue", "keep what stands, queue the newcomer"
-        SUPERSEDE = "supersede", "the newer statement wins at once"
+        QUEUE = "queue", "queue the newcomer"
+        SUPERSEDE = "supersede", "the newer wins"
 
     soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="dimension")
     question = models.CharField(max_length=200, blank=True, default="", db_default="")

@@ -90,7 +90,7 @@ class TextIn(Schema):
     role: Literal["user", "assistant", "system", "tool"] = "user"
 
 
-@api.get("/health")
+@api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
 async def get_health(request: ASGIRequest) -> dict[str, Any]:
     """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
     report = await health.report(runtime.current())
@@ -101,7 +101,7 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
     return report
 
 
-@api.post("/iknowthat")
+@api.post("/iknowthat", summary="Teach a fact", tags=["memory"])
 async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
     current = runtime.current()
@@ -114,7 +114,7 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     return told(outcome)
 
 
-@api.post("/recollect")
+@api.post("/recollect", summary="What would be recalled", tags=["memory"])
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     """What would be recalled for a text, and why each salient concept is in or out. Nothing is counted."""
     current = runtime.current()
@@ -128,7 +128,7 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     }
 
 
-@api.post("/reload")
+@api.post("/reload", summary="Read the cache anew", tags=["operating"])
 async def post_reload(request: ASGIRequest) -> dict[str, Any]:
     """Every process reads its whole cache anew."""
     current = runtime.current()
@@ -138,7 +138,7 @@ async def post_reload(request: ASGIRequest) -> dict[str, Any]:
     return {"cache": health.cache_report(current.world)}
 
 
-@api.get("/gutask")
+@api.get("/gutask", summary="The client script", tags=["memory"])
 def get_gutask(request: HttpRequest) -> HttpResponse:
     """The client script: one file, Python's standard library only."""
     return HttpResponse(

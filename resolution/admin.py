@@ -18,8 +18,6 @@ class ConflictAdmin(ModelAdmin):
         "incoming_parent",
         "collision_type",
         "status",
-        "priority",
-        "incoming_source",
         "agent",
         "created_at",
     )

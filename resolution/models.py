@@ -8,10 +8,10 @@ from memory.models import Soas, Source
 
 
 class CollisionType(models.TextChoices):
-    ISA_ISA = "isa_isa", "two kinds at once: the dimension is too coarse"
-    ISPART_ISPART = "ispart_ispart", "two places at once: one of them is wrong"
-    MISCLASSIFICATION = "misclassification", "a kind and a place in one dimension"
-    CYCLE = "cycle", "a ring: each would contain the other"
+    ISA_ISA = "isa_isa", "two kinds"
+    ISPART_ISPART = "ispart_ispart", "two places"
+    MISCLASSIFICATION = "misclassification", "a kind and a place"
+    CYCLE = "cycle", "a ring"
 
 
 class Conflict(models.Model):

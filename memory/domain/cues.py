@@ -12,8 +12,9 @@ from itertools import groupby
 from typing import Final
 
 from memory.domain import cue_words
+from memory.domain.closed_class import is_closed_class
 from memory.domain.cue_forms import OPERATORS, PLACES, Cue, Form, find_forms
-from memory.domain.noun_phrases import Phrase, is_adjective, is_plural, read_phrase
+from memory.domain.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
 from memory.domain.prose import mask, sentences
 from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
 
@@ -45,6 +46,23 @@ class Triple:
     confidence: float
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A cue in its passage, the cues after it, where its clause begins, and where the last match ended."""
+
+    passage: Passage
+    cue: Cue
+    following: list[Cue]
+    clause_start: int
+    barrier: int
+
+    @property
+    def stops(self) -> set[int]:
+        """Where a phrase ends because another cue begins; `ISA` in the words of a verb's cue is the acronym."""
+        takes_operators = self.cue.form in OPERATORS
+        return {other.start for other in self.following if takes_operators or other.form not in OPERATORS}
 
 
 def find_cues(text: str, role: str = "user", *, vocabulary: Vocabulary) -> list[Triple]:
@@ -92,6 +110,10 @@ def _lines(prose: str) -> Iterator[tuple[int, int, list[Cue]]]:
 
 
 def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[Triple]:
+    # Most cues follow a pronoun or the like; seeing that early saves reading the sentence.
+    if all(_follows_closed_class(sentence, cue) for cue in cues):
+        return
+    passage = read_passage(sentence, cues)
     doubt = _DOUBT.search(sentence)
     conditions = [match.start() for match in _CONDITION.finditer(sentence)]
     clauses = [0, *(match.end() for match in CLAUSE_BREAK.finditer(sentence))]
@@ -103,27 +125,44 @@ def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> It
         is_conditional = bisect_left(conditions, clause_start) < bisect_left(conditions, cue.start)
         if cue.start < barrier or is_conditional:
             continue
-        triple = _read_cue(sentence, cue, cues[index + 1 : index + 1 + _CUES_AHEAD], barrier, vocabulary)
+        place = _Place(passage, cue, cues[index + 1 : index + 1 + _CUES_AHEAD], clause_start, barrier)
+        triple = _read_cue(place, vocabulary)
         if triple is not None:
             barrier = triple.end
             yield triple
 
 
-def _read_cue(sentence: str, cue: Cue, following: list[Cue], barrier: int, vocabulary: Vocabulary) -> Triple | None:
-    # `ISA` within the words of another cue is the acronym.
-    stops = [other.start for other in following if cue.form in OPERATORS or other.form not in OPERATORS]
-    phrase = read_phrase(sentence, cue.end, stops)
-    form = cue.form
-    if form is Form.IS_A and phrase is not None and following and phrase.next_start == following[0].start:
-        # "an important part of X": the noun after the adjectives is itself a cue.
-        form = _SPELLED_OUT.get(following[0].form, form)
-        phrase = read_phrase(sentence, following[0].end, stops) if form is not cue.form else phrase
+def _follows_closed_class(sentence: str, cue: Cue) -> bool:
+    before = sentence[sentence.rfind(" ", 0, max(0, cue.start - 1)) + 1 : cue.start]
+    return is_closed_class(before.strip().lower())
+
+
+def _read_cue(place: _Place, vocabulary: Vocabulary) -> Triple | None:
+    form, phrase = _read_object(place)
     if phrase is None or not _is_object(phrase, form, vocabulary):
         return None
-    context = read_phrase(sentence, phrase.next_end, stops) if form.is_isa and phrase.next_word == "of" else None
-    allows_initial = form is Form.IS_KIND_OF or (context is not None and context.is_name)
-    subject = read_subject(sentence, cue, barrier=barrier, allows_initial=allows_initial, vocabulary=vocabulary)
+    of_what = form.is_isa and phrase.next_word == "of"
+    context = read_phrase(place.passage, phrase.next_end, place.stops) if of_what else None
+    subject = read_subject(
+        place.passage,
+        place.cue,
+        clause_start=place.clause_start,
+        barrier=place.barrier,
+        allows_initial=form is Form.IS_KIND_OF or (context is not None and context.is_name),
+        vocabulary=vocabulary,
+    )
     return _triple(subject, phrase, context, form) if subject is not None else None
+
+
+def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
+    """The phrase after the cue; where it turns out that the cue goes on ("an important part of X"), the one after that."""
+    form = place.cue.form
+    phrase = read_phrase(place.passage, place.cue.end, place.stops)
+    if form is Form.IS_A and phrase is not None and place.following:
+        after = place.following[0]
+        if after.start == phrase.next_start and after.form in _SPELLED_OUT:
+            return _SPELLED_OUT[after.form], read_phrase(place.passage, after.end, place.stops)
+    return form, phrase
 
 
 def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> Triple | None:

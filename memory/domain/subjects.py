@@ -1,6 +1,7 @@
 """Of whom a cue speaks: the name directly before it, if the words before that name leave it the subject."""
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -15,14 +16,14 @@ from memory.domain.closed_class import (
     listed,
 )
 from memory.domain.cue_forms import NOTES, OPERATORS, Cue
-from memory.domain.noun_phrases import WINDOW, is_adjective, is_participle, is_plural
-from memory.domain.tokens import Token, tokenise
+from memory.domain.noun_phrases import Passage, is_adjective, is_participle, is_plural
+from memory.domain.tokens import Token
 
 CLAUSE_BREAK: Final = re.compile(
     r"[,;:()|\x1a\u2013\u2014]|\s--?\s|\b(?:but|because|since|although|though|whereas)\b", re.IGNORECASE
 )
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d]*\Z")
-_ADVERBS_BESIDE: Final = re.compile(rf"(?:\s+(?:{'|'.join(sorted(cue_words.NEUTRAL_ADVERBS))}))+\s*\Z", re.IGNORECASE)
+_REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
 # They speak of any or of all of a kind: no name follows them.
 _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
 # `according to Ada`: prepositions of two words.
@@ -54,7 +55,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause up to its cue: the text, its tokens, and where among them the name stands."""
+    """A clause up to its cue: the text of the sentence, the clause's last tokens, where among them the name stands."""
 
     text: str
     tokens: list[Token]
@@ -79,53 +80,50 @@ class _Clause:
 
 
 def read_subject(
-    sentence: str, cue: Cue, *, barrier: int, allows_initial: bool, vocabulary: Vocabulary
+    passage: Passage, cue: Cue, *, clause_start: int, barrier: int, allows_initial: bool, vocabulary: Vocabulary
 ) -> Subject | None:
     """The subject of a cue; None if there is none, or none that is distinctive.
 
     Nothing before `barrier`, the end of the last match, can be it. `allows_initial` also takes an ordinary word that
     has its capital only from beginning the sentence.
     """
-    offset = max(0, cue.start - WINDOW)
-    piece = sentence[offset : cue.start]
-    if cue.form not in OPERATORS:
-        piece = _ADVERBS_BESIDE.sub("", piece)
-    tokens = tokenise(piece)
-    if not tokens or not _BESIDE.match(piece[tokens[-1].end :]) or tokens[-1].start < barrier - offset:
+    tokens = _tokens_before(passage, cue, max(clause_start, barrier))
+    if not tokens or not _BESIDE.match(passage.text[tokens[-1].end : cue.start]):
         return None
-    clause_start = max((match.end() for match in CLAUSE_BREAK.finditer(piece)), default=0)
-    begins_sentence = offset + clause_start == 0
-    tokens = [token for token in tokens if token.start >= clause_start]
+    takes_any = cue.form in OPERATORS
     clause = _find_name(
-        piece,
-        tokens,
-        vocabulary,
-        takes_any=cue.form in OPERATORS,
-        takes_initial=allows_initial and begins_sentence,
+        passage.text, tokens, vocabulary, takes_any=takes_any, takes_initial=allows_initial and clause_start == 0
     )
-    if clause is None or (clause_start < barrier - offset and cue.form not in OPERATORS):
+    # What directly follows the last match, without a break, belongs to that.
+    if clause is None or (clause_start < barrier and not takes_any) or not _governs_cue(clause, cue, vocabulary):
         return None
-    if not _governs_cue(clause, cue, vocabulary):
-        return None
-    name = clause.name
-    return Subject(name.text, offset + name.start, offset + name.end)
+    return Subject(clause.name.text, clause.name.start, clause.name.end)
+
+
+def _tokens_before(passage: Passage, cue: Cue, start: int) -> list[Token]:
+    """The tokens of a clause before its cue, as far back as any rule looks, without adverbs beside the cue."""
+    after = bisect_left(passage.starts, cue.start)
+    first = bisect_left(passage.starts, start, max(0, after - _REACH), after)
+    while after > first and cue.form not in OPERATORS and passage.tokens[after - 1].text in cue_words.NEUTRAL_ADVERBS:
+        after -= 1
+    return passage.tokens[first:after]
 
 
 def _find_name(
-    piece: str, tokens: list[Token], vocabulary: Vocabulary, *, takes_any: bool, takes_initial: bool
+    text: str, tokens: list[Token], vocabulary: Vocabulary, *, takes_any: bool, takes_initial: bool
 ) -> _Clause | None:
-    if not tokens or is_closed_class(tokens[-1].text):
+    if is_closed_class(tokens[-1].text):
         return None
     last = len(tokens) - 1
     noun = tokens[last]
     if takes_any or _is_distinctive(noun, vocabulary) or (takes_initial and last == 0 and noun.is_capitalised):
-        return _Clause(piece, tokens, last)
+        return _Clause(text, tokens, last)
     if last == 0 or noun.is_capitalised or is_plural(noun.text) or noun.text in cue_words.RELATIONAL_NOUNS:
         return None
     name = tokens[last - 1]
-    if piece[name.end : noun.start].strip(" *_\"'") or is_closed_class(name.text):
+    if text[name.end : noun.start].strip(" *_\"'") or is_closed_class(name.text):
         return None
-    return _Clause(piece, tokens, last - 1) if _is_distinctive(name, vocabulary) else None
+    return _Clause(text, tokens, last - 1) if _is_distinctive(name, vocabulary) else None
 
 
 def _is_distinctive(token: Token, vocabulary: Vocabulary) -> bool:

@@ -251,8 +251,8 @@ class Migration(migrations.Migration):
                     "on_collision",
                     models.CharField(
                         choices=[
-                            ("queue", "keep what stands, queue the newcomer"),
-                            ("supersede", "the newer statement wins at once"),
+                            ("queue", "queue the newcomer"),
+                            ("supersede", "the newer wins"),
                         ],
                         db_default="queue",
                         default="queue",

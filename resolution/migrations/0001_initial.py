@@ -39,10 +39,10 @@ class Migration(migrations.Migration):
                     "collision_type",
                     models.CharField(
                         choices=[
-                            ("isa_isa", "two kinds at once: the dimension is too coarse"),
-                            ("ispart_ispart", "two places at once: one of them is wrong"),
-                            ("misclassification", "a kind and a place in one dimension"),
-                            ("cycle", "a ring: each would contain the other"),
+                            ("isa_isa", "two kinds"),
+                            ("ispart_ispart", "two places"),
+                            ("misclassification", "a kind and a place"),
+                            ("cycle", "a ring"),
                         ],
                         max_length=20,
                     ),

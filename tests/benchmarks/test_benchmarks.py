@@ -10,7 +10,7 @@ import pytest
 from festinger_site.home import PROJECT
 
 TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, resent", "Festinger, off"]
-RUN_S = 240
+RUN_S = 600
 
 
 @pytest.fixture(scope="module")

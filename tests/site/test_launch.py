@@ -192,7 +192,7 @@ def test_without_its_launcher_it_is_replaced_by_the_next_start(run):
     LAST.append(again)
 
     again.wait_ready()
-    assert "Stopped what an earlier run had left running." in again.said
+    assert "Stopped what was left running." in again.said
     assert not any(process.is_running() for process in before)
 
 

@@ -16,7 +16,28 @@ prose = st.one_of(
     st.text(alphabet=AWKWARD),
     st.lists(
         st.sampled_from(
-            ["The", "the", "Glitch", "University's", "of", "ISA", "ISPART", "Orion", "orion's", "v1.2", "sk-abc", "12", "New", "York", "City.", "It's", "—", "don’t", "x__y", "gpt-4o"]
+            [
+                "The",
+                "the",
+                "Glitch",
+                "University's",
+                "of",
+                "ISA",
+                "ISPART",
+                "Orion",
+                "orion's",
+                "v1.2",
+                "sk-abc",
+                "12",
+                "New",
+                "York",
+                "City.",
+                "It's",
+                "—",
+                "don’t",
+                "x__y",
+                "gpt-4o",
+            ]
         )
     ).map(" ".join),
 )
