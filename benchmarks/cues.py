@@ -6,6 +6,7 @@ A file has one JSON object a line: `text`, `triples` ([subject, parent, dimensio
 import sys
 import time
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import TypedDict
 
@@ -43,7 +44,8 @@ class Dictionary:
     """English as the bootstrap loads it, and nothing known about any concept."""
 
     def __init__(self) -> None:
-        frequent = (word for word in iter_wordlist("en") if zipf_frequency(word, "en") >= COMMON_ZIPF)
+        # The list is sorted, the most frequent first.
+        frequent = takewhile(lambda word: zipf_frequency(word, "en") >= COMMON_ZIPF, iter_wordlist("en"))
         self._common = {token.text for word in frequent for token in tokenise(word)}
 
     def is_common(self, token: str) -> bool:

@@ -2,12 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
+from typing import NamedTuple
 
 import psutil
 import psycopg
@@ -16,8 +15,6 @@ from benchmarks.database import dsn
 from benchmarks.figures import Figures
 from memory.cache import Cache
 from memory.coherence import load
-
-T = TypeVar("T")
 
 TOKENS = 100_000
 EDGES = 30_000
@@ -37,38 +34,45 @@ FILL = f"""
 """
 
 
+class Loaded(NamedTuple):
+    """``grown_bytes``: what the process took from the system for it."""
+
+    tokens: int
+    took_s: float
+    grown_bytes: int
+
+
 def measure(home: Path, rounds: int) -> Figures:
     with psycopg.connect(dsn(home)) as connection:
         connection.execute(FILL)
-    loads = [in_new_process(timed_load, dsn(home)) for _ in range(min(rounds, LOADS_MAX))]
-    tokens = loads[0][0]
-    seconds = median(load_s for _, load_s, _ in loads)
-    size = median(size for *_, size in loads)
+    loads = [load_in_new_process(dsn(home)) for _ in range(min(rounds, LOADS_MAX))]
+    tokens = loads[0].tokens
+    took_s = median(one.took_s for one in loads)
     row = {
         "tokens": tokens,
-        "ms": seconds * 1000,
-        "s per million": seconds / tokens * MILLION,
-        "bytes per token": size / tokens,
+        "ms": took_s * 1000,
+        "s per million": took_s / tokens * MILLION,
+        "bytes per token": median(one.grown_bytes for one in loads) / tokens,
     }
     return Figures(f"cache: a warm load with {EDGES:,} edges", {"load": row}, {"load": AIM})
 
 
-def in_new_process(function: Callable[..., T], *arguments: object) -> T:
+def load_in_new_process(where: str) -> Loaded:
     """Where nothing else has used memory, or left some to be used again."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()
+        return pool.submit(timed_load, where).result()
 
 
-def timed_load(where: str) -> tuple[int, float, int]:
-    """Tokens, seconds, bytes that the process grew by."""
+def timed_load(where: str) -> Loaded:
     return asyncio.run(_timed_load(where))
 
 
-async def _timed_load(where: str) -> tuple[int, float, int]:
+async def _timed_load(where: str) -> Loaded:
     cache = Cache()
+    process = psutil.Process()
     async with await psycopg.AsyncConnection.connect(where, autocommit=True) as connection:
-        process = psutil.Process()
-        before = process.memory_info().rss
+        before_bytes = process.memory_info().rss
         started = time.perf_counter()
         await load(cache, connection)
-        return len(cache.soas_by_token), time.perf_counter() - started, process.memory_info().rss - before
+        took_s = time.perf_counter() - started
+    return Loaded(len(cache.soas_by_token), took_s, process.memory_info().rss - before_bytes)

@@ -19,6 +19,7 @@ from festinger_site.progress import Patience, say, tell_operator
 NEEDS_NO_DATABASE = {
     "",
     "collectstatic",
+    "demo",
     "diffsettings",
     "findstatic",
     "help",

@@ -14,7 +14,9 @@ import hashlib
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
+from pwd import struct_passwd
 from typing import Any
 from urllib.parse import quote
 
@@ -28,6 +30,8 @@ PROJECT = Path(__file__).resolve().parent.parent
 DATABASE = "festinger"
 PORT = 5432  # names the socket file only, nothing listens on it; given everywhere, or PGPORT would choose
 
+# Root's Postgres is another user, who passes through but reads nothing.
+FOLDER_MODE = 0o711 if os.geteuid() == 0 else 0o700
 # The kernel holds 104 (macOS) to 108 bytes; supervisord adds its process id to the name while it binds.
 SOCKET_PATH_MAX_BYTES = 100
 LONGEST_SOCKET = "postgres/.s.PGSQL.5432.lock"
@@ -52,8 +56,7 @@ def ensure() -> Path:
     try:
         if not home.is_dir():
             home.mkdir(parents=True, exist_ok=True)
-            # Root's Postgres is another user, who passes through but reads nothing.
-            home.chmod(0o711 if os.geteuid() == 0 else 0o700)
+            home.chmod(FOLDER_MODE)
     except OSError as error:
         raise EnvironmentMistake(f"FESTINGER_HOME={home}: cannot be made ({error.strerror})") from error
     return home
@@ -85,6 +88,23 @@ def run_folder(home: Path) -> Path:
     if fits and PLAIN_PATH.fullmatch(str(folder)):
         return folder
     return Path("/tmp") / f"festinger-{name}"  # not TMPDIR: two shells of one user must agree
+
+
+def ensure_run_folder(home: Path) -> Path:
+    return own_folder(run_folder(home), FOLDER_MODE)
+
+
+def own_folder(folder: Path, mode: int, user: struct_passwd | None = None) -> Path:
+    """Makes it, for that user or the current one. Raises EnvironmentMistake where a stranger was there before."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    owner = user.pw_uid if user else os.geteuid()
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
+        raise EnvironmentMistake(f"{folder} belongs to user id {found.st_uid}: remove it and start again")
+    if user:
+        os.chown(folder, user.pw_uid, user.pw_gid)
+    folder.chmod(mode)
+    return folder
 
 
 def database_socket(home: Path) -> Path:

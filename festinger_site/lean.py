@@ -4,15 +4,21 @@ Django's own handler hands each request to a thread four times over (the signals
 connections, ``response.close()``, a thread pool per request); that costs more than the rest of the proxy.
 """
 
+from collections.abc import Awaitable, Callable
 from io import BytesIO
+from typing import cast
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.core.handlers.exception import convert_exception_to_response
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import set_urlconf
 
 from proxy.asgi import Receive, Scope, Send
 from proxy.errors import BodyTooLarge, ProxyError
 from proxy.relay import ClientGone, Relay, error_messages, until_client_leaves
+
+Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 class LeanHandler(ASGIHandler):
@@ -22,7 +28,14 @@ class LeanHandler(ASGIHandler):
         self._view_middleware: list[object] = []
         self._template_response_middleware: list[object] = []
         self._exception_middleware: list[object] = []
-        self._middleware_chain = convert_exception_to_response(self._get_response_async)  # type: ignore[attr-defined]
+        respond = convert_exception_to_response(self._get_response_async)  # type: ignore[attr-defined]
+        self._respond = cast(Respond, respond)
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
+        """Nothing is awaited between the view's return and this one's: a client that leaves in between would
+        leave the upstream's answer open."""
+        set_urlconf(settings.ROOT_URLCONF)
+        return await self._respond(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -4,11 +4,9 @@ folder of its owner's, so being able to open the socket is being allowed in.
 Nothing here keeps two processes from starting it at once: festinger_site/tenancy.py does.
 """
 
-import os
 import secrets
 import shutil
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -65,8 +63,8 @@ def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str],
     Raises PostgresFailed."""
     data = data_folder(home)
     user = account(data)
-    own_folder(homes.run_folder(home), 0o711 if user else 0o700)
-    own_folder(homes.database_socket(home), 0o700, user)
+    homes.ensure_run_folder(home)
+    homes.own_folder(homes.database_socket(home), 0o700, user)
     try:
         made_by = (data / "PG_VERSION").read_text().strip()
     except FileNotFoundError:
@@ -79,18 +77,6 @@ def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str],
     return data
 
 
-def own_folder(folder: Path, mode: int, user: struct_passwd | None = None) -> None:
-    """Makes it, for that user or the current one. Raises PostgresFailed where a stranger was there before."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    owner = user.pw_uid if user else os.geteuid()
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
-        raise PostgresFailed(f"{folder} is not ours (user id {found.st_uid}): remove it and start again")
-    if user:
-        os.chown(folder, user.pw_uid, user.pw_gid)
-    folder.chmod(mode)
-
-
 def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_make: Callable[[str], None]) -> Path:
     link = home / "postgres"
     if user and not link.is_symlink() and not can_enter(home, user):
@@ -100,7 +86,7 @@ def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_ma
     on_make(f"Making a PostgreSQL database in {data}{why}")
     unfinished = data.with_name(f"{data.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    own_folder(unfinished, 0o700, user)
+    homes.own_folder(unfinished, 0o700, user)
     # The builtin locale is the same on every machine, so indexes survive a change of the C library.
     locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     settings = INITIAL_SETTINGS if durable else INITIAL_SETTINGS | {"fsync": "off", "full_page_writes": "off"}
@@ -185,7 +171,7 @@ def wait_ready(home: Path, *, timeout_s: float = READY_TIMEOUT_S, on_wait: Calla
             connect(home).close()
             return
         except psycopg.OperationalError as error:
-            reason = str(error).strip().splitlines()[-1].strip()
+            reason = str(error).partition("\n")[0].rpartition("failed: ")[2]
         if time.monotonic() > deadline:
             raise PostgresFailed(f"Postgres is not ready after {timeout_s:.0f} s: {reason}")
         on_wait(reason)

@@ -36,6 +36,4 @@ def check_database(url: str) -> None:
         reason = str(error).strip().partition("\n")[0]
         raise LaunchFailed(f"DATABASE_URL cannot be used: {reason}") from error
     if version < OLDEST_POSTGRES:
-        raise LaunchFailed(
-            f"DATABASE_URL leads to PostgreSQL {version}; Festinger needs {OLDEST_POSTGRES} or newer."
-        )
+        raise LaunchFailed(f"DATABASE_URL leads to PostgreSQL {version}; Festinger needs {OLDEST_POSTGRES} or newer.")

@@ -19,13 +19,16 @@ def tell_operator(operator: dict[str, str | None]) -> None:
 
 
 class Patience:
-    """Called with a reason as often as one likes, says it after FIRST_AFTER_S and then every THEN_EVERY_S."""
+    """Called with a reason as often as one likes: from the first call on, says it after FIRST_AFTER_S and then
+    every THEN_EVERY_S."""
 
     def __init__(self, what: str) -> None:
         self.what = what
-        self.next_at = time.monotonic() + FIRST_AFTER_S
+        self.next_at: float | None = None
 
     def __call__(self, reason: str = "") -> None:
-        if time.monotonic() >= self.next_at:
+        if self.next_at is None:
+            self.next_at = time.monotonic() + FIRST_AFTER_S
+        elif time.monotonic() >= self.next_at:
             say(f"{self.what} ({reason}) ..." if reason else f"{self.what} ...")
             self.next_at = time.monotonic() + THEN_EVERY_S

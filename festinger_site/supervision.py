@@ -123,6 +123,7 @@ class Supervisor:
     def __init__(self, home: Path, programs: Iterable[Program]) -> None:
         self.home = home
         self.starts: defaultdict[str, set[int]] = defaultdict(set)  # when each program was started, in seconds
+        homes.ensure_run_folder(home)
         folder = home / "supervisor"
         folder.mkdir(mode=0o700, exist_ok=True)
         file = folder / "supervisord.conf"
@@ -151,9 +152,7 @@ class Supervisor:
                 self.remote.getState()
                 return
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise SupervisorFailed(
-                    f"supervisord did not start:\n{homes.log_tail(self.home, 'supervisord.out')}"
-                )
+                raise SupervisorFailed(f"supervisord did not start:\n{homes.log_tail(self.home, 'supervisord.out')}")
             time.sleep(0.02)
 
     def start(self, *names: str) -> None:

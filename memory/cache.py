@@ -59,6 +59,7 @@ class Cache:
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
     loaded_at: float | None = None
+    edition: int = 0  # changes with what is known of common words
 
     def take_over(self, fresh: "Cache", now: float) -> None:
         """Swaps in a freshly loaded picture; provisional disputes stay. ``now``: seconds since the epoch."""
@@ -66,11 +67,15 @@ class Cache:
             setattr(self, name, getattr(fresh, name))
         for slot in self.provisional:
             self._mark(slot)
+        self.edition += 1
         self.loaded_at = now
 
     # --- the vocabulary ---
 
     def put_soas(self, token: str, row: SoasRow) -> None:
+        old = self.soas_by_token.get(token)
+        if row.is_common or (old is not None and old.is_common):
+            self.edition += 1
         self.soas_by_token[token] = row
         self.soas_by_id[row.id] = token
 
@@ -82,6 +87,11 @@ class Cache:
     def is_common(self, token: str) -> bool:
         row = self.soas_by_token.get(token)
         return row is not None and row.is_common
+
+    def is_nameless(self, token: str) -> bool:
+        """Whether the token is a common word that no fact was ever placed about."""
+        row = self.soas_by_token.get(token)
+        return row is not None and row.is_common and row.novelty == 0
 
     def is_concept(self, token: str) -> bool:
         """Whether the token is the subject of an edge."""

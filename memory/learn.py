@@ -5,7 +5,8 @@ counted here in memory and written by memory/flusher.py.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -20,7 +21,7 @@ from memory.domain.tokens import words
 # Bounds of what a process remembers, in entries; a word is some 100 bytes, a digest 100 bytes.
 READINGS_MAX_WORDS = 1_000_000
 SEEN_MAX = 200_000
-FRESH_MAX = 200_000
+TALLIES_MAX = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +32,32 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one message says. ``emphasised`` are those written as a name or within one (a part
-    of a compound is not a word of its own)."""
+    """What one message says.
+
+    ``names`` are the words that can be recalled or asked about: all but the common ones that nothing is known
+    about, and parts of a compound (which is a word of its own) among them. ``emphasised`` are the words written
+    as a name or within one."""
 
     digest: bytes
     role: str
     words: frozenset[str]
+    names: frozenset[str]
     emphasised: frozenset[str]
     triples: tuple[Triple, ...]
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads messages, each once: a resent one is found by its digest."""
+    """Reads messages, each once: a resent one is found by its digest, until the common words change."""
 
     cache: Cache
     _readings: dict[bytes, Reading] = field(default_factory=dict)
     _weight: int = 0
+    _edition: int = -1
 
     def read(self, message: Message) -> Reading:
+        if self._edition != self.cache.edition:
+            self._forget()
         digest = blake2b(
             message.text.encode("utf-8", "surrogatepass"), digest_size=16, person=message.role.encode()[:16]
         ).digest()
@@ -61,10 +69,12 @@ class Reader:
     def _read(self, digest: bytes, message: Message) -> Reading:
         text, role = unwrap(without_recollections(message.text), message.role)
         found = words(text)
+        is_nameless = self.cache.is_nameless
         return Reading(
             digest=digest,
             role=role,
             words=frozenset(found.tokens),
+            names=frozenset(word for word in found.tokens | found.emphasised if not is_nameless(word)),
             emphasised=frozenset(found.emphasised),
             triples=tuple(find_cues(text, role, vocabulary=self.cache)),
         )
@@ -76,6 +86,10 @@ class Reader:
             oldest = self._readings.pop(next(iter(self._readings)))
             self._weight -= len(oldest.words) + 1
         return reading
+
+    def _forget(self) -> None:
+        self._readings.clear()
+        self._weight, self._edition = 0, self.cache.edition
 
 
 def describe(triple: Triple) -> dict[str, Any]:
@@ -103,56 +117,70 @@ def without_recollections(text: str) -> str:
 
 
 @dataclass(slots=True)
-class Fresh:
-    """A token that Postgres has not given an id yet."""
+class Tally:
+    """How many messages named a word, and when the last did (seconds since the epoch)."""
 
-    count: int
-    last_seen: float
+    count: int = 0
+    last_seen: float = 0.0
+
+    def add(self, count: int, last_seen: float) -> None:
+        self.count += count
+        self.last_seen = max(self.last_seen, last_seen)
 
 
 @dataclass(slots=True)
 class Batch:
-    """What one flush writes. Keys of the first two are soas ids."""
+    """What one flush writes: per token how often it was met, per soas id how often it was asked about."""
 
-    counts: dict[int, int] = field(default_factory=dict)
-    asked: dict[int, int] = field(default_factory=dict)
-    fresh: dict[str, Fresh] = field(default_factory=dict)
+    met: dict[str, Tally] = field(default_factory=dict)
+    asked: Counter[int] = field(default_factory=Counter)
 
     def __bool__(self) -> bool:
-        return bool(self.counts or self.asked or self.fresh)
+        return bool(self.met or self.asked)
 
 
 @dataclass(slots=True)
 class Encounters:
-    """Counts what new messages name. A message counts once per conversation, however often it is resent."""
+    """Counts what new messages name. A message counts once per conversation, however often it is resent.
+
+    On the hot path only names are counted, whose saliency may change with it; the rest waits for the flush."""
 
     cache: Cache
-    batch: Batch = field(default_factory=Batch)
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     dropped: int = 0
+    _messages: list[tuple[frozenset[str], float]] = field(default_factory=list)
+    _unknown: Counter[str] = field(default_factory=Counter)  # names without an id, since the last flush
+    _asked: Counter[int] = field(default_factory=Counter)
+    _unwritten: Batch = field(default_factory=Batch)
     _seen: dict[bytes, None] = field(default_factory=dict)
 
     def observe(self, opening: bytes, readings: Iterable[Reading], now: float) -> list[Reading]:
         """Counts the messages that are new in the conversation with this opening, and returns them."""
         return [reading for reading in readings if self._is_new(opening + reading.digest, reading, now)]
 
-    def note_asked(self, row_ids: Sequence[int]) -> None:
-        for row_id in row_ids:
-            self.batch.asked[row_id] = self.batch.asked.get(row_id, 0) + 1
+    def note_asked(self, row_ids: Iterable[int]) -> None:
+        self._asked.update(row_ids)
+
+    def pending(self) -> int:
+        """How many messages and tokens wait to be written."""
+        return len(self._messages) + len(self._unwritten.met)
 
     def take(self) -> Batch:
-        taken, self.batch = self.batch, Batch()
+        """All that was counted since the last flush, and what that could not write."""
+        batch, self._unwritten = self._unwritten, Batch()
+        batch.asked.update(self._asked)
+        for words_, now in self._messages:
+            for word in words_:
+                self._add(batch, word, 1, now)
+        self._messages, self._unknown, self._asked = [], Counter(), Counter()
         self.wanted.clear()
-        return taken
+        return batch
 
     def give_back(self, batch: Batch) -> None:
         """Returns what could not be written, to be written with the next batch."""
-        for row_id, count in batch.counts.items():
-            self.batch.counts[row_id] = self.batch.counts.get(row_id, 0) + count
-        for row_id, count in batch.asked.items():
-            self.batch.asked[row_id] = self.batch.asked.get(row_id, 0) + count
-        for token, fresh in batch.fresh.items():
-            self._count_fresh(token, fresh.count, fresh.last_seen)
+        for token, tally in batch.met.items():
+            self._add(self._unwritten, token, tally.count, tally.last_seen)
+        self._unwritten.asked.update(batch.asked)
 
     def _is_new(self, key: bytes, reading: Reading, now: float) -> bool:
         if key in self._seen:
@@ -160,29 +188,30 @@ class Encounters:
         self._seen[key] = None
         if len(self._seen) > SEEN_MAX:
             del self._seen[next(iter(self._seen))]
-        for word in reading.words:
-            self._count(word, now)
+        self._messages.append((reading.words, now))
+        rows = self.cache.soas_by_token
+        for name in reading.names & reading.words:
+            row = rows.get(name)
+            if row is None:
+                self._count_unknown(name)
+                continue
+            row.last_seen = now
+            row.encounter_count += 1
+            if not row.is_common:
+                row.saliency = saliency(row.encounter_count)
         return True
 
-    def _count(self, word: str, now: float) -> None:
-        row = self.cache.soas_by_token.get(word)
-        if row is None:
-            self._count_fresh(word, 1, now)
-            return
-        row.encounter_count += 1
-        row.last_seen = now
-        if not row.is_common:
-            row.saliency = saliency(row.encounter_count)
-        self.batch.counts[row.id] = self.batch.counts.get(row.id, 0) + 1
-
-    def _count_fresh(self, word: str, count: int, now: float) -> None:
-        fresh = self.batch.fresh.get(word)
-        if fresh is None:
-            if len(self.batch.fresh) >= FRESH_MAX:
-                self.dropped += 1
-                return
-            fresh = self.batch.fresh[word] = Fresh(0, now)
-        fresh.count += count
-        fresh.last_seen = max(fresh.last_seen, now)
-        if saliency(fresh.count) >= self.cache.tuning.saliency_read_threshold:
+    def _count_unknown(self, name: str) -> None:
+        """A new word that became salient wants its id soon."""
+        self._unknown[name] += 1
+        if saliency(self._unknown[name]) >= self.cache.tuning.saliency_read_threshold:
             self.wanted.set()
+
+    def _add(self, batch: Batch, token: str, count: int, last_seen: float) -> None:
+        tally = batch.met.get(token)
+        if tally is None:
+            if len(batch.met) >= TALLIES_MAX:
+                self.dropped += count
+                return
+            tally = batch.met[token] = Tally()
+        tally.add(count, last_seen)

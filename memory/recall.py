@@ -76,34 +76,35 @@ def disputes(cache: Cache, readings: Sequence[Reading], now: float) -> list[Disp
 def _salient(cache: Cache, readings: Sequence[Reading]) -> Salient:
     threshold = cache.tuning.saliency_read_threshold
     rows = cache.soas_by_token
-    words: set[str] = set().union(*(reading.words | reading.emphasised for reading in readings))
-    return [(word, row) for word in words if (row := rows.get(word)) and is_salient(row, threshold)]
+    names: set[str] = set().union(*(reading.names for reading in readings))
+    return [(name, row) for name in names if (row := rows.get(name)) and is_salient(row, threshold)]
 
 
 def _sort(
     cache: Cache, salient: Salient, readings: Sequence[Reading], now: float
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
     """Candidates with facts, candidates to ask about, and why the others are neither."""
-    emphasised: set[str] = set().union(*(reading.emphasised for reading in readings))
-    asked_by_user: set[str] = set().union(*(reading.words for reading in readings if reading.role == "user"))
-    stated = {word for r in readings for triple in r.triples for word in (triple.subject, triple.parent)}
     half_life = cache.tuning.recency_half_life_days * DAY
     known, unknown, reasons = [], [], {}
     for word, row in salient:
         edges = cache.urd_by_concept.get(row.id)
         weight = priority(row, now, half_life)
-        if row.is_common and word not in emphasised and not _has_trusted_edge(edges):
+        if row.is_common and not _is_name_here(word, readings) and not _has_trusted_edge(edges):
             reasons[word] = "a common word"
         elif edges:
             if facts := _in_force(cache, edges, now):
                 known.append(Candidate(row, word, weight, facts))
             else:
                 reasons[word] = "no facts in force"
-        elif refusal := _why_not_ask(cache, word, row, asked_by_user, stated, now):
+        elif refusal := _why_not_ask(cache, word, row, readings, now):
             reasons[word] = refusal
         else:
             unknown.append(Candidate(row, word, weight))
     return known, unknown, reasons
+
+
+def _is_name_here(word: str, readings: Sequence[Reading]) -> bool:
+    return any(word in reading.emphasised for reading in readings)
 
 
 def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
@@ -120,14 +121,14 @@ def _in_force(cache: Cache, edges: Sequence[UrdEdge], now: float) -> list[UrdEdg
     )
 
 
-def _why_not_ask(cache: Cache, word: str, row: SoasRow, asked_by_user: set[str], stated: set[str], now: float) -> str:
-    if word not in asked_by_user:
+def _why_not_ask(cache: Cache, word: str, row: SoasRow, readings: Sequence[Reading], now: float) -> str:
+    if not any(word in reading.words for reading in readings if reading.role == "user"):
         return "unknown, but not said by a user"
     if row.is_common:
         return "a common word"
     if row.id in cache.referenced:
         return "known as a parent or a dimension"
-    if word in stated:
+    if any(word in (triple.subject, triple.parent) for reading in readings for triple in reading.triples):
         return "stated in this prompt"
     return "" if may_ask(row, now) else "asked about lately"
 

@@ -14,13 +14,14 @@ _IS = f"is {_ADVERB}"
 
 
 class Form(Enum):
-    """How a cue reads (a regular expression), and what it says: dimension if none is named, is_isa, confidence.
+    """How a cue reads, as a regular expression for lower case, and what it says.
 
-    The order is that of the search: a longer form stands before one that it begins with.
+    That is: the dimension if none is named, is_isa, confidence. The order is that of the search: a longer form stands
+    before one that it begins with.
     """
 
-    OPERATOR_ISA = ("(?-i:ISA)", "type", True, _OPERATOR)
-    OPERATOR_ISPART = ("(?-i:ISPART)", "membership", False, _OPERATOR)
+    OPERATOR_ISA = ("isa", "type", True, _OPERATOR)
+    OPERATOR_ISPART = ("ispart", "membership", False, _OPERATOR)
     IS_KIND_OF = (f"{_IS}an? (?:kind|type|instance) of", "type", True, _VERB)
     IS_PART_OF = (f"{_IS}(?:an? )?(?:part|member) of", "membership", False, _VERB)
     IS_A = (f"{_IS}an?", "type", True, _VERB)
@@ -49,8 +50,7 @@ PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 
 # The space in front is outside the cue; with the letters that can follow it lets the search leap over most words.
 _CUE: Final = re.compile(
-    " (?=[bcdhikmoprt])(?:" + "|".join(f"(?P<{form.name}>{form.pattern})" for form in Form) + r")(?![^\s*_\"'(\[`])",
-    re.IGNORECASE,
+    " (?=[bcdhikmoprt])(?:" + "|".join(f"(?P<{form.name}>{form.pattern})" for form in Form) + r")(?![^\s*_\"'(\[`])"
 )
 
 
@@ -65,5 +65,16 @@ class Cue:
 
 def find_forms(text: str) -> Iterator[Cue]:
     """All cues of a text from left to right, whatever stands around them."""
-    for match in _CUE.finditer(text):
-        yield Cue(Form[match.lastgroup or ""], match.start() + 1, match.end())
+    # Three times as fast as a search that ignores case.
+    for match in _CUE.finditer(_in_small_letters(text)):
+        form = Form[match.lastgroup or ""]
+        start, end = match.start() + 1, match.end()
+        if form not in OPERATORS or text[start:end].isupper():
+            yield Cue(form, start, end)
+
+
+def _in_small_letters(text: str) -> str:
+    """The text in lower case, character for character."""
+    small = text.lower()
+    # One letter of Unicode, the dotted capital I, becomes two.
+    return small if len(small) == len(text) else text.replace("\u0130", "i").lower()

@@ -67,6 +67,14 @@ RELATIONAL_NOUNS = listed(
     "version versions view way website wrapper zone"
 )
 
+# Ordinary nouns of the trade that a dictionary of common words lacks: in `the kvasir frontend` the name is kvasir.
+TRADE_NOUNS = listed(
+    "api app appliance backend bot changelog chatbot codebase crawler cronjob daemon dashboard datastore dockerfile "
+    "endpoint firmware frontend hypervisor kubelet microservice middleware monorepo namespace playbook prototype proxy "
+    "repo roadmap runbook scheduler scraper sidecar subdomain submodule subsystem toolchain toolkit uplink vm vps "
+    "webapp webhook webserver website workflow workstation"
+)
+
 # Adverbs that may stand between a subject and its verb and change nothing.
 NEUTRAL_ADVERBS = listed(
     "actually already also always basically currently essentially generally itself mainly mostly normally now "
@@ -75,8 +83,8 @@ NEUTRAL_ADVERBS = listed(
 # Adverbs that end a noun phrase.
 CLOSING_ADVERBS = listed(
     "again ahead alone already altogether always anymore anyway anywhere apart away back currently daily either "
-    "else elsewhere especially etc ever everywhere first forever hourly immediately initially instead last later "
-    "mainly maybe meanwhile monthly mostly nightly now nowadays nowhere originally overall primarily right simply "
+    "else elsewhere especially etc even ever everywhere first forever hourly immediately initially instead just last later "
+    "mainly maybe meanwhile monthly mostly nightly now nowadays nowhere only originally overall partly primarily right simply "
     "sometimes somewhere soon specifically still then today together tomorrow tonight twice usually weekly well "
     "yesterday yet"
 )
@@ -121,15 +129,10 @@ NOUNS_LIKE_ADJECTIVES = listed(
     "seal serial signal spanish spiral statistic survival table terminal "
     "timetable topic traffic trial tutorial variable vegetable wearable wish withdrawal"
 )
-HYPHENATED_ADJECTIVE_ENDINGS = tuple(
-    f"-{tail}"
-    for tail in sorted(
-        listed(
-            "agnostic available aware based compatible contained driven enabled first free friendly grade hosted "
-            "independent level managed native only oriented performance platform purpose quality ready safe scale "
-            "source specific speed tenant time tolerant use weight wide"
-        )
-    )
+# The last parts of hyphenated adjectives; participles, as in `self-hosted`, are so too.
+ADJECTIVE_TAILS = listed(
+    "agnostic available aware compatible first free friendly grade independent level native only performance platform "
+    "purpose quality ready safe scale source specific speed tenant time tolerant use weight wide"
 )
 
 # Words in -ing that are nouns of their own: `-ing X is a` is then no gerund with its object, and they may be heads.

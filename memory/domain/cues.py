@@ -28,6 +28,8 @@ _LEAST_TRUST: Final = 0.6
 _SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART_OF}
 _CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
 
+_GLANCE: Final = 100  # characters; three words are hardly longer
+
 _DOUBT: Final = re.compile(rf"\b(?:{cue_words.DOUBTS})\b", re.IGNORECASE)
 _CONDITION: Final = re.compile(rf"\b(?:{cue_words.CONDITIONS})\b", re.IGNORECASE)
 
@@ -110,31 +112,51 @@ def _lines(prose: str) -> Iterator[tuple[int, int, list[Cue]]]:
 
 
 def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[Triple]:
-    # Most cues follow a pronoun or the like; seeing that early saves reading the sentence.
-    if all(_follows_closed_class(sentence, cue) for cue in cues):
+    likely = [index for index, cue in enumerate(cues) if _may_have_subject(sentence, cue, vocabulary)]
+    asserted = list(_asserted(sentence, cues, likely)) if likely else []
+    if not asserted:
         return
     passage = read_passage(sentence, cues)
-    doubt = _DOUBT.search(sentence)
-    conditions = [match.start() for match in _CONDITION.finditer(sentence)]
-    clauses = [0, *(match.end() for match in CLAUSE_BREAK.finditer(sentence))]
     barrier = 0
-    for index, cue in enumerate(cues):
-        if doubt and doubt.start() < cue.start:
-            return
-        clause_start = clauses[bisect_right(clauses, cue.start) - 1]
-        is_conditional = bisect_left(conditions, clause_start) < bisect_left(conditions, cue.start)
-        if cue.start < barrier or is_conditional:
+    for index, clause_start in asserted:
+        if cues[index].start < barrier:
             continue
-        place = _Place(passage, cue, cues[index + 1 : index + 1 + _CUES_AHEAD], clause_start, barrier)
+        place = _Place(passage, cues[index], cues[index + 1 : index + 1 + _CUES_AHEAD], clause_start, barrier)
         triple = _read_cue(place, vocabulary)
         if triple is not None:
             barrier = triple.end
             yield triple
 
 
-def _follows_closed_class(sentence: str, cue: Cue) -> bool:
-    before = sentence[sentence.rfind(" ", 0, max(0, cue.start - 1)) + 1 : cue.start]
-    return is_closed_class(before.strip().lower())
+def _asserted(sentence: str, cues: list[Cue], likely: list[int]) -> Iterator[tuple[int, int]]:
+    """Those cues that are neither doubted nor conditional: index, and where the clause begins."""
+    clauses = [0, *(match.end() for match in CLAUSE_BREAK.finditer(sentence))]
+    conditions = [match.start() for match in _CONDITION.finditer(sentence)]
+    doubt = _DOUBT.search(sentence)
+    for index in likely:
+        start = cues[index].start
+        if doubt and doubt.start() < start:
+            return
+        clause_start = clauses[bisect_right(clauses, start) - 1]
+        if bisect_left(conditions, clause_start) == bisect_left(conditions, start):
+            yield index, clause_start
+
+
+def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
+    """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun.
+
+    Asked first, because it costs a hundredth of reading the sentence.
+    """
+    before = sentence[max(0, cue.start - _GLANCE) : cue.start].split()[-3:]
+    if not before or (is_closed_class(before[-1].lower()) and before[-1].lower() not in cue_words.NEUTRAL_ADVERBS):
+        return False
+    return cue.form in OPERATORS or not all(_is_ordinary(word, vocabulary) for word in before)
+
+
+def _is_ordinary(word: str, vocabulary: Vocabulary) -> bool:
+    if not (word.isalpha() and word.islower()):
+        return False
+    return is_closed_class(word) or (vocabulary.is_common(word) and not vocabulary.is_concept(word))
 
 
 def _read_cue(place: _Place, vocabulary: Vocabulary) -> Triple | None:
@@ -155,7 +177,7 @@ def _read_cue(place: _Place, vocabulary: Vocabulary) -> Triple | None:
 
 
 def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
-    """The phrase after the cue; where it turns out that the cue goes on ("an important part of X"), the one after that."""
+    """The phrase after the cue; where that shows the cue to go on ("an important part of X"), the one after."""
     form = place.cue.form
     phrase = read_phrase(place.passage, place.cue.end, place.stops)
     if form is Form.IS_A and phrase is not None and place.following:
@@ -176,7 +198,8 @@ def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form
 def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:
     """Whether a phrase says what something is or belongs to, and not how it is liked or when it happens."""
     head = phrase.head
-    is_inflected = vocabulary.is_common(head) and (is_plural(head) or head.endswith(("ed", "ly")))
+    is_ordinary = vocabulary.is_common(head) and not phrase.head_is_name
+    is_inflected = is_ordinary and (is_plural(head) or head.endswith(("ed", "ly")))
     if form in OPERATORS:
         return not is_inflected
     if head in cue_words.EVALUATIONS or is_adjective(head) or len(head) == 1:

@@ -15,9 +15,10 @@ from typing import Final
 _LAST_MARK: Final = 0x1E94B
 # Marks that enclose, or show nothing: never part of a word.
 _NOT_OF_A_WORD: Final = frozenset(
-    [0x034F, 0x0488, 0x0489, 0x1ABE, *range(0x180B, 0x1810), *range(0x20D0, 0x2100), *range(0xA670, 0xA673)]
-    + list(range(0xFE00, 0xFE10))
-)
+    code
+    for first, last in [(0x34F, 0x34F), (0x488, 0x489), (0x180B, 0x180F), (0x1ABE, 0x1ABE), (0x20D0, 0x20FF)]
+    for code in range(first, last + 1)
+) | frozenset([0xA670, 0xA671, 0xA672, *range(0xFE00, 0xFE10)])
 
 
 def character_class(codes: list[int]) -> str:

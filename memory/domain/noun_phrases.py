@@ -20,7 +20,7 @@ _SMALL: Final = {ord(letter): letter.lower() for letter in ascii_uppercase}
 _SKIPPED: Final = ARTICLES | POSSESSIVES
 _COORDINATORS: Final = listed("and or but yet")
 _OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c]*\Z")
-_WITHIN: Final = re.compile(r"(?:\+\+|#)?[\s*_\"\u201c\u201d]+\Z|\s?[/&]\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z")
+_WITHIN: Final = re.compile(r"(?:\+\+|#)?[\s*_\"\u201c\u201d]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z")
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
 
@@ -61,13 +61,15 @@ class Phrase:
     """The words of a noun phrase, its span in the text it was read from, and what follows it.
 
     `next_word` is the token that only white space parts from the phrase, else empty; its span follows.
-    `is_numbered` says that a number or other noise follows directly. `is_name`: its first word has a capital.
+    `is_numbered` says that a number or other noise follows directly. A name has a capital: `is_name` is about the first
+    word, `head_is_name` about the last.
     """
 
     units: tuple[str, ...]
     is_name: bool
     start: int
     end: int
+    head_is_name: bool
     next_word: str
     next_start: int
     next_end: int
@@ -93,8 +95,10 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
 def is_adjective(word: str) -> bool:
     if word in cue_words.ADJECTIVES:
         return True
-    endings = cue_words.HYPHENATED_ADJECTIVE_ENDINGS if "-" in word else cue_words.ADJECTIVE_ENDINGS
-    return len(word) > 4 and word.endswith(endings) and word not in cue_words.NOUNS_LIKE_ADJECTIVES
+    _, hyphen, tail = word.rpartition("-")
+    if hyphen:
+        return tail in cue_words.ADJECTIVE_TAILS or is_participle(tail)
+    return len(word) > 4 and word.endswith(cue_words.ADJECTIVE_ENDINGS) and word not in cue_words.NOUNS_LIKE_ADJECTIVES
 
 
 def is_plural(word: str) -> bool:
@@ -171,6 +175,7 @@ def _phrase(passage: Passage, units: list[int]) -> Phrase:
         is_name=first.is_capitalised,
         start=first.start,
         end=last.end,
+        head_is_name=last.is_capitalised,
         next_word=next_word,
         next_start=passage.tokens[units[-1] + 1].start if next_word else last.end,
         next_end=passage.tokens[units[-1] + 1].end if next_word else last.end,

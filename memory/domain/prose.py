@@ -36,12 +36,12 @@ def mask(text: str) -> str:
     """The text with everything that is not prose masked, character for character; line breaks stay."""
     if "```" in text or "~~~" in text:
         text = _hide(text, _fenced(text))
+    if "`" in text:
+        text = _hide_matches(text, _INLINE_CODE)
     if "<recollection>" in text:
         text = _hide_matches(text, _RECOLLECTION)
     if "gutask" in text.lower():
         text = _hide_matches(text, _GUTASK)
-    if "`" in text:
-        text = _hide_matches(text, _INLINE_CODE)
     if "://" in text or "www." in text or "mailto:" in text:
         text = _hide_matches(text, _ADDRESS)
     if '"' in text or "{" in text:

@@ -33,6 +33,8 @@ _SUBJECT_PRONOUNS: Final = listed("i you he she it we they who")
 # `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#]|(?:^|\s)[.~]?/[^\s]*)\Z")
 
+_LONGEST_PATH: Final = 256  # characters
+
 
 class Vocabulary(Protocol):
     """What the cues need to know about words."""
@@ -70,6 +72,11 @@ class _Clause:
         return self.text[self.name.start : self.name.end]
 
     @property
+    def follows_sigil(self) -> bool:
+        start = self.name.start
+        return _SIGIL.search(self.text, max(0, start - _LONGEST_PATH), start) is not None
+
+    @property
     def lead(self) -> list[str]:
         return [token.text for token in self.tokens[: self.name_at]]
 
@@ -88,7 +95,7 @@ def read_subject(
     has its capital only from beginning the sentence.
     """
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
-    if not tokens or not _BESIDE.match(passage.text[tokens[-1].end : cue.start]):
+    if not tokens:
         return None
     takes_any = cue.form in OPERATORS
     clause = _find_name(
@@ -101,29 +108,44 @@ def read_subject(
 
 
 def _tokens_before(passage: Passage, cue: Cue, start: int) -> list[Token]:
-    """The tokens of a clause before its cue, as far back as any rule looks, without adverbs beside the cue."""
+    """The tokens of a clause before its cue, as far back as any rule looks; adverbs beside the cue are left out.
+
+    None if anything but white space stands between the last of them and the cue.
+    """
     after = bisect_left(passage.starts, cue.start)
     first = bisect_left(passage.starts, start, max(0, after - _REACH), after)
-    while after > first and cue.form not in OPERATORS and passage.tokens[after - 1].text in cue_words.NEUTRAL_ADVERBS:
-        after -= 1
-    return passage.tokens[first:after]
+    beside = cue.start
+    while after > first and _BESIDE.match(passage.text[passage.tokens[after - 1].end : beside]):
+        last = passage.tokens[after - 1]
+        if cue.form in OPERATORS or last.text not in cue_words.NEUTRAL_ADVERBS:
+            return passage.tokens[first:after]
+        after, beside = after - 1, last.start
+    return []
 
 
 def _find_name(
     text: str, tokens: list[Token], vocabulary: Vocabulary, *, takes_any: bool, takes_initial: bool
 ) -> _Clause | None:
-    if is_closed_class(tokens[-1].text):
-        return None
     last = len(tokens) - 1
     noun = tokens[last]
+    if is_closed_class(noun.text):
+        return None
+    named = None if takes_any else _name_of(noun, text, tokens, vocabulary)
+    if named is not None and noun.text in cue_words.TRADE_NOUNS:
+        return named
     if takes_any or _is_distinctive(noun, vocabulary) or (takes_initial and last == 0 and noun.is_capitalised):
         return _Clause(text, tokens, last)
-    if last == 0 or noun.is_capitalised or is_plural(noun.text) or noun.text in cue_words.RELATIONAL_NOUNS:
+    return named
+
+
+def _name_of(noun: Token, text: str, tokens: list[Token], vocabulary: Vocabulary) -> _Clause | None:
+    """The clause with the name that stands directly before a common noun, if one does."""
+    if len(tokens) < 2 or noun.is_capitalised or is_plural(noun.text) or noun.text in cue_words.RELATIONAL_NOUNS:
         return None
-    name = tokens[last - 1]
+    name = tokens[-2]
     if text[name.end : noun.start].strip(" *_\"'") or is_closed_class(name.text):
         return None
-    return _Clause(text, tokens, last - 1) if _is_distinctive(name, vocabulary) else None
+    return _Clause(text, tokens, len(tokens) - 2) if _is_distinctive(name, vocabulary) else None
 
 
 def _is_distinctive(token: Token, vocabulary: Vocabulary) -> bool:
@@ -135,7 +157,7 @@ def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     lead = clause.lead
     if cue.form in OPERATORS:
         return not _has_determiner(lead)  # "the RISC-V ISA": the acronym
-    if len(clause.name.text) == 1 or _SIGIL.search(clause.text, 0, clause.name.start):
+    if len(clause.name.text) == 1 or clause.follows_sigil:
         return False
     if cue.form in NOTES and lead and lead[-1] not in ("and", _COMPLEMENTIZER):
         return False
@@ -143,7 +165,8 @@ def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
         return False
     if not WH_WORDS.isdisjoint(lead) or _is_kind(clause, cue, vocabulary):
         return False
-    return not (_is_in_prepositional_phrase(lead) or _is_object_of_gerund(lead) or _is_in_relative_clause(lead))
+    readings = (_is_one_of_several, _is_in_prepositional_phrase, _is_object_of_gerund, _is_in_relative_clause)
+    return not any(is_other(lead) for is_other in readings)
 
 
 def _has_determiner(lead: list[str]) -> bool:
@@ -186,6 +209,12 @@ def _is_word(clause: _Clause, vocabulary: Vocabulary) -> bool:
     parts = re.split(r"[_\-.'@+]", name.text)
     is_spelled_as_name = name.is_capitalised or any(character.isdigit() for character in name.text)
     return not is_spelled_as_name and (len(parts) == 1 or all(vocabulary.is_common(part) for part in parts))
+
+
+def _is_one_of_several(lead: list[str]) -> bool:
+    """Whether the clause begins with other names that are joined to this one: `kvasir and heimdall`."""
+    others = [word for word in lead if word not in DETERMINERS]
+    return len(others) > 1 and others[-1] in ("and", "or") and not any(map(is_closed_class, others[:-1]))
 
 
 def _is_in_prepositional_phrase(lead: list[str]) -> bool:

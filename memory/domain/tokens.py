@@ -39,7 +39,7 @@ class Token:
 
 
 class Words(NamedTuple):
-    """The tokens of a text, each once; `emphasised` are those that somewhere stand as a name or within one."""
+    """The tokens of a text, each once; `emphasised` are those that somewhere stand as a name, and the words within one."""
 
     tokens: set[str]
     emphasised: set[str]
@@ -145,7 +145,7 @@ def _unique_words(normal: str, patterns: _Patterns) -> Words:
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
     tokens.discard("")
-    return Words(tokens, emphasised & tokens)
+    return Words(tokens, emphasised)
 
 
 def _uncapitalised(words: set[str]) -> set[str]:
@@ -167,7 +167,7 @@ def _unique(tokens: list[Token]) -> Words:
     unique = {token.text for token in tokens}
     emphasised = {token.text for token in tokens if token.is_emphasised}
     emphasised.update(part for token in tokens for part in token.parts)
-    return Words(unique, emphasised & unique)
+    return Words(unique, emphasised)
 
 
 @lru_cache(maxsize=16_384)

@@ -228,6 +228,28 @@ def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
     assert stored(dsn) == {"zorblat": 1}
 
 
+def test_meeting_a_word_again_uses_up_no_id(dsn: str) -> None:
+    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
+        for _ in range(5):
+            encounters.observe(str(_).encode(), [reader.read(Message("user", "zorblat"))], time.time())
+            await flusher.flush()
+        encounters.observe(b"", [reader.read(Message("user", "kvasir"))], time.time())
+        await flusher.flush()
+
+    cache = flush(dsn, scenario)
+
+    assert cache.soas_by_token["kvasir"].id == cache.soas_by_token["zorblat"].id + 1
+
+
+class AnyText(TestCase):
+    @hypothesis_settings(max_examples=60, deadline=None)
+    @given(st.text(max_size=200))
+    def test_whatever_is_read_can_be_stored(self, text: str) -> None:
+        tokens = Reader(Cache()).read(Message("user", text)).words
+
+        assert set(ensure_tokens(tokens)) == tokens
+
+
 # --- the read path against the source's canonical query ---
 
 CANONICAL = """

@@ -7,6 +7,10 @@ from memory.learn import Encounters, Message, Reader, without_recollections
 NOW = 1_800_000_000.0
 
 
+def counts(encounters: Encounters) -> dict[str, int]:
+    return {token: tally.count for token, tally in encounters.take().met.items()}
+
+
 def test_a_resent_message_is_read_once() -> None:
     reader = Reader(Cache())
 
@@ -25,7 +29,7 @@ def test_a_resent_message_counts_once_in_its_conversation() -> None:
     encounters.observe(b"other", [reading], NOW)
 
     assert cache.soas_by_token["zorblat"].encounter_count == 2
-    assert encounters.batch.counts == {1: 2}
+    assert counts(encounters) == {"zorblat": 2}
 
 
 def test_a_new_word_in_four_messages_asks_to_be_flushed() -> None:
@@ -40,25 +44,40 @@ def test_a_new_word_in_four_messages_asks_to_be_flushed() -> None:
 
 
 def test_a_common_word_stays_without_saliency() -> None:
-    cache = Cache(soas_by_token={"the": SoasRow(1, is_common=True)}, soas_by_id={1: "the"})
+    cache = Cache(soas_by_token={"the": SoasRow(1, novelty=1, is_common=True)}, soas_by_id={1: "the"})
     encounters, reader = Encounters(cache), Reader(cache)
 
     encounters.observe(b"", [reader.read(Message("user", f"the {i}")) for i in range(10)], NOW)
 
-    assert (cache.soas_by_token["the"].encounter_count, cache.soas_by_token["the"].saliency) == (10, 0)
+    assert cache.soas_by_token["the"].saliency == 0
+    assert counts(encounters) == {"the": 10}
 
 
 def test_what_could_not_be_written_is_kept() -> None:
     cache = Cache(soas_by_token={"known": SoasRow(1)}, soas_by_id={1: "known"})
     encounters, reader = Encounters(cache), Reader(cache)
     encounters.observe(b"", [reader.read(Message("user", "known zorblat"))], NOW)
+    encounters.note_asked([1])
     batch = encounters.take()
-    encounters.observe(b"", [reader.read(Message("user", "known zorblat again"))], NOW)
+    encounters.observe(b"", [reader.read(Message("user", "known zorblat again"))], NOW + 1)
 
     encounters.give_back(batch)
 
-    assert encounters.batch.counts == {1: 2}
-    assert encounters.batch.fresh["zorblat"].count == 2
+    batch = encounters.take()
+    assert {token: tally.count for token, tally in batch.met.items()} == {"known": 2, "zorblat": 2, "again": 1}
+    assert batch.met["zorblat"].last_seen == NOW + 1
+    assert batch.asked == {1: 1}
+
+
+def test_a_common_word_is_a_name_once_a_fact_is_known_about_it() -> None:
+    cache = Cache()
+    cache.put_soas("mercury", SoasRow(1, is_common=True))
+    reader = Reader(cache)
+    assert reader.read(Message("user", "the mercury rises")).names == {"the", "rises"}
+
+    cache.put_soas("mercury", SoasRow(1, is_common=True, novelty=1))
+
+    assert reader.read(Message("user", "the mercury rises")).names == {"the", "rises", "mercury"}
 
 
 def test_an_envelope_is_read_as_what_it_carries() -> None:

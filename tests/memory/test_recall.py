@@ -45,10 +45,8 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
 
     encounters.observe(b"", [reading], NOW)
 
-    assert {token: fresh.count for token, fresh in encounters.batch.fresh.items()} == {
-        "gnommoweb": 1,
-        "fastapi": 1,
-    }
+    counts = {token: tally.count for token, tally in encounters.take().met.items()}
+    assert counts == {"please": 1, "update": 1, "gnommoweb": 1, "to": 1, "use": 1, "fastapi": 1, "instead": 1}
     assert saliency(1) == 0
     assert recollect(cache, [reading], NOW).block == ""
     assert cache.soas_by_token["please"].saliency == 0

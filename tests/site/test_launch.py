@@ -141,7 +141,7 @@ def test_a_command_finds_a_database_and_leaves_none_running(home):
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert postgres.processes(home) == []
 
 

@@ -11,9 +11,9 @@ from memory.domain.tokens import tokenise
 from tests.memory.domain.test_tokens import best_of_three
 
 ORDINARY = (
-    "a agent box bread class cluster code container docker file gateway image index is job library machine mercury memory"
-    " network number of on orion package part process project region repo resource service set slow state team the tool"
-    " type value worker works today file files port"
+    "a agent box bread class cluster code container docker file gateway image index is job library machine mercury"
+    " memory network number of on orion package part process project region repo resource service set slow"
+    " state team the tool type value worker works today file files port"
 )
 
 
@@ -180,10 +180,10 @@ def test_the_parent_is_the_head_of_the_phrase_after_the_cue(rest, parent):
 @pytest.mark.parametrize(
     "rest",
     [
-        "is a mess", "is a good example", "is a bit slow today", "is a must.", "is a", "is a 42", "is part of the problem",
-        "belongs to you", "is owned by them", "runs on Mondays", "runs on port 80", "runs on every push", "runs on top of it",
-        "is a one two three four five", "is a kvasir", "is a type", "is a repo of kvasir", "is a repo of repo",
-        "kind of works",
+        "is a mess", "is a good example", "is a bit slow today", "is a must.", "is a", "is a 42", "is a kvasir",
+        "is a type", "is a repo of kvasir", "is a repo of repo", "is a one two three four five",
+        "is part of the problem", "belongs to you", "is owned by them", "runs on Mondays", "runs on port 80",
+        "runs on every push", "runs on top of it", "kind of works",
     ],
 )  # fmt: skip
 def test_without_an_object_nothing_is_stated(rest):
@@ -211,8 +211,8 @@ def test_of_names_the_dimension_of_an_isa(text, dimension):
         "gnommoweb is a repo?", 'Did he say "gnommoweb is a repo?"', "If gnommoweb is a repo, clone it",
         "ask whether gnommoweb is a repo", "unless gnommoweb is a repo stop", "suppose gnommoweb is a repo",
         "imagine gnommoweb is a repo", "one could say gnommoweb is a repo", "It is not true that gnommoweb is a repo",
-        "I don't think gnommoweb is a repo", "I don’t think gnommoweb is a repo", "we no longer say gnommoweb is a repo",
-        "never mind, gnommoweb is a repo", "nobody said gnommoweb is a repo", "I doubt gnommoweb is a repo",
+        "I don't think gnommoweb is a repo", "I don’t think gnommoweb is a repo", "never mind, gnommoweb is a repo",
+        "we no longer say gnommoweb is a repo", "nobody said gnommoweb is a repo", "I doubt gnommoweb is a repo",
         "it is false that gnommoweb is a repo",
     ],
 )  # fmt: skip
@@ -390,10 +390,13 @@ def test_opening_any_envelope_raises_nothing(text, role):
 
 @pytest.mark.parametrize(
     "piece",
-    ["gnommoweb is a repo ", " is a", "a is a b. ", "if x is a y, ", "`", '{"', '"\\"', "[", "{\"a\": ", "} ", "not ", "```\n", "www.",
-     "a://", "<recollection>", "gutask ", "e.g. ", ". ", "*", "a, ", " part of a fast,", "\n"],
+    [
+        "gnommoweb is a repo ", " is a", "a is a b. ", "if x is a y, ", " part of a fast,", "not ", "e.g. ", ". ",
+        "a, ", "*", "`", "```\n", "\n", '{"', '"\\"', "[", '{"a": ', "} ", "www.", "a://", "<recollection>", "gutask ",
+        "/a",
+    ],
 )  # fmt: skip
 def test_time_is_linear_in_the_length_of_any_text(piece):
-    short, long = ((piece * 100_000)[:length] + " x is a y" for length in (10_000, 100_000))
+    short, long = ((piece * 50_000)[:length] + " x is a y" for length in (4_000, 40_000))
 
     assert best_of_three(read, long) < 40 * max(best_of_three(read, short), 0.0005)

@@ -10,7 +10,10 @@ from memory.domain.tokens import tokenise, words
 
 # Characters chosen for what they do: joiners, marks, letters that change length or case under NFKC, Hangul letters,
 # signs that spell several words, invisible ones.
-AWKWARD = "_-.'@+’ \t\n\x1a/:<>\"`aZ0'sSıİßΣςΑǅᾈﬁ½℀⑴™²ｆＫｶﾞ가각ㄱㅏ㉠e\u0301\u0316\u0327\u0345कि\u0bd7\u200d\ufe0f\u20e3A\u0331"
+AWKWARD = (
+    "_-.'@+’ \t\n\x1a/:<>\"`aZ0'sSıİßΣςΑǅᾈﬁ½℀⑴™²ｆＫｶﾞ가각ㄱㅏ㉠कि"
+    "e\u0301\u0316\u0327\u0345\u0bd7\u200d\ufe0f\u20e3A\u0331"
+)
 prose = st.one_of(
     st.text(),
     st.text(alphabet=AWKWARD),
@@ -96,8 +99,8 @@ def test_a_possessive_ends_a_name():
 @pytest.mark.parametrize(
     "noise",
     [
-        "42", "3.14", "1_000", "10.0.0.1", "v2", "v1.2.3", "1.2.3-rc.1", "2.0b1", "2024-01-15", "2024-01-15T10", "15.01.2024",
-        "deadbeefcafe", "9f86d081884c7d659a2f", "0xdeadbeefcafe", "550e8400-e29b-41d4-a716-446655440000",
+        "42", "3.14", "1_000", "10.0.0.1", "v2", "v1.2.3", "1.2.3-rc.1", "2.0b1", "2024-01-15", "2024-01-15T10",
+        "15.01.2024", "deadbeefcafe", "9f86d081884c7d659a2f", "0xdeadbeefcafe", "550e8400-e29b-41d4-a716-446655440000",
         "run-550e8400-e29b-41d4-a716-446655440000", "sk-proj-abc123", "ghp_16C7e42F292c6912E7", "AKIAIOSFODNN7EXAMPLE",
         "github_pat_11ABCDEFG", "xoxb-1234-abcd", "aB3dE5gH7jK9mN1pQ3sT", "x" * 65, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi",
     ],
@@ -145,7 +148,7 @@ def test_other_scripts_and_forms(text, expected):
         ('the "Orion" box', {"orion"}),
         ("- Orion", set()),
         ("# Orion", set()),
-        ("Orion Scheduler and orion", {"orion_scheduler", "orion"}),
+        ("Orion Scheduler and orion", {"orion_scheduler", "orion", "scheduler"}),
     ],
 )
 def test_emphasis_is_a_capital_inside_a_sentence_or_a_place_in_a_compound(text, emphasised):
@@ -204,7 +207,7 @@ def test_the_fast_path_reads_the_same_tokens(text):
     found = words(text)
 
     assert found.tokens == {token.text for token in tokens}
-    assert found.emphasised == found.tokens & (parts | {token.text for token in tokens if token.is_emphasised})
+    assert found.emphasised == parts | {token.text for token in tokens if token.is_emphasised}
 
 
 @pytest.mark.parametrize("start", range(0, 0x20000, 0x1000))
@@ -221,7 +224,10 @@ def test_every_character_keeps_the_promises_of_a_token(start):
 
 @pytest.mark.parametrize(
     "piece",
-    ["a.", "A ", "-", "_", "a", "A", "'s", "a's", "\u0301\u0316", "é", "e\u0301", "ﬁ", "㉠", "ㄱㅏ", "A' ", "rc", "1.", "İ", "<", " \""],
+    [
+        "a.", "A ", "-", "_", "a", "A", "'s", "a's", "A' ", "rc", "1.", "<", ' "', "é", "ﬁ", "㉠", "İ",
+        "ㄱㅏ", "e\u0301", "\u0301\u0316",
+    ],
 )  # fmt: skip
 @pytest.mark.parametrize("read", [tokenise, words])
 def test_time_is_linear_in_the_length_of_any_text(read, piece):
