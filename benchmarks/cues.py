@@ -94,7 +94,7 @@ def times() -> dict[str, float]:
 
 
 def _prose() -> str:
-    """48 KB of English: the project's own pages, over and over with other names, so that words repeat as they do."""
+    """48 KB of English: the project's own pages, as often as that takes."""
     pages = "\n".join(page.read_text() for page in sorted(PROJECT.glob("docs/**/*.md")) if page.is_file())
     pages = pages.encode("ascii", "ignore").decode() or "Festinger forwards what an agent says.\n"
     return (pages * (TEXT_BYTES // len(pages) + 1))[:TEXT_BYTES]

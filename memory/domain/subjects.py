@@ -20,7 +20,7 @@ from memory.domain.noun_phrases import Passage, is_adjective, is_participle, is_
 from memory.domain.tokens import Token
 
 CLAUSE_BREAK: Final = re.compile(
-    r"[,;:()|\x1a\u2013\u2014]|\s--?\s|\b(?:but|because|since|although|though|whereas)\b", re.IGNORECASE
+    r"[,;:)|\x1a\u2013\u2014]|(?<!\bif )\(|\s--?\s|\b(?:but|because|since|although|though|whereas)\b", re.IGNORECASE
 )
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
@@ -28,6 +28,9 @@ _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linea
 _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
 # `according to Ada`: prepositions of two words.
 _HALF_PREPOSITIONS: Final = listed("according based depending due prior regarding starting thanks")
+# `it turns out kvasir`: part of the verb.
+_PARTICLES: Final = listed("down off out up")
+_JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 _COMPLEMENTIZER: Final = "that"
 _SUBJECT_PRONOUNS: Final = listed("i you he she it we they who")
 # `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
@@ -77,6 +80,11 @@ class _Clause:
         return _SIGIL.search(self.text, max(0, start - _LONGEST_PATH), start) is not None
 
     @property
+    def follows_possessive(self) -> bool:
+        before = self.tokens[self.name_at - 1].end if self.name_at else self.name.start
+        return self.text[before : self.name.start].startswith(("'s", "\u2019s"))
+
+    @property
     def lead(self) -> list[str]:
         return [token.text for token in self.tokens[: self.name_at]]
 
@@ -101,8 +109,10 @@ def read_subject(
     clause = _find_name(
         passage.text, tokens, vocabulary, takes_any=takes_any, takes_initial=allows_initial and clause_start == 0
     )
-    # What directly follows the last match, without a break, belongs to that.
-    if clause is None or (clause_start < barrier and not takes_any) or not _governs_cue(clause, cue, vocabulary):
+    # What directly follows the last match, without a break or an `and`, belongs to that.
+    if clause is None or not (takes_any or clause_start >= barrier or clause.lead[:1] in _JOINED):
+        return None
+    if not _governs_cue(clause, cue, vocabulary):
         return None
     return Subject(clause.name.text, clause.name.start, clause.name.end)
 
@@ -149,7 +159,8 @@ def _name_of(noun: Token, text: str, tokens: list[Token], vocabulary: Vocabulary
 
 
 def _is_distinctive(token: Token, vocabulary: Vocabulary) -> bool:
-    return token.is_emphasised or not vocabulary.is_common(token.text) or vocabulary.is_concept(token.text)
+    is_ordinary = token.text in cue_words.RELATIONAL_NOUNS or vocabulary.is_common(token.text)
+    return token.is_emphasised or not is_ordinary or vocabulary.is_concept(token.text)
 
 
 def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
@@ -183,6 +194,8 @@ def _is_kind(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
 
     Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
     """
+    if clause.follows_possessive:
+        return _is_word(clause, vocabulary)
     is_adjacent = True
     for word in reversed(clause.lead):
         if word in _INDEFINITE:
@@ -225,7 +238,7 @@ def _is_in_prepositional_phrase(lead: list[str]) -> bool:
     has_noun = False
     for index in range(len(lead) - 1, -1, -1):
         word = lead[index]
-        if word in PREPOSITIONS:
+        if word in PREPOSITIONS - _PARTICLES:
             opens = all(before in PREPOSITIONS | _HALF_PREPOSITIONS | DETERMINERS for before in lead[:index])
             is_infinitive = word == "to" and not (index and lead[index - 1] in _HALF_PREPOSITIONS)
             return is_infinitive or not (has_noun and opens)

@@ -39,7 +39,7 @@ class Token:
 
 
 class Words(NamedTuple):
-    """The tokens of a text, each once; `emphasised` are those that somewhere stand as a name, and the words within one."""
+    """The tokens of a text, each once; `emphasised`: what somewhere stands as a name, and the words within names."""
 
     tokens: set[str]
     emphasised: set[str]
@@ -144,8 +144,7 @@ def _unique_words(normal: str, patterns: _Patterns) -> Words:
                 emphasised.update(reading.parts, [reading.text])
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
-    tokens.discard("")
-    return Words(tokens, emphasised)
+    return Words(tokens - {""}, emphasised - {""})
 
 
 def _uncapitalised(words: set[str]) -> set[str]:

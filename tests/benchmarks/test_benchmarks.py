@@ -55,7 +55,7 @@ def test_the_json_has_the_figures_of_every_target(run):
     assert set(latency["Festinger"]) == {"p50 ms", "p99 ms", "added p50 ms", "ratio", "CPU ms"}
     assert set(latency["direct"]) == {"p50 ms", "p99 ms", "CPU ms"}
     assert list(throughput) == [name for name in TARGETS if name != "Festinger, resent"]
-    assert {"words of 2 KB", "cues of 2 KB", "a message of 2 KB"} < set(cues)
+    assert {"words of a new 2 KB", "find_cues of a new 2 KB"} < set(cues)
     assert set(cache["load"]) == {"tokens", "ms", "s per million", "bytes per token"}
 
 

@@ -148,6 +148,7 @@ def test_other_scripts_and_forms(text, expected):
         ('the "Orion" box', {"orion"}),
         ("- Orion", set()),
         ("# Orion", set()),
+        ("see 42 and AKIAIOSFODNN7EXAMPLE", set()),
         ("Orion Scheduler and orion", {"orion_scheduler", "orion", "scheduler"}),
     ],
 )
