@@ -5,6 +5,7 @@ Every secret can also come from a file: ``NAME_FILE`` names it, as container pla
 
 import os
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
@@ -53,6 +54,16 @@ def choice(name: str, default: str, options: tuple[str, ...]) -> str:
     raw = text(name, default)
     if raw not in options:
         raise EnvironmentMistake(f"{name}={raw}: takes one of {', '.join(options)}")
+    return raw
+
+
+def time_zone(name: str, default: str) -> str:
+    """The name of a zone in the system's or the tzdata package's list, such as Europe/Oslo."""
+    raw = text(name, default)
+    try:
+        ZoneInfo(raw)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # unknown, a path out of the list, a folder of zones
+        raise EnvironmentMistake(f"{name}={raw}: takes a time zone such as Europe/Oslo") from None
     return raw
 
 

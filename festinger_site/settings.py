@@ -76,7 +76,7 @@ DATABASES = {"default": home.django_database(DATABASE_URL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"
-TIME_ZONE = env.text("FESTINGER_TIME_ZONE", "UTC")
+TIME_ZONE = env.time_zone("FESTINGER_TIME_ZONE", "UTC")
 USE_TZ = True
 USE_I18N = False
 STATIC_URL = "/static/"

@@ -1,0 +1,69 @@
+"""The process environment, read through helpers that fail loudly."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from festinger_site import environment as env
+from festinger_site.environment import EnvironmentMistake
+
+Read = Callable[[], object]
+
+READS: list[tuple[str, Read, object]] = [
+    ("", lambda: env.text("X", "default"), "default"),
+    ("  padded ", lambda: env.text("X"), "padded"),
+    ("7", lambda: env.integer("X", 1, low=1, high=9), 7),
+    ("", lambda: env.integer("X", 1, low=1, high=9), 1),
+    ("On", lambda: env.boolean("X", False), True),
+    ("0", lambda: env.boolean("X", True), False),
+    ("a, b,,", lambda: env.words("X"), ["a", "b"]),
+    ("host:1", lambda: env.http_url("X", ""), "http://host:1"),
+    ("https://host/base/", lambda: env.http_url("X", ""), "https://host/base"),
+    ("Europe/Oslo", lambda: env.time_zone("X", "UTC"), "Europe/Oslo"),
+    ("DEBUG", lambda: env.choice("X", "INFO", ("INFO", "DEBUG")), "DEBUG"),
+]
+
+
+@pytest.mark.parametrize(("raw", "read", "value"), READS)
+def test_a_variable_is_read(monkeypatch: pytest.MonkeyPatch, raw: str, read: Read, value: object) -> None:
+    monkeypatch.setenv("X", raw)
+
+    assert read() == value
+
+
+MISTAKES: list[tuple[str, Read]] = [
+    ("ten", lambda: env.integer("X", 1, low=1, high=9)),
+    ("10", lambda: env.integer("X", 1, low=1, high=9)),
+    ("-1", lambda: env.integer("X", 1, low=1, high=9)),
+    ("²", lambda: env.integer("X", 1, low=1, high=9)),
+    ("maybe", lambda: env.boolean("X", True)),
+    ("ftp://host", lambda: env.http_url("X", "")),
+    ("http://", lambda: env.http_url("X", "")),
+    ("Europe/Nowhere", lambda: env.time_zone("X", "UTC")),
+    ("../../etc/passwd", lambda: env.time_zone("X", "UTC")),
+    ("Europe", lambda: env.time_zone("X", "UTC")),
+    ("LOUD", lambda: env.choice("X", "INFO", ("INFO", "DEBUG"))),
+]
+
+
+@pytest.mark.parametrize(("raw", "read"), MISTAKES)
+def test_a_mistake_names_the_variable_and_its_value(monkeypatch: pytest.MonkeyPatch, raw: str, read: Read) -> None:
+    monkeypatch.setenv("X", raw)
+
+    with pytest.raises(EnvironmentMistake, match="^X=.*: takes "):
+        read()
+
+
+def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hush\n")
+    monkeypatch.setenv("X_FILE", str(tmp_path / "secret"))
+
+    assert env.secret("X") == "hush"
+
+
+def test_a_secret_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("X_FILE", str(tmp_path / "absent"))
+
+    with pytest.raises(EnvironmentMistake, match="X_FILE=.*absent: cannot be read"):
+        env.secret("X")
