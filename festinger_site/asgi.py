@@ -15,6 +15,7 @@ from django.conf import settings  # noqa: E402  Django must be set up before any
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
 from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 
+from festinger_site import urls  # noqa: E402, F401  now, not with the first request
 from festinger_site.guard import Guard  # noqa: E402
 from festinger_site.lean import LeanHandler  # noqa: E402
 from proxy import runtime  # noqa: E402

@@ -24,9 +24,7 @@ class Guard:
     """Wraps an ASGI application. ``bind`` is the address the server listens on; on one that is not loopback,
     other machines may use any name for it, and only requests from this machine are checked."""
 
-    def __init__(
-        self, app: Application, *, bind: str, hosts: Sequence[str] = (), origins: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, app: Application, *, bind: str, hosts: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
         self._app = app
         self._checks_all = bind == "localhost" or is_loopback(bind)
         self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}

@@ -19,6 +19,8 @@ from proxy.modelfiles import Modelfiles
 
 logger = logging.getLogger(__name__)
 
+WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
+
 
 @dataclass(slots=True)
 class Counts:
@@ -36,6 +38,12 @@ class Enricher:
         self._reader = reader
         self._encounters = encounters
         self._modelfiles = modelfiles
+
+    def warm_up(self) -> None:
+        """Compiles the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
+        for text in WARM_UP:
+            reading = self._reader.read(Message("user", text))
+            recollect(self._cache, [reading], time.time())
 
     def enrich(self, wire: WireFormat, body: bytes) -> bytes:
         """The body with its recollection, or the very same body where there is nothing to add."""

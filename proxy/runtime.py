@@ -51,6 +51,7 @@ class Runtime:
         """Returns when the cache is loaded. While Postgres is away, that waits."""
         self._tasks = [asyncio.create_task(self.coherence.run()), asyncio.create_task(self.flusher.run())]
         await self.coherence.wait_loaded()
+        self.enricher.warm_up()
 
     async def stop(self) -> None:
         """Writes what was counted, closes what was opened."""

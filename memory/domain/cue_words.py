@@ -29,11 +29,11 @@ EVALUATIONS = listed(
     "fiasco fit flop fluke fool fun gem genius giveaway given godsend good guess hassle hazard headache help "
     "hindrance hint hit home hope horror hurdle idea illusion impression improvement inconvenience indication "
     "insult issue joke joy liability lie limitation loss luck luxury matter means mess miracle misnomer mistake "
-    "moment must must-have mystery myth necessity need nightmare no-brainer no-go nuisance oddity one outrage "
-    "pain paradox pity pleasure plus point possibility priority privilege problem question quirk rarity reason "
-    "relief reminder result risk scam sense shame shock showstopper sin struggle success suggestion surprise "
-    "synonym temptation term thing thought threat time total tragedy treat trick triumph trouble try "
-    "understatement upside virtue waste way win winner wonder word work worry"
+    "moment must must-have mystery myth name necessity need nightmare no-brainer no-go nuisance oddity one "
+    "outrage pain paradox pity pleasure plus point possibility priority privilege problem question quirk rarity "
+    "reason relief reminder result risk scam sense shame shock showstopper sin struggle success suggestion "
+    "surprise synonym temptation term thing thought threat time topic total tragedy treat trick triumph trouble "
+    "try understatement upside virtue waste way win winner wonder word work worry"
 )
 # These measure what follows them: `a bit slow` names no thing.
 DEGREES = listed("bit deal little lot tad touch way while")

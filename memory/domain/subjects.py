@@ -36,6 +36,7 @@ _SUBJECT_PRONOUNS: Final = listed("i you he she it we they who")
 # `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#]|(?:^|\s)[.~]?/[^\s]*)\Z")
 
+_PLURAL_ACRONYM: Final = re.compile(r"[A-Z]{2,}s\Z")
 _LONGEST_PATH: Final = 256  # characters
 
 
@@ -168,7 +169,7 @@ def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     lead = clause.lead
     if cue.form in OPERATORS:
         return not _has_determiner(lead)  # "the RISC-V ISA": the acronym
-    if len(clause.name.text) == 1 or clause.follows_sigil:
+    if len(clause.name.text) == 1 or clause.follows_sigil or _PLURAL_ACRONYM.match(clause.written):
         return False
     if cue.form in NOTES and lead and lead[-1] not in ("and", _COMPLEMENTIZER):
         return False

@@ -51,7 +51,7 @@ MISTAKES: list[tuple[str, Read]] = [
 def test_a_mistake_names_the_variable_and_its_value(monkeypatch: pytest.MonkeyPatch, raw: str, read: Read) -> None:
     monkeypatch.setenv("X", raw)
 
-    with pytest.raises(EnvironmentMistake, match="^X=.*: takes "):
+    with pytest.raises(EnvironmentMistake, match=r"^X=.*: takes "):
         read()
 
 
@@ -65,5 +65,5 @@ def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_a_secret_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("X_FILE", str(tmp_path / "absent"))
 
-    with pytest.raises(EnvironmentMistake, match="X_FILE=.*absent: cannot be read"):
+    with pytest.raises(EnvironmentMistake, match=r"X_FILE=.*absent: cannot be read"):
         env.secret("X")

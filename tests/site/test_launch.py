@@ -151,6 +151,13 @@ def test_it_says_where_it_is_and_how_to_log_in(run):
     assert "Admin account: admin, password: " in run.said.splitlines()[-1]
 
 
+def test_worker_and_beat_give_signs_of_life_through_the_broker(run):
+    wait_until(lambda: run.health()["database"]["heartbeat_ages_s"].keys() == {"worker", "beat"}, 60)
+    ages = run.health()["database"]["heartbeat_ages_s"]
+
+    assert max(ages.values()) < 30
+
+
 def test_a_second_launch_on_the_same_home_is_refused(run):
     assert refusal(run.home, FESTINGER_PORT=str(free_port())) == [
         f"Festinger is already running from {run.home} (pid {run.process.pid})"

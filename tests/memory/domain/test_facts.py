@@ -62,13 +62,15 @@ def test_a_mistake_is_told_with_its_position_and_a_hint(text: str, position: int
 
 @given(st.text())
 def test_any_text_is_a_fact_in_tokens_or_a_mistake_within_it(text: str) -> None:
+    fact, position = None, 0
     try:
         fact = parse_fact(text)
     except FactMistake as mistake:
-        assert 0 <= mistake.position <= len(text)
-    else:
-        for name in (fact.concept, fact.parent, fact.dimension):
-            assert [token.text for token in tokenise(name)] == [name]
+        position = mistake.position
+
+    assert 0 <= position <= len(text)
+    for name in (fact.concept, fact.parent, fact.dimension) if fact else ():
+        assert [token.text for token in tokenise(name)] == [name]
 
 
 @given(st.sampled_from([
