@@ -1,6 +1,8 @@
 """Process wiring, from the environment only (README has the table). What operators tune lives in the
 ``config`` table; see memory/config.py."""
 
+import hashlib
+
 from festinger_site import environment as env
 from festinger_site import home
 
@@ -53,6 +55,9 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
+# Who this Festinger is in a Via header; the same in all its processes.
+INSTANCE = "festinger-" + hashlib.sha256(SECRET_KEY.encode()).hexdigest()[:12]
+
 ROOT_URLCONF = "festinger_site.urls"
 ASGI_APPLICATION = "festinger_site.asgi.application"
 APPEND_SLASH = False  # a missing slash must reach the upstream as it is, not become a redirect
@@ -100,7 +105,8 @@ LOGGING = {
     "formatters": {"facts": {"()": "festinger_site.logs.FactsFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")},
+    "loggers": {name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")}
+    | {"django.request": {"level": "ERROR"}},  # a refused request is answered, not warned about
 }
 
 UNFOLD = {"SITE_TITLE": "Festinger", "SITE_HEADER": "Festinger", "SITE_SYMBOL": "psychology"}

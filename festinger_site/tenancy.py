@@ -79,9 +79,9 @@ def using(home: Path, *, arrive: Callable[[], bool], leave_last: Callable[[], No
     """``arrive`` runs before, one caller at a time, again and again until it is true; ``leave_last`` after, where
     nobody else uses the home."""
     with lock_file(home, "use.lock") as users:
-        while not arrived(home, users, arrive):
-            time.sleep(0.2)
         try:
+            while not arrived(home, users, arrive):
+                time.sleep(0.2)
             yield
         finally:
             with starting(home):

@@ -45,9 +45,10 @@ def has_dictionary() -> bool:
 
 def common_words(floor: float) -> set[str]:
     """The dictionary in the tokeniser's own spelling. Source: wordfreq, English, large list."""
-    from wordfreq import get_frequency_dict, zipf_frequency  # a second to import: only here
+    from wordfreq import get_frequency_dict  # a second to import: only here
 
-    frequent = (word for word in get_frequency_dict("en") if zipf_frequency(word, "en") >= floor)
+    least = 10 ** (floor - 9)  # Zipf's scale is the logarithm of the occurrences in a thousand million words
+    frequent = (word for word, frequency in get_frequency_dict("en").items() if frequency >= least)
     return {token.text for word in frequent for token in tokenise(word)}
 
 

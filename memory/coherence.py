@@ -92,7 +92,16 @@ class Coherence:
         async with connection:
             # Listen first: what changes during the load is announced and read once more.
             await connection.execute(f"LISTEN {CHANNEL}")
+            started = time.perf_counter()
             await load(self.cache, connection)
+            logger.info(
+                "cache.loaded",
+                extra={
+                    "tokens": len(self.cache.soas_by_token),
+                    "edges": len(self.cache.urd_by_concept_dim),
+                    "ms": round((time.perf_counter() - started) * 1000),
+                },
+            )
             self._loaded.set()
             self.is_listening = True
             try:
@@ -122,20 +131,11 @@ class Coherence:
 
 async def load(cache: Cache, connection: Connection) -> None:
     """Everything, read beside the picture in use and put in its place at the end."""
-    started = time.perf_counter()
     fresh = Cache()
     await read_soas(fresh, connection, known=cache.soas_by_token)
     for read in (read_urd, read_queue, read_dimensions, read_config, read_agents):
         await read(fresh, connection)
     cache.take_over(fresh, time.time())
-    logger.info(
-        "cache.loaded",
-        extra={
-            "tokens": len(cache.soas_by_token),
-            "edges": len(cache.urd_by_concept_dim),
-            "ms": round((time.perf_counter() - started) * 1000),
-        },
-    )
 
 
 async def reload_table(cache: Cache, connection: Connection, table: str) -> None:

@@ -7,10 +7,11 @@ from django.conf import settings
 
 from memory.cache import Cache
 from proxy.domain.headers import Headers, to_upstream
-from proxy.errors import NotAllowed
+from proxy.errors import Loop, NotAllowed
 from proxy.identity import Caller, identify
 
 Permission = Literal["agent", "operator"]
+INSTANCE = settings.INSTANCE.encode()
 AUTHORIZATION = frozenset({b"authorization"})
 
 
@@ -32,8 +33,13 @@ def require(caller: Caller, needed: Permission) -> None:
 
 
 def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
-    """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required."""
+    """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, and
+    Loop where the request has been here before (Via, RFC 9110 section 7.6.3)."""
+    if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
+        raise Loop
     caller = caller_of(cache, scope)
     if caller.token is None and settings.FESTINGER_REQUIRE_TOKEN:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
-    return to_upstream(scope["headers"], without=AUTHORIZATION if caller.token else frozenset())
+    headers = to_upstream(scope["headers"], without=AUTHORIZATION if caller.token else frozenset())
+    headers.append((b"via", b"1.1 " + INSTANCE))
+    return headers

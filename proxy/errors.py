@@ -2,6 +2,7 @@
 ├── UpstreamUnreachable    502: no answer could be had from the model server
 ├── BodyTooLarge           413
 ├── NotFound               404: a route that is not forwarded
+├── Loop                   508: the upstream leads back to this Festinger
 └── NotAllowed             401 or 403: a token is missing, unknown, or of too narrow a scope
 
 Each carries the HTTP status and a message for the caller."""
@@ -32,6 +33,12 @@ class NotFound(ProxyError):
     """not found"""
 
     status = 404
+
+
+class Loop(ProxyError):
+    """FESTINGER_UPSTREAM leads back to this Festinger: it must be the address of the model server."""
+
+    status = 508
 
 
 class NotAllowed(ProxyError):

@@ -19,6 +19,7 @@ from proxy.upstream import Upstream
 from resolution.models import Conflict
 
 UPSTREAM_S = 2.0
+HEADERS = [(b"accept-encoding", b"identity"), (b"via", b"1.1 " + settings.INSTANCE.encode())]
 
 
 async def report(current: Runtime) -> dict[str, Any]:
@@ -55,7 +56,7 @@ async def upstream_report(upstream: Upstream) -> dict[str, Any]:
     found: dict[str, Any] = {"url": upstream.base_url, "reachable": False}
     try:
         async with asyncio.timeout(UPSTREAM_S):
-            answer = await upstream.open("GET", "/api/version", [(b"accept-encoding", b"identity")], None)
+            answer = await upstream.open("GET", "/api/version", HEADERS, None)
             try:
                 content = await answer.aread()
             finally:
@@ -64,6 +65,8 @@ async def upstream_report(upstream: Upstream) -> dict[str, Any]:
         return found | {"error": str(error)}
     except TimeoutError:
         return found | {"error": f"no answer within {UPSTREAM_S:g} s"}
+    if answer.status_code >= 500:
+        return found | {"error": f"it answers {answer.status_code}: {content[:200].decode(errors='replace')}"}
     return found | {"reachable": True, "version": _version(content)}
 
 

@@ -54,8 +54,10 @@ def manage(*arguments: str, stdin: str | None = None, **environment: str) -> sub
 class Served:
     """``host`` is the address to bind. Started at once; ``wait_ready`` returns when ``/health`` says so."""
 
-    def __init__(self, *, upstream: str, database: str, host: str = "127.0.0.1", **environment: str) -> None:
-        self.port = free_port()
+    def __init__(
+        self, *, upstream: str, database: str, host: str = "127.0.0.1", port: int = 0, **environment: str
+    ) -> None:
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         settings = {
             "FESTINGER_HOST": host,

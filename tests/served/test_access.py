@@ -239,6 +239,20 @@ def test_while_the_model_server_is_away_the_answer_is_502(database: str) -> None
     assert "Traceback" not in served.stop()
 
 
+def test_an_upstream_that_leads_back_here_is_told_and_does_not_go_round(database: str) -> None:
+    served = Served(upstream="http://127.0.0.1:9", database=database)
+    served.stop()
+    served = Served(upstream=served.url, database=database, port=served.port).wait_ready()
+
+    answers = [served.client.get("/api/tags"), served.chat(("user", "hi"))]
+    health = served.client.get("/health").json()
+
+    assert [answer.status_code for answer in answers] == [508, 508]
+    assert "leads back to this Festinger" in answers[0].json()["error"]
+    assert (health["upstream"]["reachable"], "508" in health["upstream"]["error"]) == (False, True)
+    served.stop()
+
+
 def test_the_client_script_and_the_api_page_are_served(server: Served) -> None:
     script = server.client.get("/gutask")
 
