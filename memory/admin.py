@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import QuerySet, TextField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from memory import config
-from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Heartbeat, Soas
+from memory import config, store
+from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Heartbeat, Soas, Source
 
 
 class ReadOnly:
@@ -88,6 +89,24 @@ class EdgeAdmin(ReadOnly, ModelAdmin):
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)
     show_full_result_count = False
+    actions = ("retire",)
+
+    def has_retire_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memory.delete_edge")
+
+    @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
+    def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
+        retired = skipped = 0
+        with transaction.atomic():
+            for edge in queryset.select_for_update():
+                if edge.is_root:
+                    skipped += 1
+                    continue
+                actor = request.user.get_username()
+                store.retire(edge, actor=actor, source=Source.OPERATOR, reason="retired in the admin")
+                retired += 1
+        roots = f" {skipped} skipped: a dimension's root stays." if skipped else ""
+        self.message_user(request, f"{retired} retired.{roots}")
 
 
 @admin.register(Dimension)

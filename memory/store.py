@@ -62,6 +62,15 @@ def place(fact: Fact, said: Said) -> Placement:
     return _against(concept_id, parent_id, dim_id, said)
 
 
+def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
+    """Takes a fact out of the graph into the history. Roots stay as long as their dimension."""
+    if edge.is_root:
+        raise ValueError(f"{edge} is the root of a dimension")
+    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    _note(Action.RETIRE, edge, said, before=picture(edge), after=None)
+    edge.delete()
+
+
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
     """The ids of the tokens, which are added to the vocabulary where it lacks them."""
     wanted = sorted(set(tokens))  # in one order everywhere: two writers of the same words cannot deadlock

@@ -1,14 +1,14 @@
 """The admin, used like a person: lists open within few queries, what may be changed is changed by posting."""
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.domain.rows import Fact
-from memory.models import Agent, Config, Edge, Heartbeat, Soas, Source
+from memory.models import Agent, Config, Edge, EdgeHistory, Heartbeat, Soas, Source
 from memory.store import Said
 from resolution.intake import assert_fact
 from resolution.models import Conflict
@@ -93,6 +93,30 @@ def test_a_fact_is_looked_at_and_not_edited(operator: Client) -> None:
 
     assert operator.get(path).status_code == 200
     assert operator.post(path, {"confidence": "0.1"}).status_code == 403
+
+
+def test_a_fact_is_retired_into_the_history_and_a_root_stays(operator: Client) -> None:
+    edge = Edge.objects.filter(concept__token="thing7").get()
+    root = Edge.objects.get(concept__token="type", dim__token="type")
+    selected = {"action": "retire", "_selected_action": [edge.pk, root.pk]}
+
+    page = operator.post("/admin/memory/edge/", selected, follow=True).content.decode()
+
+    assert "1 retired. 1 skipped" in page
+    assert list(Edge.objects.filter(pk__in=[edge.pk, root.pk])) == [root]
+    history = EdgeHistory.objects.get(action="retire")
+    assert (history.actor, history.source, history.before["parent_id"]) == ("operator", "operator", edge.parent_id)
+
+
+def test_a_viewer_cannot_retire(client: Client) -> None:
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_edge"))
+    client.force_login(viewer)
+    edge = Edge.objects.filter(concept__token="thing7").get()
+
+    client.post("/admin/memory/edge/", {"action": "retire", "_selected_action": [edge.pk]})
+
+    assert Edge.objects.filter(pk=edge.pk).exists()
 
 
 def test_a_conflict_shows_both_sides(operator: Client) -> None:
