@@ -34,7 +34,7 @@ OTHER = (
     "The customers see a white page for about three seconds, which is far too long.",
     "Remember that the numbers in the second table are in thousands, not in single units.",
     "It is a good idea to keep the first version around until the second one has proved itself.",
-    "What is the reason for the two loops in the parser, and can one of them be removed?",
+    "What is the reason for the two loops in the program, and can one of them be removed?",
     "If the network is slow today, stop after ten minutes and show me what you have.",
     "We agreed with Maria and Peter that the report goes out every Friday before noon.",
     "There is a problem with the time zone of the calendar, but that can wait until next week.",

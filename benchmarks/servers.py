@@ -76,28 +76,23 @@ def running(name: str, home: Path, port: int, upstream: str, command: list[str])
         environment = scratch.environment(home, port, upstream)
         process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment, stderr=log, start_new_session=True)
     try:
-        wait_listening(process, port)
+        if not is_listening(process, port):
+            raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, f'{name}.log')}")
         yield Server(port, psutil.Process(process.pid))
-    except NotListening:
-        raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, f'{name}.log')}") from None
     finally:
         scratch.end(process)
 
 
-class NotListening(Exception):
-    """The process ended, or took too long."""
-
-
-def wait_listening(process: subprocess.Popen[bytes], port: int) -> None:
-    """uvicorn listens once the application has started: for Festinger, when its cache is loaded."""
+def is_listening(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Waits for it. uvicorn listens once the application has started: for Festinger, when its cache is loaded."""
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
             socket.create_connection((HOST, port), timeout=1).close()
-            return
+            return True
         except OSError:
             time.sleep(0.05)
-    raise NotListening
+    return False
 
 
 def teach(proxy: Server) -> None:

@@ -21,6 +21,7 @@ PROVISIONAL_S = 60.0
 LOADED = (
     "soas_by_token",
     "soas_by_id",
+    "nameless",
     "urd_by_concept",
     "urd_by_concept_dim",
     "pending_conflicts",
@@ -43,10 +44,12 @@ class AgentRow:
 @dataclass(slots=True)
 class Cache:
     """Ids always originate from Postgres. ``urd_by_concept`` holds each concept's edges by descending
-    dimension; ``referenced`` counts how many edges use a concept as parent or dimension."""
+    dimension; ``nameless`` are the common words that no fact was ever placed about; ``referenced`` counts how
+    many edges use a concept as parent or dimension."""
 
     soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
     soas_by_id: dict[int, str] = field(default_factory=dict)
+    nameless: set[str] = field(default_factory=set)
     urd_by_concept: dict[int, list[UrdEdge]] = field(default_factory=dict)
     urd_by_concept_dim: dict[Slot, UrdEdge] = field(default_factory=dict)
     pending_conflicts: set[int] = field(default_factory=set)
@@ -74,6 +77,10 @@ class Cache:
 
     def put_soas(self, token: str, row: SoasRow) -> None:
         old = self.soas_by_token.get(token)
+        if row.is_common and row.novelty == 0:
+            self.nameless.add(token)
+        else:
+            self.nameless.discard(token)
         if row.is_common or (old is not None and old.is_common):
             self.edition += 1
         self.soas_by_token[token] = row
@@ -83,15 +90,11 @@ class Cache:
         token = self.soas_by_id.pop(row_id, None)
         if token is not None:
             self.soas_by_token.pop(token, None)
+            self.nameless.discard(token)
 
     def is_common(self, token: str) -> bool:
         row = self.soas_by_token.get(token)
         return row is not None and row.is_common
-
-    def is_nameless(self, token: str) -> bool:
-        """Whether the token is a common word that no fact was ever placed about."""
-        row = self.soas_by_token.get(token)
-        return row is not None and row.is_common and row.novelty == 0
 
     def is_concept(self, token: str) -> bool:
         """Whether the token is the subject of an edge."""

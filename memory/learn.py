@@ -69,12 +69,11 @@ class Reader:
     def _read(self, digest: bytes, message: Message) -> Reading:
         text, role = unwrap(without_recollections(message.text), message.role)
         found = words(text)
-        is_nameless = self.cache.is_nameless
         return Reading(
             digest=digest,
             role=role,
             words=frozenset(found.tokens),
-            names=frozenset(word for word in found.tokens | found.emphasised if not is_nameless(word)),
+            names=frozenset((found.tokens | found.emphasised) - self.cache.nameless),
             emphasised=frozenset(found.emphasised),
             triples=tuple(find_cues(text, role, vocabulary=self.cache)),
         )

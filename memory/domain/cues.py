@@ -15,7 +15,7 @@ from memory.domain import cue_words
 from memory.domain.closed_class import is_closed_class
 from memory.domain.cue_forms import OPERATORS, PLACES, Cue, Form, find_forms
 from memory.domain.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
-from memory.domain.prose import mask, sentences
+from memory.domain.prose import Line, mask
 from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
 
 __all__ = ["Triple", "Vocabulary", "find_cues"]
@@ -69,9 +69,12 @@ class _Place:
 
 def find_cues(text: str, role: str = "user", *, vocabulary: Vocabulary) -> list[Triple]:
     """The statements of a text in order; their spans do not overlap. Linear in the length of the text."""
-    if next(find_forms(text), None) is None:
+    forms = list(find_forms(text))
+    if not forms:
         return []
     prose = mask(text)
+    if prose is not text:
+        forms = list(find_forms(prose))
     trust = _TRUST.get(role, _LEAST_TRUST)
     return [
         replace(
@@ -80,27 +83,26 @@ def find_cues(text: str, role: str = "user", *, vocabulary: Vocabulary) -> list[
             start=start + triple.start,
             end=start + triple.end,
         )
-        for start, sentence, cues in _asserting_sentences(prose)
+        for start, sentence, cues in _asserting_sentences(prose, forms)
         for triple in _read_sentence(sentence, cues, vocabulary)
     ]
 
 
-def _asserting_sentences(prose: str) -> Iterator[tuple[int, str, list[Cue]]]:
+def _asserting_sentences(prose: str, forms: list[Cue]) -> Iterator[tuple[int, str, list[Cue]]]:
     """The sentences with cues that are no questions: where each begins, its text, its cues relative to that."""
-    for line_start, line_end, cues in _lines(prose):
-        line = list(sentences(prose[line_start:line_end]))
-        starts = [line_start + sentence.start for sentence in line]
-        for index, within in groupby(cues, key=lambda cue: bisect_right(starts, cue.start) - 1):
-            if not line[index].is_question:
-                start = starts[index]
-                text = prose[start : line_start + line[index].end]
+    for line_start, line_end, cues in _lines(prose, forms):
+        line = Line(prose[line_start:line_end])
+        for sentence, within in groupby(cues, key=lambda cue: line.sentence_at(cue.start - line_start)):
+            if not sentence.is_question:
+                start = line_start + sentence.start
+                text = prose[start : line_start + sentence.end]
                 yield start, text, [Cue(cue.form, cue.start - start, cue.end - start) for cue in within]
 
 
-def _lines(prose: str) -> Iterator[tuple[int, int, list[Cue]]]:
+def _lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:
     """The lines with cues: start, end, cues."""
     start, end, cues = 0, -1, list[Cue]()
-    for cue in find_forms(prose):
+    for cue in forms:
         if cue.start >= end:
             if cues:
                 yield start, end, cues

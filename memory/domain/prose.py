@@ -50,29 +50,51 @@ def mask(text: str) -> str:
     return text
 
 
-def sentences(line: str) -> Iterator[Sentence]:
-    """The sentences of one line, in order; a full stop within a token or an abbreviation ends none."""
-    start = 0
-    for end in _SENTENCE_END.finditer(line):
-        head = line[max(start, end.start() + 1 - _LONGEST_ABBREVIATION) : end.start() + 1]
-        if _ABBREVIATION.search(head):
-            continue
-        yield Sentence(start, end.end(), "?" in end[0] or "\uff1f" in end[0])
-        start = end.end()
-    if start < len(line):
-        yield Sentence(start, len(line), False)
+class Line:
+    """One line of text, asked for the sentences at some places: only what ends near them is looked at closely."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends = list(_SENTENCE_END.finditer(text))
+        self._positions = [end.end() for end in self._ends]
+        self._last = Sentence(0, 0, False)
+
+    def sentence_at(self, position: int) -> Sentence:
+        """The sentence in which a character lies; a full stop within a token or an abbreviation ends none.
+
+        Each sentence is found once, so that a line is read in linear time."""
+        if not self._last.start <= position < self._last.end:
+            self._last = self._find(position)
+        return self._last
+
+    def _find(self, position: int) -> Sentence:
+        after = bisect_right(self._positions, position)
+        before = after - 1
+        while before >= 0 and self._is_abbreviation(before):
+            before -= 1
+        while after < len(self._ends) and self._is_abbreviation(after):
+            after += 1
+        start = self._positions[before] if before >= 0 else 0
+        if after == len(self._ends):
+            return Sentence(start, len(self._text), False)
+        end = self._ends[after]
+        return Sentence(start, end.end(), "?" in end[0] or "\uff1f" in end[0])
+
+    def _is_abbreviation(self, index: int) -> bool:
+        stop = self._ends[index].start() + 1
+        start = self._positions[index - 1] if index else 0
+        head = self._text[max(start, stop - _LONGEST_ABBREVIATION) : stop]
+        return _ABBREVIATION.search(head) is not None
 
 
 def sentence_around(text: str, start: int, end: int) -> str:
     """The sentence, or sentences, of the text in which a span lies; white space trimmed."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
-    line = text[line_start : line_end if line_end >= 0 else len(text)]
-    spans = list(sentences(line))
-    starts = [span.start for span in spans]
-    first = max(0, bisect_right(starts, start - line_start) - 1)
-    last = max(0, bisect_right(starts, max(start, end - 1) - line_start) - 1)
-    return line[spans[first].start : spans[last].end].strip() if spans else ""
+    line = Line(text[line_start : line_end if line_end >= 0 else len(text)])
+    first = line.sentence_at(start - line_start)
+    last = line.sentence_at(max(start, end - 1) - line_start)
+    return text[line_start + first.start : line_start + last.end].strip()
 
 
 def _hide(text: str, regions: Iterator[tuple[int, int]]) -> str:

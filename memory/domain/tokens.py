@@ -129,7 +129,7 @@ def _patterns(alphabet: _Alphabet) -> _Patterns:
 def _unique_words(normal: str, patterns: _Patterns) -> Words:
     # White space never lies within an uncapitalised word, and most of a text's pieces are repeats.
     pieces = "\n".join(set(normal.split()))
-    tokens = _uncapitalised(set(patterns.word.findall(pieces)))
+    tokens = set(map(_read_uncapitalised, set(patterns.word.findall(pieces))))
     emphasised: set[str] = set()
     for run, is_first in set(patterns.capitals.findall(normal)):
         if " " not in run:
@@ -147,10 +147,10 @@ def _unique_words(normal: str, patterns: _Patterns) -> Words:
     return Words(tokens - {""}, emphasised - {""})
 
 
-def _uncapitalised(words: set[str]) -> set[str]:
-    """The tokens read from words as written, and the empty string for noise; capitalised words are left out."""
-    plain = {word for word in words if word.islower() and len(word) < SHORT and word.isalpha()}
-    return plain | {_read_word(word) for word in words - plain if word[0] not in _UPPER}
+@lru_cache(maxsize=32_768)
+def _read_uncapitalised(written: str) -> str:
+    """As `_read_word`; nothing also for a capitalised word, which is read with its neighbours."""
+    return "" if written[0] in _UPPER else _read_word(written)
 
 
 @lru_cache(maxsize=16_384)
