@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 
-import uvloop
-
 from benchmarks.client import Connection
 from benchmarks.figures import Figures, Rows
+from benchmarks.loop import run
 from benchmarks.servers import servers
 from benchmarks.targets import DIRECT, FESTINGER, FORWARDER, WARM_UP, Target, Witness, connected, targets_of
 
@@ -30,7 +29,7 @@ class Samples:
 
     def note(self, times_ms: Sequence[float], cpu_ms: float) -> None:
         self.p50.append(median(times_ms))
-        self.p99.append(quantiles(times_ms, n=100)[-1])
+        self.p99.append(quantiles(times_ms, n=100, method="inclusive")[-1])
         self.cpu.append(cpu_ms / len(times_ms))
 
     def added(self, direct: "Samples") -> float:
@@ -40,7 +39,7 @@ class Samples:
 
 def measure(home: Path, rounds: int) -> Figures:
     with servers(home) as running:
-        samples, seen = uvloop.run(sample(targets_of(running, seed=1), running.model.port, rounds))
+        samples, seen = run(sample(targets_of(running, seed=1), running.model.port, rounds))
     return Figures(TITLE, rows(samples), {FESTINGER: AIM}, seen)
 
 

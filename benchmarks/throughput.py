@@ -8,10 +8,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import median
 
-import uvloop
-
 from benchmarks.client import Connection
 from benchmarks.figures import Figures
+from benchmarks.loop import run
 from benchmarks.servers import servers
 from benchmarks.targets import RESENT, WARM_UP, Target, Witness, connected, targets_of
 
@@ -22,7 +21,7 @@ BATCH = 400  # requests per target and round
 def measure(home: Path, rounds: int) -> Figures:
     with servers(home) as running:
         targets = [target for target in targets_of(running, seed=2) if target.name != RESENT]
-        rates = uvloop.run(sample(targets, running.model.port, rounds))
+        rates = run(sample(targets, running.model.port, rounds))
     rows = {name: {"requests/s": median(of_rounds)} for name, of_rounds in rates.items()}
     return Figures(f"throughput: {CONNECTIONS} connections, one process", rows)
 

@@ -1,6 +1,7 @@
 """What a server process holds while it runs: the cache and what keeps it, the upstream, the enricher."""
 
 import asyncio
+import gc
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,6 +53,9 @@ class Runtime:
         self._tasks = [asyncio.create_task(self.coherence.run()), asyncio.create_task(self.flusher.run())]
         await self.coherence.wait_loaded()
         self.enricher.warm_up()
+        # What is loaded now stays: the collector need not look through it again and again.
+        gc.collect()
+        gc.freeze()
 
     async def stop(self) -> None:
         """Writes what was counted, closes what was opened."""

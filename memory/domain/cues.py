@@ -75,6 +75,8 @@ def find_cues(text: str, role: str = "user", *, vocabulary: Vocabulary) -> list[
     prose = mask(text)
     if prose is not text:
         forms = list(find_forms(prose))
+    if not any(_may_have_subject(prose, cue, vocabulary) for cue in forms):
+        return []
     trust = _TRUST.get(role, _LEAST_TRUST)
     return [
         replace(

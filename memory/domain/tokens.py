@@ -8,6 +8,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from memory.domain.closed_class import is_closed_class
@@ -127,9 +128,7 @@ def _patterns(alphabet: _Alphabet) -> _Patterns:
 
 
 def _unique_words(normal: str, patterns: _Patterns) -> Words:
-    # White space never lies within an uncapitalised word, and most of a text's pieces are repeats.
-    pieces = "\n".join(set(normal.split()))
-    tokens = set(map(_read_uncapitalised, set(patterns.word.findall(pieces))))
+    tokens = _uncapitalised(set(normal.split()), patterns)
     emphasised: set[str] = set()
     for run, is_first in set(patterns.capitals.findall(normal)):
         if " " not in run:
@@ -145,6 +144,31 @@ def _unique_words(normal: str, patterns: _Patterns) -> Words:
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
     return Words(tokens - {""}, emphasised - {""})
+
+
+# What was read from pieces between white space: most of a text is words that were read before.
+_PIECES: dict[str, tuple[str, ...]] = {}
+_PIECES_MAX = 65_536
+_LONGEST_PIECE = 24  # characters
+_NEW_PIECES = 32  # remembered of one text: each costs a microsecond
+
+
+def _uncapitalised(pieces: set[str], patterns: _Patterns) -> set[str]:
+    """The tokens that begin with no capital, and the empty string for noise. White space lies within none."""
+    known = pieces & _PIECES.keys()
+    tokens = set(chain.from_iterable(map(_PIECES.__getitem__, known)))
+    new = pieces - known
+    tokens.update(map(_read_uncapitalised, set(patterns.word.findall("\n".join(new)))))
+    for piece in islice(new, _NEW_PIECES):
+        if len(piece) <= _LONGEST_PIECE and piece.isascii():
+            _remember(piece, tuple(map(_read_uncapitalised, patterns.word.findall(piece))))
+    return tokens
+
+
+def _remember(piece: str, tokens: tuple[str, ...]) -> None:
+    if len(_PIECES) >= _PIECES_MAX:
+        del _PIECES[next(iter(_PIECES))]
+    _PIECES[piece] = tokens
 
 
 @lru_cache(maxsize=32_768)
