@@ -16,9 +16,14 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     received: list[int] = []
 
     async def stoppable() -> T:
-        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+        task = asyncio.ensure_future(work)
+
+        def stop(number: int) -> None:
+            received.append(number)
+            task.cancel()
+
         for number in STOPPING:
-            loop.add_signal_handler(number, lambda number=number: (received.append(number), task.cancel()))
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
         return await task
 
     try:

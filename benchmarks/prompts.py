@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import repeat
 from random import Random
+from string import ascii_lowercase
 
 import orjson
 
@@ -25,6 +26,7 @@ NAMING = (
     "The disk of borogove was nearly full on Monday; move the old reports away before you write anything.",
     "When you restart tulgey, tell the people on call, because its alarms will go off for a few minutes.",
 )
+UNSEEN = "The jobs {}, {} and {} failed again; what they wrote is under /notes/{}."
 # Ordinary words only: others would become salient from being repeated, and be asked about.
 OTHER = (
     "First read the error that the last build printed, and tell me in one line what went wrong.",
@@ -67,15 +69,20 @@ def resent(*, headers: str = "") -> Iterator[bytes]:
 
 
 def text(random: Random) -> str:
-    """Sentences in any order, up to TEXT_CHARACTERS; those that name the concepts are among them."""
-    room = TEXT_CHARACTERS - sum(len(sentence) + 1 for sentence in NAMING)
-    chosen = list(NAMING)
+    """Sentences in any order, up to TEXT_CHARACTERS; those that name the concepts are among them, and one with words
+    that were never seen before."""
+    chosen = [*NAMING, UNSEEN.format(*(identifier(random) for _ in range(4)))]
+    room = TEXT_CHARACTERS - sum(len(sentence) + 1 for sentence in chosen)
     for sentence in random.sample(OTHER, len(OTHER)):
         if len(sentence) < room:
             chosen.append(sentence)
             room -= len(sentence) + 1
     random.shuffle(chosen)
     return " ".join(chosen)
+
+
+def identifier(random: Random) -> str:
+    return "".join(random.choices(ascii_lowercase, k=6)) + f"-{random.randrange(1000)}"
 
 
 def request(said: str, headers: str) -> bytes:
