@@ -46,6 +46,7 @@ INSTALLED_APPS = [
 
 # For the admin and the own endpoints; a prompt passes none of them (festinger_site/asgi.py).
 MIDDLEWARE = [
+    "festinger_site.errors.tell_wrong_methods",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

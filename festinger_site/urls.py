@@ -6,6 +6,8 @@ from django.views.generic import RedirectView
 
 from proxy.api import api
 
+handler500 = "festinger_site.errors.server_error"
+
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(url="/admin/")),

@@ -192,6 +192,7 @@ def test_a_wrong_method_on_an_own_endpoint_gets_405(server: Served) -> None:
     answer = server.client.get("/iknowthat")
 
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json() == {"error": "GET is not allowed here; use POST"}
 
 
 def test_debug_routes_are_not_forwarded(server: Served, ollama: StandIn) -> None:

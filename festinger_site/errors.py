@@ -1,0 +1,29 @@
+"""Django's own error answers, in the shape of Ollama's: programs call these routes. The admin keeps its pages."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
+
+ADMIN = "/admin/"
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if request.path.startswith(ADMIN):
+        return defaults.server_error(request)
+    return JsonResponse({"error": "something went wrong in Festinger; its log says what"}, status=500)
+
+
+def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
+    """Middleware: a 405 says which methods there are."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if response.status_code != 405 or request.path.startswith(ADMIN):
+            return response
+        allowed = response.headers["Allow"]
+        error = f"{request.method} is not allowed here; use {allowed}"
+        return JsonResponse({"error": error}, status=405, headers={"Allow": allowed})
+
+    return middleware
