@@ -158,9 +158,11 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
 
 
 def _is_ordinary(word: str, vocabulary: Vocabulary) -> bool:
-    if not (word.isalpha() and word.islower()):
+    if not word.isalpha():
         return False
-    return is_closed_class(word) or (vocabulary.is_common(word) and not vocabulary.is_concept(word))
+    if is_closed_class(word.lower()):
+        return True
+    return word.islower() and vocabulary.is_common(word) and not vocabulary.is_concept(word)
 
 
 def _read_cue(place: _Place, vocabulary: Vocabulary) -> Triple | None:
