@@ -20,7 +20,9 @@ from festinger_site.guard import Guard  # noqa: E402
 from festinger_site.lean import LeanHandler  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.asgi import Receive, Scope, Send  # noqa: E402
+from proxy.errors import BodyTooLarge  # noqa: E402
 from proxy.passthrough import pass_through  # noqa: E402
+from proxy.relay import bounded, error_messages  # noqa: E402
 
 PROMPTS = frozenset({"/api/chat", "/api/generate"})
 OWN = frozenset({"/health", "/iknowthat", "/recollect", "/reload", "/gutask", "/docs", "/openapi.json", "/admin"})
@@ -54,9 +56,18 @@ async def route(scope: Scope, receive: Receive, send: Send) -> None:
     if path in PROMPTS and scope["method"] == "POST":
         await lean(scope, receive, send)
     elif path in OWN or path.startswith(OWN_TREES):
-        await stock(scope, receive, send)
+        await own(scope, receive, send)
     else:
         await pass_through(scope, receive, send)
+
+
+async def own(scope: Scope, receive: Receive, send: Send) -> None:
+    """Django reads the whole body before it asks anything: it is bounded here."""
+    try:
+        await stock(scope, bounded(receive, settings.FESTINGER_MAX_BODY_BYTES), send)
+    except BodyTooLarge as error:
+        for message in error_messages(error):
+            await send(message)
 
 
 application = Guard(

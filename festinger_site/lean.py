@@ -15,8 +15,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import set_urlconf
 
 from proxy.asgi import Receive, Scope, Send
-from proxy.errors import BodyTooLarge, ProxyError
-from proxy.relay import ClientGone, Relay, error_messages, until_client_leaves
+from proxy.errors import ProxyError
+from proxy.relay import ClientGone, Relay, bounded, error_messages, until_client_leaves
 
 Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -39,7 +39,7 @@ class LeanHandler(ASGIHandler):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await read_body(receive, settings.FESTINGER_MAX_BODY_BYTES)
+            body = await read_body(bounded(receive, settings.FESTINGER_MAX_BODY_BYTES))
         except ClientGone:
             return
         except ProxyError as error:
@@ -61,18 +61,13 @@ class LeanHandler(ASGIHandler):
             await response.aclose()
 
 
-async def read_body(receive: Receive, limit: int) -> bytes:
-    """The whole body. Raises BodyTooLarge over ``limit`` bytes, ClientGone if the client leaves first."""
+async def read_body(receive: Receive) -> bytes:
+    """The whole body. Raises ClientGone if the client leaves before."""
     chunks: list[bytes] = []
-    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > limit:
-            raise BodyTooLarge(f"the request body is larger than {limit} bytes (FESTINGER_MAX_BODY_BYTES)")
-        chunks.append(chunk)
+        chunks.append(message.get("body", b""))
         if not message.get("more_body", False):
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)

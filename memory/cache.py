@@ -97,9 +97,9 @@ class Cache:
         return row is not None and row.is_common
 
     def is_concept(self, token: str) -> bool:
-        """Whether the token is the subject of an edge."""
+        """Whether the token is the subject of a fact; the root of a dimension is none."""
         row = self.soas_by_token.get(token)
-        return row is not None and row.id in self.urd_by_concept
+        return row is not None and any(not edge.is_root for edge in self.urd_by_concept.get(row.id, ()))
 
     # --- the graph ---
 
@@ -152,7 +152,7 @@ class Cache:
         self.pending_conflicts.add(slot[0])
 
     def _lift(self, slot: Slot) -> None:
-        if slot in self.provisional:
+        if slot in self.provisional or slot in self.queued_slots.get(slot[0], ()):
             return
         self.pending_by_concept_dim.discard(slot)
         concept = slot[0]

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
 from memory import config
@@ -21,6 +22,8 @@ from memory.domain.rows import SoasRow, UrdEdge
 logger = logging.getLogger(__name__)
 
 CHANNEL = "festinger"
+# A connection that died without a word is noticed within half a minute.
+KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 APPLICATION_NAME = "festinger coherence"  # how the connection shows in pg_stat_activity
 BATCH_ROWS = 2_000  # between two batches other tasks of the event loop run
 RECONNECT_S = (0.1, 0.5, 1.0, 2.0, 5.0)
@@ -66,6 +69,8 @@ class Coherence:
                     await self._follow(connection)
             except (psycopg.Error, OSError) as error:
                 logger.warning("coherence.lost", extra={"error": _first_line(error)})
+            except Exception:  # whatever was announced: a cache that follows no more would go stale in silence
+                logger.exception("coherence.failed")
             await asyncio.sleep(RECONNECT_S[min(failures, len(RECONNECT_S) - 1)])
             failures += 1
 
@@ -87,7 +92,10 @@ class Coherence:
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[Connection]:
         connection = await psycopg.AsyncConnection.connect(
-            self._dsn, autocommit=True, connect_timeout=5, application_name=APPLICATION_NAME
+            make_conninfo(self._dsn, **KEEPALIVES),
+            autocommit=True,
+            connect_timeout=5,
+            application_name=APPLICATION_NAME,
         )
         async with connection:
             # Listen first: what changes during the load is announced and read once more.
@@ -132,9 +140,12 @@ class Coherence:
 async def load(cache: Cache, connection: Connection) -> None:
     """Everything, read beside the picture in use and put in its place at the end."""
     fresh = Cache()
-    await read_soas(fresh, connection, known=cache.soas_by_token)
-    for read in (read_urd, read_queue, read_dimensions, read_config, read_agents):
-        await read(fresh, connection)
+    async with connection.transaction():
+        # One snapshot for all tables: else an edge could come with a word that was read before it existed.
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        await read_soas(fresh, connection, known=cache.soas_by_token)
+        for read in (read_urd, read_queue, read_dimensions, read_config, read_agents):
+            await read(fresh, connection)
     cache.take_over(fresh, time.time())
 
 

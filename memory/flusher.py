@@ -53,19 +53,24 @@ class Flusher:
         self.cache = cache
         self.encounters = encounters
         self._dsn = dsn
+        self._flushing = asyncio.Lock()
 
     async def run(self) -> None:
         while True:
             await asyncio.sleep(EARLY_S)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.encounters.wanted.wait(), INTERVAL_S - EARLY_S)
-            await self.flush()
+            # Shielded: a flush that is cut short could not tell whether it was written. The last one waits for it.
+            await asyncio.shield(self.flush())
 
     async def flush(self) -> None:
-        """Writes the batch, or keeps it for the next flush when Postgres is away."""
-        batch = self.encounters.take()
-        if not batch:
-            return
+        """Writes the batch, or keeps it for the next flush when Postgres is away. Never raises."""
+        async with self._flushing:
+            batch = self.encounters.take()
+            if batch:
+                await self._try_to_write(batch)
+
+    async def _try_to_write(self, batch: Batch) -> None:
         try:
             await self._write(batch)
         except (psycopg.IntegrityError, psycopg.DataError):
@@ -75,6 +80,9 @@ class Flusher:
         except (psycopg.Error, OSError) as error:
             self.encounters.give_back(batch)
             logger.warning("flush.failed", extra={"error": str(error).partition("\n")[0]})
+        except Exception:  # the next flush must come, whatever this one met
+            self.encounters.dropped += len(batch.met)
+            logger.exception("flush.failed", extra={"tokens": len(batch.met)})
 
     async def _write(self, batch: Batch) -> None:
         tallies = batch.met.values()

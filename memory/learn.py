@@ -21,6 +21,9 @@ from memory.domain.tokens import words
 # Bounds of what a process remembers, in entries; a word is some 100 bytes, a digest 100 bytes.
 READINGS_MAX_WORDS = 1_000_000
 SEEN_MAX = 200_000
+# How much of one message is looked through for statements, in characters: where every line has one, this takes
+# half a second, and all streams wait meanwhile.
+CUE_TEXT_MAX = 65_536
 TALLIES_MAX = 500_000
 
 
@@ -75,7 +78,7 @@ class Reader:
             words=frozenset(found.tokens),
             names=frozenset((found.tokens | found.emphasised) - self.cache.nameless),
             emphasised=frozenset(found.emphasised),
-            triples=tuple(find_cues(text, role, vocabulary=self.cache)),
+            triples=tuple(find_cues(text[:CUE_TEXT_MAX], role, vocabulary=self.cache)),
         )
 
     def _remember(self, reading: Reading) -> Reading:
@@ -105,14 +108,11 @@ def describe(triple: Triple) -> dict[str, Any]:
 
 def without_recollections(text: str) -> str:
     """The text less Festinger's own blocks: what was recalled must not count as said again."""
-    start = text.find(OPENING)
-    while start >= 0:
-        end = text.find(CLOSING, start)
-        if end < 0:
-            return text
-        text = text[:start] + "\n" + text[end + len(CLOSING) :]
-        start = text.find(OPENING, start)
-    return text
+    kept, at = [], 0
+    while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len(CLOSING)
+    return "\n".join([*kept, text[at:]]) if kept else text
 
 
 @dataclass(slots=True)
@@ -168,9 +168,13 @@ class Encounters:
         """All that was counted since the last flush, and what that could not write."""
         batch, self._unwritten = self._unwritten, Batch()
         batch.asked.update(self._asked)
-        for words_, now in self._messages:
-            for word in words_:
-                self._add(batch, word, 1, now)
+        counts: Counter[str] = Counter()
+        last_seen: dict[str, float] = {}
+        for said, now in self._messages:
+            counts.update(said)
+            last_seen.update(dict.fromkeys(said, now))
+        for word, count in counts.items():
+            self._add(batch, word, count, last_seen[word])
         self._messages, self._unknown, self._asked = [], Counter(), Counter()
         self.wanted.clear()
         return batch

@@ -85,26 +85,40 @@ def _sort(
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
     """Candidates with facts, candidates to ask about, and why the others are neither."""
     half_life = cache.tuning.recency_half_life_days * DAY
+    prompt = _Prompt.of(readings)
     known, unknown, reasons = [], [], {}
     for word, row in salient:
         edges = cache.urd_by_concept.get(row.id)
         weight = priority(row, now, half_life)
-        if row.is_common and not _is_name_here(word, readings) and not _has_trusted_edge(edges):
+        if row.is_common and word not in prompt.emphasised and not _has_trusted_edge(edges):
             reasons[word] = "a common word"
         elif edges:
             if facts := _in_force(cache, edges, now):
                 known.append(Candidate(row, word, weight, facts))
             else:
                 reasons[word] = "no facts in force"
-        elif refusal := _why_not_ask(cache, word, row, readings, now):
+        elif refusal := _why_not_ask(cache, word, row, prompt, now):
             reasons[word] = refusal
         else:
             unknown.append(Candidate(row, word, weight))
     return known, unknown, reasons
 
 
-def _is_name_here(word: str, readings: Sequence[Reading]) -> bool:
-    return any(word in reading.emphasised for reading in readings)
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """The messages taken together: names written as such, names said by a user, words in statements."""
+
+    emphasised: set[str]
+    by_user: set[str]
+    stated: set[str]
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading]) -> "_Prompt":
+        return cls(
+            emphasised=set().union(*(reading.emphasised for reading in readings)),
+            by_user=set().union(*(reading.names & reading.words for reading in readings if reading.role == "user")),
+            stated={word for r in readings for triple in r.triples for word in (triple.subject, triple.parent)},
+        )
 
 
 def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
@@ -112,23 +126,24 @@ def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
 
 
 def _in_force(cache: Cache, edges: Sequence[UrdEdge], now: float) -> list[UrdEdge]:
-    tuning = cache.tuning
+    """Edges whose words have not arrived yet wait for them: they are announced separately."""
+    tuning, names = cache.tuning, cache.soas_by_id
     return in_force(
-        edges,
+        [edge for edge in edges if edge.parent_id in names and edge.dim_id in names],
         floor=tuning.recollection_confidence_floor,
         cutoff=now - tuning.recollection_recency_days * DAY,
         exempt=tuning.recollection_recency_exempt,
     )
 
 
-def _why_not_ask(cache: Cache, word: str, row: SoasRow, readings: Sequence[Reading], now: float) -> str:
-    if not any(word in reading.words for reading in readings if reading.role == "user"):
+def _why_not_ask(cache: Cache, word: str, row: SoasRow, prompt: _Prompt, now: float) -> str:
+    if word not in prompt.by_user:
         return "unknown, but not said by a user"
     if row.is_common:
         return "a common word"
     if row.id in cache.referenced:
         return "known as a parent or a dimension"
-    if any(word in (triple.subject, triple.parent) for reading in readings for triple in reading.triples):
+    if word in prompt.stated:
         return "stated in this prompt"
     return "" if may_ask(row, now) else "asked about lately"
 

@@ -18,6 +18,9 @@ from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
+# Stated on purpose, not read in passing.
+DELIBERATE = (Source.GUTASK, Source.OPERATOR)
+
 Action = EdgeHistory.Action
 
 
@@ -149,21 +152,25 @@ def _blocking_concept(concept_id: int, parent_id: int, dim_id: int) -> int | Non
 
 
 def _confirm(edge: Edge, said: Said) -> None:
-    """The same voice only moves the time; another one also raises the confidence."""
+    """The same voice only moves the time; another one also raises the confidence, once. A fact that was read
+    somewhere and is now stated on purpose becomes a stated one."""
     before = picture(edge)
-    edge.last_confirmed = max(edge.last_confirmed, said.at)
-    if said.agent != edge.agent:
-        raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
-        edge.confidence = max(raised, said.confidence)
-    edge.save(update_fields=["last_confirmed", "confidence"])
-    noted = EdgeHistory.objects.filter(
+    said_before = EdgeHistory.objects.filter(
         concept_id=edge.concept_id,
         dim_id=edge.dim_id,
-        action=Action.CONFIRM,
+        action__in=[Action.INSERT, Action.CONFIRM],
         actor=said.agent,
-        at__gt=timezone.now() - CONFIRMATION_IS_NOTED_EVERY,
+        after__parent_id=edge.parent_id,
     )
-    if not noted.exists():
+    edge.last_confirmed = max(edge.last_confirmed, said.at)
+    if said.agent != edge.agent and not said_before.exists():
+        raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
+        edge.confidence = max(raised, said.confidence)
+    if said.source in DELIBERATE and edge.source not in DELIBERATE:
+        edge.source, edge.agent, edge.confidence = said.source, said.agent, max(edge.confidence, said.confidence)
+    edge.save(update_fields=["last_confirmed", "confidence", "source", "agent"])
+    recently = timezone.now() - CONFIRMATION_IS_NOTED_EVERY
+    if not said_before.filter(action=Action.CONFIRM, at__gt=recently).exists():
         _note(Action.CONFIRM, edge, said, before=before, after=picture(edge))
 
 

@@ -8,10 +8,11 @@ from django.conf import settings
 from memory.cache import Cache
 from proxy.domain.headers import Headers, to_upstream
 from proxy.errors import Loop, NotAllowed
-from proxy.identity import Caller, identify
+from proxy.identity import TOKEN_PREFIX, Caller, identify
 
 Permission = Literal["agent", "operator"]
 INSTANCE = settings.INSTANCE.encode()
+OURS = TOKEN_PREFIX.encode()
 AUTHORIZATION = frozenset({b"authorization"})
 
 
@@ -40,6 +41,8 @@ def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     caller = caller_of(cache, scope)
     if caller.token is None and settings.FESTINGER_REQUIRE_TOKEN:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
-    headers = to_upstream(scope["headers"], without=AUTHORIZATION if caller.token else frozenset())
+    # Also one that is revoked: it was never meant for the upstream.
+    is_ours = any(name == b"authorization" and OURS in value for name, value in scope["headers"])
+    headers = to_upstream(scope["headers"], without=AUTHORIZATION if is_ours else frozenset())
     headers.append((b"via", b"1.1 " + INSTANCE))
     return headers

@@ -1,5 +1,6 @@
 """ProxyError
 ├── UpstreamUnreachable    502: no answer could be had from the model server
+├── BadRequest             400
 ├── BodyTooLarge           413
 ├── NotFound               404: a route that is not forwarded
 ├── Loop                   508: the upstream leads back to this Festinger
@@ -21,6 +22,12 @@ class UpstreamUnreachable(ProxyError):
     """The model server cannot be reached."""
 
     status = 502
+
+
+class BadRequest(ProxyError):
+    """This request cannot be understood."""
+
+    status = 400
 
 
 class BodyTooLarge(ProxyError):

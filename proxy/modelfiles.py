@@ -60,7 +60,10 @@ class Modelfiles:
             logger.info("modelfile.unknown", extra={"model": model, "error": str(error)[:200]})
             known = Known(None, time.monotonic() + RETRY_S)
         finally:
-            self._asking.pop(model, None)
+            if self._asking.get(model) is asyncio.current_task():
+                del self._asking[model]
+        if known.system is None and (old := self._known.get(model)) is not None:
+            known = Known(old.system, known.until)
         while len(self._known) >= MODELS_MAX:
             del self._known[next(iter(self._known))]
         self._known[model] = known

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from posixpath import normpath
 from typing import Any
 
 from django.conf import settings
@@ -14,7 +15,7 @@ from proxy.modelfiles import CHANGING
 from proxy.relay import ClientGone, Relay, error_messages, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
-HIDDEN = "/debug/"
+HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
 
 
 class IncomingBody:
@@ -63,6 +64,8 @@ async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
 async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
     modelfiles = runtime.current().modelfiles
     changes_models = scope["path"] in CHANGING
+    if changes_models:
+        modelfiles.forget()  # and once more at the end: a pull takes long
     try:
         relay = await _open(scope, incoming)
     except ClientGone:
@@ -80,7 +83,7 @@ async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
 
 
 async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
-    if scope["path"].startswith(HIDDEN):
+    if normpath(scope["path"]).startswith(HIDDEN):
         raise NotFound
     current = runtime.current()
     headers = forwarded_headers(current.world, scope)

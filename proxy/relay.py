@@ -13,7 +13,7 @@ from django.http import HttpResponseBase
 
 from proxy.asgi import Event, Receive, Send, body, start
 from proxy.domain.headers import to_client
-from proxy.errors import ProxyError
+from proxy.errors import BodyTooLarge, ProxyError
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +51,21 @@ class Relay(HttpResponseBase):
     def _stream(self) -> httpx.AsyncByteStream:
         assert isinstance(self._answer.stream, httpx.AsyncByteStream)
         return self._answer.stream
+
+
+def bounded(receive: Receive, limit: int) -> Receive:
+    """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge."""
+    size = 0
+
+    async def count() -> Event:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise BodyTooLarge(f"the request body is larger than {limit} bytes (FESTINGER_MAX_BODY_BYTES)")
+        return message
+
+    return count
 
 
 async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive) -> None:

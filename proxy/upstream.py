@@ -7,7 +7,7 @@ import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
-from proxy.errors import UpstreamUnreachable
+from proxy.errors import BadRequest, UpstreamUnreachable
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +21,8 @@ class Upstream:
     """The model server behind the proxy."""
 
     def __init__(self, base_url: str) -> None:
-        self.base_url = base_url
+        self._address = base_url
+        self.base_url = without_password(base_url)  # as it is shown
         self._transport = AiohttpTransport(client=_session)
 
     async def open(
@@ -34,15 +35,17 @@ class Upstream:
         """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
 
         Raises UpstreamUnreachable."""
-        request = httpx.Request(
-            method,
-            self.base_url + target,
-            headers=list(headers),
-            content=content,
-            extensions={"timeout": TIMEOUT},
-        )
         try:
+            request = httpx.Request(
+                method,
+                self._address + target,
+                headers=list(headers),
+                content=content,
+                extensions={"timeout": TIMEOUT},
+            )
             return await self._transport.handle_async_request(request)
+        except httpx.InvalidURL as error:
+            raise BadRequest(f"this address cannot be asked for: {error}") from error
         except (httpx.TransportError, aiohttp.ClientError, OSError) as error:
             logger.warning("upstream.unreachable", extra={"url": self.base_url, "error": str(error)[:200]})
             raise UpstreamUnreachable(
@@ -51,6 +54,11 @@ class Upstream:
 
     async def aclose(self) -> None:
         await self._transport.aclose()
+
+
+def without_password(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _session() -> aiohttp.ClientSession:

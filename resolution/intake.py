@@ -16,7 +16,7 @@ from resolution.models import CollisionType, Conflict
 
 logger = logging.getLogger(__name__)
 
-DEADLOCK_TRIES = 3
+TRIES = 3
 PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
 EVIDENCE_MAX = 500  # characters
 
@@ -24,7 +24,7 @@ EVIDENCE_MAX = 500  # characters
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of an asserted fact. ``conflict`` is the open row of the queue, ``existing`` the fact that
-    stands against it (None for a ring)."""
+    stands against it."""
 
     status: Literal["inserted", "confirmed", "conflict", "invalid"]
     fact: Fact
@@ -33,13 +33,18 @@ class Outcome:
 
 
 def assert_fact(fact: Fact, said: Said) -> Outcome:
-    """Places the fact, or queues what it collides with, in one transaction. A deadlock is tried again."""
-    for attempt in range(1, DEADLOCK_TRIES + 1):
+    """Places the fact, or queues what it collides with, in one transaction. A deadlock, or a world that
+    changed meanwhile, is tried again."""
+    for attempt in range(1, TRIES + 1):
         try:
             with transaction.atomic():
                 return _settle(fact, said, store.place(fact, said))
+        except (Edge.DoesNotExist, Conflict.DoesNotExist):
+            # Retired or decided between two statements: look at the world again.
+            if attempt == TRIES:
+                raise
         except OperationalError as error:
-            if attempt == DEADLOCK_TRIES or not isinstance(error.__cause__, psycopg.errors.DeadlockDetected):
+            if attempt == TRIES or not isinstance(error.__cause__, psycopg.errors.DeadlockDetected):
                 raise
     raise AssertionError("unreachable")
 
@@ -49,8 +54,7 @@ def _settle(fact: Fact, said: Said, placement: Placement) -> Outcome:
         return Outcome("invalid", fact)
     if placement.outcome in ("occupied", "ring"):
         conflict = _queue(fact, said, placement)
-        existing = _as_fact(placement.edge) if placement.edge is not None else None
-        return Outcome("conflict", fact, conflict, existing)
+        return Outcome("conflict", fact, conflict, _existing(placement))
     return Outcome("inserted" if placement.outcome == "inserted" else "confirmed", fact)
 
 
@@ -86,6 +90,15 @@ def _queue(fact: Fact, said: Said, placement: Placement) -> Conflict:
         )
     logger.info("collision.queued", extra={"conflict": row.pk, "type": row.collision_type})
     return row
+
+
+def _existing(placement: Placement) -> Fact | None:
+    """The fact that stands against it; for a ring, the edge that closes it."""
+    if placement.edge is not None:
+        return _as_fact(placement.edge)
+    closing = Edge.objects.filter(concept_id=placement.blocking_id, dim_id=placement.dim_id)
+    edge = closing.select_related("concept", "parent", "dim").first()
+    return _as_fact(edge) if edge is not None else None
 
 
 def _as_fact(edge: Edge) -> Fact:

@@ -15,11 +15,12 @@ def fact_line(concept: str, facts: Sequence[tuple[str, str, bool]]) -> str:
 
 def question(concept: str) -> str:
     """Asks the agent to say what a salient, unknown concept is."""
+    quote = '"' if "'" in concept else "'"  # the agent will run these lines
     return (
         f"? {concept}: no recollection. If this is a typo, ignore.\n"
         "If you know what it is, store it before proceeding:\n"
-        f"  gutask iknowthat '{concept} -isa <parent> in context of <dimension>'\n"
-        f"  gutask iknowthat '{concept} -ispart <system> in context of <dimension>'"
+        f"  gutask iknowthat {quote}{concept} -isa <parent> in context of <dimension>{quote}\n"
+        f"  gutask iknowthat {quote}{concept} -ispart <system> in context of <dimension>{quote}"
     )
 
 

@@ -183,7 +183,10 @@ def _read_word(written: str) -> str:
     if len(written) < SHORT and written.isascii() and written.isalpha():
         return written.lower()
     stem = _POSSESSIVES.sub("", written) if "'" in written else written
-    return "" if is_noise(stem) else _normal_word(stem)
+    if is_noise(stem):
+        return ""
+    word = _normal_word(stem)  # which may be longer: some capitals have two small letters
+    return "" if len(word) > MAX_TOKEN_LENGTH or is_noise(word) else word
 
 
 def _unique(tokens: list[Token]) -> Words:

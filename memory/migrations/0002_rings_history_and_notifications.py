@@ -86,14 +86,14 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION festinger_announce_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION festinger_announce_reload() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_notify('festinger', 'reload:' || TG_TABLE_NAME);
     RETURN NULL;
 END $$;
 """
 NO_NOTIFY = """
-DROP FUNCTION festinger_announce_truncate(); DROP FUNCTION festinger_announce_soas_flags();
+DROP FUNCTION festinger_announce_reload(); DROP FUNCTION festinger_announce_soas_flags();
 DROP FUNCTION festinger_announce_rows(); DROP FUNCTION festinger_announce(text, text[]);
 """
 
@@ -114,7 +114,7 @@ def announcing(table: str, key: str, on_update: str = "festinger_announce_rows")
     ]
     forward.append(
         f"CREATE TRIGGER {table}_announce_truncate AFTER TRUNCATE ON {table} "
-        "FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_truncate();"
+        "FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();"
     )
     backward = [f"DROP TRIGGER {table}_announce_{name} ON {table};" for name in (*EVENTS, "truncate")]
     return "\n".join(forward), "\n".join(backward)
@@ -130,6 +130,11 @@ class Migration(migrations.Migration):
         migrations.RunSQL(*announcing("soas", "id", "festinger_announce_soas_flags")),
         migrations.RunSQL(*announcing("urd", "id")),
         migrations.RunSQL(*announcing("dimension", "id")),
-        migrations.RunSQL(*announcing("config", "key")),
+        # Read whole, and its keys are long.
+        migrations.RunSQL(
+            "CREATE TRIGGER config_announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON config"
+            " FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();",
+            "DROP TRIGGER config_announce ON config;",
+        ),
         migrations.RunSQL(*announcing("agent", "id")),
     ]

@@ -149,6 +149,17 @@ def test_a_lost_connection_is_opened_again_and_everything_read_anew(dsn: str) ->
     assert asyncio.run(scenario())
 
 
+def test_a_payload_that_cannot_be_read_ends_nothing(dsn: str) -> None:
+    async def scenario() -> bool:
+        async with following(dsn) as (cache, client):
+            for payload in ("soas:abc", "urd:", "nonsense", "reload:nowhere"):
+                await client.execute("SELECT pg_notify('festinger', %s)", [payload])
+            await client.execute(SEED)
+            return await eventually(lambda: parents_of(cache, "gnommoweb") == ["repo"])
+
+    assert asyncio.run(scenario())
+
+
 def test_a_barrier_waits_until_the_cache_holds_what_was_committed(dsn: str) -> None:
     async def scenario() -> list[str]:
         cache = Cache()
@@ -221,6 +232,24 @@ def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
     async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
         encounters.observe(b"", [reader.read(Message("user", "zorblat"))], time.time())
         await Flusher(cache, encounters, "host=/nowhere dbname=none").flush()
+        await flusher.flush()
+
+    flush(dsn, scenario)
+
+    assert stored(dsn) == {"zorblat": 1}
+
+
+def test_a_flush_under_way_is_finished_when_the_server_stops(dsn: str) -> None:
+    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
+        encounters.observe(b"", [reader.read(Message("user", "zorblat"))], time.time())
+        with psycopg.connect(dsn) as other:
+            other.execute("SELECT pg_advisory_xact_lock(75, 0)")  # the flush waits for its turn
+            encounters.wanted.set()
+            task = asyncio.create_task(flusher.run())
+            while encounters.pending():
+                await asyncio.sleep(0.02)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
         await flusher.flush()
 
     flush(dsn, scenario)

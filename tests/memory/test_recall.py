@@ -176,6 +176,18 @@ def test_a_fact_is_recalled_while_it_is_in_force(edge: UrdEdge, is_recalled: boo
     assert ("repo" in recall(cache_of(dict(WORLD), [edge]), "gnommoweb").block) is is_recalled
 
 
+def test_a_fact_whose_words_have_not_arrived_waits_for_them() -> None:
+    cache = cache_of(dict(WORLD), [UrdEdge(5, 1, 2, True), UrdEdge(5, 999, 3, True)])
+
+    assert recall(cache, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
+
+
+def test_a_question_can_be_run_in_a_shell_whatever_the_concept_is_called() -> None:
+    block = recall(cache_of({"o'brien": unknown()}), "o'brien").block
+
+    assert """  gutask iknowthat "o'brien -isa <parent> in context of <dimension>\"""" in block
+
+
 def test_a_muted_concept_is_neither_recalled_nor_asked_about() -> None:
     row = SoasRow(5, saliency=2, novelty=1, is_muted=True)
     cache = cache_of({**WORLD, "gnommoweb": row}, [UrdEdge(5, 1, 2, True)])

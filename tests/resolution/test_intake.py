@@ -78,6 +78,24 @@ def test_another_voice_raises_the_confidence_a_little() -> None:
     assert Edge.objects.get(concept__token="gnommoweb").confidence == pytest.approx(0.81)
 
 
+def test_a_voice_raises_the_confidence_once() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 0.48, Source.INFERRED))
+
+    for _ in range(5):
+        assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.48, Source.INFERRED))
+
+    assert Edge.objects.get(concept__token="gnommoweb").confidence == pytest.approx(0.506)
+
+
+def test_what_was_read_in_passing_becomes_a_stated_fact_when_someone_states_it() -> None:
+    assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.8, Source.INFERRED))
+
+    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 1.0, Source.GUTASK))
+
+    edge = Edge.objects.get(concept__token="gnommoweb")
+    assert (edge.source, edge.agent, edge.confidence) == ("gutask", "dobby", 1.0)
+
+
 def test_a_confirmation_is_noted_once_per_agent_and_day() -> None:
     assert_fact(fact("gnommoweb isa repo type"), said("dobby"))
 
@@ -127,7 +145,8 @@ def test_a_ring_is_queued_with_what_closes_it() -> None:
     outcome = assert_fact(fact("c ispart a membership"), said())
 
     conflict = Conflict.objects.get()
-    assert (outcome.status, outcome.existing, conflict.collision_type) == ("conflict", None, "cycle")
+    assert (outcome.status, conflict.collision_type) == ("conflict", "cycle")
+    assert outcome.existing == fact("b ispart c membership")
     assert conflict.blocking_concept is not None
     assert (conflict.existing_parent, conflict.blocking_concept.token) == (None, "b")
     assert not Edge.objects.filter(concept__token="c").exists()

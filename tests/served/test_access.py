@@ -89,6 +89,12 @@ def test_ollamas_endpoints_are_open_and_the_token_stays_here(
     assert [r.headers.get("authorization") for r in ollama.requests()] == [None, None, "Bearer sk-for-upstream"]
 
 
+def test_a_token_that_is_revoked_goes_no_further(server: Served, ollama: StandIn) -> None:
+    server.client.get("/api/tags", headers=bearer("fst_revoked"))
+
+    assert "authorization" not in ollama.last().headers
+
+
 def test_a_forwarded_request_is_not_from_this_machine(server: Served) -> None:
     answer = server.client.post("/iknowthat", json=FACT, headers={"X-Forwarded-For": "10.0.0.1"})
 
@@ -197,6 +203,9 @@ def test_a_wrong_method_on_an_own_endpoint_gets_405(server: Served) -> None:
 
 def test_debug_routes_are_not_forwarded(server: Served, ollama: StandIn) -> None:
     assert server.client.get("/debug/pprof").status_code == 404
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        raw.sendall(b"GET /x/../debug/pprof HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert raw.recv(100).startswith(b"HTTP/1.1 404")
     assert ollama.requests() == []
 
 
@@ -213,6 +222,16 @@ def test_a_body_over_the_limit_gets_413(database: str, upstream: StandIn) -> Non
     assert [answer.status_code for answer in answers] == [413] * 6
     assert all("larger than 10000 bytes" in answer.json()["error"] for answer in answers)
     served.stop()
+
+
+def test_a_large_body_to_an_own_endpoint_gets_413_also_without_a_length(database: str, upstream: StandIn) -> None:
+    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES="10000").wait_ready()
+
+    answers = [served.client.post("/iknowthat", content=c) for c in (b"x" * 20_000, iter([b"x" * 10_000] * 2))]
+
+    assert [answer.status_code for answer in answers] == [413, 413]
+    assert all("larger than 10000 bytes" in answer.json()["error"] for answer in answers)
+    assert "Traceback" not in served.stop()
 
 
 def test_blobs_have_no_limit(database: str, upstream: StandIn) -> None:

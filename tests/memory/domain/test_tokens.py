@@ -136,6 +136,13 @@ def test_other_scripts_and_forms(text, expected):
     assert texts(text) == expected
 
 
+def test_a_word_that_grows_beyond_the_limit_in_small_letters_is_no_token():
+    text = "İ" * 40  # each is two characters in lower case
+
+    assert words(text).tokens == set()
+    assert tokenise(text) == []
+
+
 @pytest.mark.parametrize(
     ("text", "emphasised"),
     [
