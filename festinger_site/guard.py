@@ -7,6 +7,7 @@ read the answer as its own site (DNS rebinding: Host). Festinger trusts loopback
 import socket
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from ipaddress import ip_address
 
 from proxy.asgi import Application, Receive, Scope, Send, body, start
@@ -29,6 +30,7 @@ class Guard:
         self._checks_all = bind == "localhost" or is_loopback(bind)
         self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}
         self._origins = (*LOCAL_ORIGINS, *origins)
+        self.is_host_allowed = lru_cache(maxsize=256)(self._is_host_allowed)  # clients call one name over and over
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or self._is_welcome(scope):
@@ -52,7 +54,7 @@ class Guard:
         client = scope.get("client")
         return self._checks_all or client is None or is_loopback(client[0])
 
-    def is_host_allowed(self, host: str) -> bool:
+    def _is_host_allowed(self, host: str) -> bool:
         name = host_name(host)
         if name in self._hosts or name.endswith(LOCAL_ENDINGS):
             return True

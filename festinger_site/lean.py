@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import set_urlconf
+from django.urls import ResolverMatch, resolve
 
 from proxy.asgi import Receive, Scope, Send
 from proxy.errors import ProxyError
@@ -28,14 +28,21 @@ class LeanHandler(ASGIHandler):
         self._view_middleware: list[object] = []
         self._template_response_middleware: list[object] = []
         self._exception_middleware: list[object] = []
-        respond = convert_exception_to_response(self._get_response_async)  # type: ignore[attr-defined]
-        self._respond = cast(Respond, respond)
+        self._respond = cast(Respond, convert_exception_to_response(self._call_view))
+        self._matches: dict[str, ResolverMatch] = {}  # the prompts' paths are two
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """Nothing is awaited between the view's return and this one's: a client that leaves in between would
         leave the upstream's answer open."""
-        set_urlconf(settings.ROOT_URLCONF)
         return await self._respond(request)
+
+    async def _call_view(self, request: HttpRequest) -> HttpResponseBase:
+        path = request.path_info
+        match = self._matches.get(path)
+        if match is None:
+            match = self._matches[path] = resolve(path)
+        request.resolver_match = match
+        return await cast(Respond, match.func)(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -2,6 +2,11 @@
 
 import logging
 
+# A line shows none of these, and finding them out takes most of its time (the logging how-to, "Optimization").
+for flag in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks"):
+    setattr(logging, flag, False)
+logging._srcfile = None
+
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 

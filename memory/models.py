@@ -131,7 +131,10 @@ class Edge(models.Model):
     # No index of its own: urd_one_parent_per_dimension begins with it.
     concept = models.ForeignKey(Soas, models.PROTECT, db_column="id", db_index=False, related_name="edges")
     parent = models.ForeignKey(Soas, models.PROTECT, related_name="children")
-    dim = models.ForeignKey(Soas, models.PROTECT, related_name="dimension_edges", verbose_name="dimension")
+    # Indexed together with the concept: with one of its own the ring trigger would walk whole dimensions.
+    dim = models.ForeignKey(
+        Soas, models.PROTECT, db_index=False, related_name="dimension_edges", verbose_name="dimension"
+    )
     is_isa = models.BooleanField()
     confidence = models.FloatField(default=1.0, db_default=1.0)
     source = models.CharField(max_length=16, choices=Source)
@@ -140,6 +143,7 @@ class Edge(models.Model):
 
     class Meta:
         db_table = "urd"
+        indexes = [models.Index(fields=["dim", "concept"], name="urd_by_dimension")]
         constraints = [
             models.UniqueConstraint(fields=["concept", "parent", "dim"], name="urd_unique_triple"),
             models.UniqueConstraint(

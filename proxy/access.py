@@ -8,7 +8,7 @@ from django.conf import settings
 from memory.cache import Cache
 from proxy.domain.headers import Headers, to_upstream
 from proxy.errors import Loop, NotAllowed
-from proxy.identity import TOKEN_PREFIX, Caller, identify
+from proxy.identity import TOKEN_PREFIX, Caller, identify, token_of
 
 Permission = Literal["agent", "operator"]
 INSTANCE = settings.INSTANCE.encode()
@@ -38,8 +38,7 @@ def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     Loop where the request has been here before (Via, RFC 9110 section 7.6.3)."""
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
         raise Loop
-    caller = caller_of(cache, scope)
-    if caller.token is None and settings.FESTINGER_REQUIRE_TOKEN:
+    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, dict(scope["headers"])) is None:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
     # Also one that is revoked: it was never meant for the upstream.
     is_ours = any(name == b"authorization" and OURS in value for name, value in scope["headers"])

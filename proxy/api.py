@@ -60,7 +60,7 @@ async def forward(request: ASGIRequest, wire: WireFormat) -> Relay:
     current = runtime.current()
     headers = forwarded_headers(current.world, request.scope)
     body = request.body
-    if request.headers.get("X-Festinger", "").lower() != "off":
+    if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
         body = current.enricher.enrich(wire, body)
     enriched = time.perf_counter()
     answer = await current.upstream.open("POST", target(request.scope), headers, body)

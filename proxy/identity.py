@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 
 from memory.cache import AgentRow, Cache
@@ -49,6 +50,7 @@ def token_of(cache: Cache, headers: Headers) -> AgentRow | None:
     return cache.agents.get(token_hash(token.strip().decode("latin-1")))
 
 
+@lru_cache(maxsize=1024)
 def is_loopback(peer: str | None) -> bool:
     try:
         address = ip_address((peer or "").partition("%")[0])

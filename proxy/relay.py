@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -71,18 +70,25 @@ def bounded(receive: Receive, limit: int) -> Receive:
 async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive) -> None:
     """Runs ``work``, and cancels it when the client closes its connection. The request's body must have been
     read: the next thing to receive is the disconnect."""
-    working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(receive())
+    current = asyncio.current_task()
+    assert current is not None
+    has_left = False
+
+    async def watch() -> None:
+        nonlocal has_left
+        await receive()
+        has_left = True
+        current.cancel()
+
+    watching = asyncio.ensure_future(watch())
     try:
-        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+        await work
+    except asyncio.CancelledError:
+        if not has_left:
+            raise  # the server stops
+        current.uncancel()
     finally:
-        for task in (working, watching):
-            if not task.done():
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-    if not working.cancelled():
-        working.result()
+        watching.cancel()
 
 
 def error_messages(error: ProxyError) -> tuple[Event, Event]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Iterable
+from functools import lru_cache
 
 import aiohttp
 import httpx
@@ -23,6 +24,7 @@ class Upstream:
     def __init__(self, base_url: str) -> None:
         self._address = base_url
         self.base_url = without_password(base_url)  # as it is shown
+        self._url = lru_cache(maxsize=256)(self._parse)  # agents ask for the same two or three
         self._transport = AiohttpTransport(client=_session)
 
     async def open(
@@ -38,7 +40,7 @@ class Upstream:
         try:
             request = httpx.Request(
                 method,
-                self._address + target,
+                self._url(target),
                 headers=list(headers),
                 content=content,
                 extensions={"timeout": TIMEOUT},
@@ -51,6 +53,9 @@ class Upstream:
             raise UpstreamUnreachable(
                 f"Festinger cannot reach the model server at {self.base_url}: {_reason(error)}"
             ) from error
+
+    def _parse(self, target: str) -> httpx.URL:
+        return httpx.URL(self._address + target)
 
     async def aclose(self) -> None:
         await self._transport.aclose()
