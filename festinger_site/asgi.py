@@ -22,7 +22,7 @@ from proxy import runtime  # noqa: E402
 from proxy.asgi import Receive, Scope, Send  # noqa: E402
 from proxy.errors import BodyTooLarge  # noqa: E402
 from proxy.passthrough import pass_through  # noqa: E402
-from proxy.relay import bounded, error_messages  # noqa: E402
+from proxy.relay import bounded, send_error  # noqa: E402
 
 PROMPTS = frozenset({"/api/chat", "/api/generate"})
 OWN = frozenset({"/health", "/iknowthat", "/recollect", "/reload", "/gutask", "/docs", "/openapi.json", "/admin"})
@@ -66,8 +66,7 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
     try:
         await stock(scope, bounded(receive, settings.FESTINGER_MAX_BODY_BYTES), send)
     except BodyTooLarge as error:
-        for message in error_messages(error):
-            await send(message)
+        await send_error(send, error)
 
 
 application = Guard(

@@ -16,7 +16,7 @@ from django.urls import ResolverMatch, resolve
 
 from proxy.asgi import Receive, Scope, Send
 from proxy.errors import ProxyError
-from proxy.relay import ClientGone, Relay, bounded, error_messages, until_client_leaves
+from proxy.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
 
 Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -50,8 +50,7 @@ class LeanHandler(ASGIHandler):
         except ClientGone:
             return
         except ProxyError as error:
-            for message in error_messages(error):
-                await send(message)
+            await send_error(send, error)
             return
         request = ASGIRequest(scope, BytesIO())
         request._body = body  # already read: Django would copy it out of the stream

@@ -14,6 +14,7 @@ from typing import Any
 from memory.cache import Cache
 from memory.domain.cues import Triple, find_cues
 from memory.domain.envelopes import unwrap
+from memory.domain.messages import Message
 from memory.domain.rendering import CLOSING, OPENING
 from memory.domain.saliency import saliency
 from memory.domain.tokens import words
@@ -25,12 +26,6 @@ SEEN_MAX = 200_000
 # half a second, and all streams wait meanwhile.
 CUE_TEXT_MAX = 65_536
 TALLIES_MAX = 500_000
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    role: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

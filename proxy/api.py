@@ -16,8 +16,9 @@ from ninja.errors import HttpError, ValidationError
 
 from memory.coherence import CHANNEL
 from memory.domain.facts import FactMistake, parse_fact
+from memory.domain.messages import Message
 from memory.domain.rows import Fact
-from memory.learn import Message, Reader, describe
+from memory.learn import Reader, describe
 from memory.models import Source
 from memory.recall import recollect
 from memory.store import Said

@@ -12,7 +12,8 @@ from hashlib import blake2b
 import orjson
 
 from memory.cache import Cache
-from memory.learn import Encounters, Message, Reader
+from memory.domain.messages import Message
+from memory.learn import Encounters, Reader
 from memory.recall import Recollection, disputes, recollect
 from proxy.domain.native import Prompt, WireFormat
 from proxy.modelfiles import Modelfiles
@@ -69,7 +70,7 @@ class Enricher:
         return orjson.dumps(payload)
 
     def _recollect(self, prompt: Prompt, now: float) -> Recollection:
-        readings = [self._reader.read(Message(said.role, said.text)) for said in prompt.texts]
+        readings = [self._reader.read(message) for message in prompt.messages]
         new = self._encounters.observe(opening(prompt), readings, now)
         disputes(self._cache, new, now)
         return recollect(self._cache, readings, now)
@@ -93,5 +94,5 @@ def parse(body: bytes) -> dict[str, object] | None:
 def opening(prompt: Prompt) -> bytes:
     """What tells one conversation from another: its first message that is not the system's, which clients
     rebuild from turn to turn."""
-    first = next((said.text for said in prompt.texts if said.role != "system"), "")
+    first = next((message.text for message in prompt.messages if message.role != "system"), "")
     return blake2b(first.encode("utf-8", "surrogatepass"), digest_size=16).digest()

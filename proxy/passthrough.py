@@ -12,7 +12,7 @@ from proxy.access import forwarded_headers
 from proxy.asgi import Event, Receive, Scope, Send
 from proxy.errors import BodyTooLarge, NotFound, ProxyError, UpstreamUnreachable
 from proxy.modelfiles import CHANGING
-from proxy.relay import ClientGone, Relay, error_messages, until_client_leaves
+from proxy.relay import ClientGone, Relay, send_error, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
@@ -71,8 +71,7 @@ async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
     except ClientGone:
         return
     except ProxyError as error:
-        for message in error_messages(error):
-            await send(message)
+        await send_error(send, error)
         return
     try:
         await relay.send_to(send)

@@ -91,11 +91,12 @@ async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive)
         watching.cancel()
 
 
-def error_messages(error: ProxyError) -> tuple[Event, Event]:
+async def send_error(send: Send, error: ProxyError) -> None:
     """The error as Ollama would answer it."""
     content = orjson.dumps({"error": str(error)})
     headers = [
         (b"content-type", b"application/json; charset=utf-8"),
         (b"content-length", str(len(content)).encode()),
     ]
-    return start(error.status, headers), body(content, more=False)
+    await send(start(error.status, headers))
+    await send(body(content, more=False))

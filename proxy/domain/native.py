@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from memory.domain.messages import Message
+
 Payload = dict[str, Any]
 GAP = "\n\n"
 
@@ -19,19 +21,11 @@ FLATTENED_HEADERS = (SYSTEM_HEADER, "### User:\n", "### Assistant:\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """One message of a prompt."""
-
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Prompt:
     """What a request says. Without ``has_system``, a block at the top would replace the Modelfile's SYSTEM."""
 
     model: str
-    texts: list[Text]
+    messages: list[Message]
     has_system: bool
 
 
@@ -51,7 +45,7 @@ def read_chat(payload: Payload) -> Prompt | None:
     if not isinstance(messages, list) or not messages:
         return None  # loads or unloads the model
     texts = [
-        Text(message["role"], message["content"])
+        Message(message["role"], message["content"])
         for message in messages
         if isinstance(message, dict)
         and isinstance(message.get("role"), str)
@@ -84,7 +78,7 @@ def read_generate(payload: Payload) -> Prompt | None:
     if payload.get("raw") or payload.get("suffix") or payload.get("template"):
         return None
     system = payload.get("system")
-    texts = [Text("system", system)] if isinstance(system, str) and system else []
+    texts = [Message("system", system)] if isinstance(system, str) and system else []
     has_system = bool(texts) or prompt.startswith(SYSTEM_HEADER)
     return Prompt(_model(payload), texts + sections(prompt), has_system)
 
@@ -105,12 +99,12 @@ def place_in_generate(payload: Payload, block: str, modelfile_system: str | None
     return True
 
 
-def sections(prompt: str) -> list[Text]:
+def sections(prompt: str) -> list[Message]:
     """The messages of a flattened prompt; any other prompt is one message of the user."""
     if not prompt.startswith(FLATTENED_HEADERS):
-        return [Text("user", prompt)]
+        return [Message("user", prompt)]
     parts = SECTION.split(prompt)[1:]
-    return [Text(role.lower(), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
+    return [Message(role.lower(), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def _is_system(message: object) -> bool:

@@ -17,10 +17,11 @@ from psycopg.conninfo import make_conninfo
 
 from memory.cache import Cache
 from memory.coherence import APPLICATION_NAME, Coherence, load
+from memory.domain.messages import Message
 from memory.domain.rows import Fact, UrdEdge
 from memory.domain.selection import in_force
 from memory.flusher import Flusher
-from memory.learn import Encounters, Message, Reader
+from memory.learn import Encounters, Reader
 from memory.models import Edge, Source
 from memory.store import Said, ensure_tokens, place
 

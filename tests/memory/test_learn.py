@@ -1,8 +1,9 @@
 """Reading messages and counting what they name."""
 
 from memory.cache import Cache
+from memory.domain.messages import Message
 from memory.domain.rows import SoasRow
-from memory.learn import Encounters, Message, Reader, without_recollections
+from memory.learn import Encounters, Reader, without_recollections
 
 NOW = 1_800_000_000.0
 

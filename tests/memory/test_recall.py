@@ -6,9 +6,10 @@ import pytest
 
 from memory.cache import Cache
 from memory.config import Tuning
+from memory.domain.messages import Message
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, HOUR, saliency
-from memory.learn import Encounters, Message, Reader
+from memory.learn import Encounters, Reader
 from memory.recall import Recollection, disputes, recollect
 
 NOW = 1_800_000_000.0

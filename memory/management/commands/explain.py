@@ -16,8 +16,9 @@ from memory.cache import Cache
 from memory.coherence import load
 from memory.domain.cues import Triple, find_cues
 from memory.domain.envelopes import unwrap
+from memory.domain.messages import Message
 from memory.domain.tokens import tokenise
-from memory.learn import Message, Reader, describe, without_recollections
+from memory.learn import Reader, describe, without_recollections
 from memory.recall import recollect
 
 ROLES = ("user", "assistant", "system", "tool")

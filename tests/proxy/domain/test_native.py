@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.domain.native import CHAT, GENERATE, Text, sections
+from memory.domain.messages import Message
+from proxy.domain.native import CHAT, GENERATE, sections
 
 B = "<recollection>\nx\n</recollection>"
 
@@ -71,10 +72,10 @@ def test_in_a_flattened_prompt_the_block_stands_inside_the_system_section() -> N
 
 def test_a_flattened_prompt_is_read_by_its_sections() -> None:
     assert sections(FLAT) == [
-        Text("system", "SYS"),
-        Text("user", "u1"),
-        Text("assistant", "a1"),
-        Text("user", "u2"),
+        Message("system", "SYS"),
+        Message("user", "u1"),
+        Message("assistant", "a1"),
+        Message("user", "u2"),
     ]
 
 
