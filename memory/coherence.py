@@ -83,9 +83,10 @@ class Coherence:
         try:
             yield
             await announce(f"barrier:{key}")
-            await asyncio.wait_for(self._barriers[key].wait(), BARRIER_S)
-        except TimeoutError:
-            logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
+            try:
+                await asyncio.wait_for(self._barriers[key].wait(), BARRIER_S)
+            except TimeoutError:
+                logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
         finally:
             del self._barriers[key]
 

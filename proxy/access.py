@@ -8,11 +8,11 @@ from django.conf import settings
 from memory.cache import Cache
 from proxy.domain.headers import Headers, to_upstream
 from proxy.errors import Loop, NotAllowed
-from proxy.identity import TOKEN_PREFIX, Caller, identify, token_of
+from proxy.identity import Caller, bearer_token, identify, token_of
 
 Permission = Literal["agent", "operator"]
 INSTANCE = settings.INSTANCE.encode()
-OURS = TOKEN_PREFIX.encode()
+VIA = (b"via", b"1.1 " + INSTANCE)
 AUTHORIZATION = frozenset({b"authorization"})
 
 
@@ -38,10 +38,9 @@ def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     Loop where the request has been here before (Via, RFC 9110 section 7.6.3)."""
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
         raise Loop
-    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, dict(scope["headers"])) is None:
+    given = dict(scope["headers"])
+    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, given) is None:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
     # Also one that is revoked: it was never meant for the upstream.
-    is_ours = any(name == b"authorization" and OURS in value for name, value in scope["headers"])
-    headers = to_upstream(scope["headers"], without=AUTHORIZATION if is_ours else frozenset())
-    headers.append((b"via", b"1.1 " + INSTANCE))
-    return headers
+    is_ours = bearer_token(given) is not None
+    return [*to_upstream(scope["headers"], without=AUTHORIZATION if is_ours else frozenset()), VIA]

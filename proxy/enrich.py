@@ -6,14 +6,14 @@ original request goes on.
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import orjson
 
 from memory.cache import Cache
 from memory.domain.messages import Message
-from memory.learn import Encounters, Reader
+from memory.learn import Encounters, Reader, Reading
 from memory.recall import Recollection, disputes, recollect
 from proxy.domain.native import Prompt, WireFormat
 from proxy.modelfiles import Modelfiles
@@ -71,7 +71,7 @@ class Enricher:
 
     def _recollect(self, prompt: Prompt, now: float) -> Recollection:
         readings = [self._reader.read(message) for message in prompt.messages]
-        new = self._encounters.observe(opening(prompt), readings, now)
+        new = self._encounters.observe(opening(readings), readings, now)
         disputes(self._cache, new, now)
         return recollect(self._cache, readings, now)
 
@@ -91,8 +91,7 @@ def parse(body: bytes) -> dict[str, object] | None:
     return payload if isinstance(payload, dict) else None
 
 
-def opening(prompt: Prompt) -> bytes:
+def opening(readings: Sequence[Reading]) -> bytes:
     """What tells one conversation from another: its first message that is not the system's, which clients
     rebuild from turn to turn."""
-    first = next((message.text for message in prompt.messages if message.role != "system"), "")
-    return blake2b(first.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return next((reading.digest for reading in readings if reading.role != "system"), b"")

@@ -13,13 +13,14 @@ from django.utils import timezone
 
 from memory.cache import Cache
 from memory.models import Heartbeat
+from proxy.access import VIA
 from proxy.errors import ProxyError
 from proxy.runtime import Runtime
 from proxy.upstream import Upstream
 from resolution.models import Conflict
 
 UPSTREAM_S = 2.0
-HEADERS = [(b"accept-encoding", b"identity"), (b"via", b"1.1 " + settings.INSTANCE.encode())]
+HEADERS = [(b"accept-encoding", b"identity"), VIA]
 
 
 async def report(current: Runtime) -> dict[str, Any]:

@@ -42,12 +42,18 @@ def identify(cache: Cache, headers: Headers, peer: str | None) -> Caller:
     )
 
 
-def token_of(cache: Cache, headers: Headers) -> AgentRow | None:
-    """The owner of the bearer token, if it is one of Festinger's."""
+def bearer_token(headers: Headers) -> str | None:
+    """The bearer token, if it is one of Festinger's: valid, revoked or made up."""
     scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
     if scheme.lower() != b"bearer" or not token.startswith(TOKEN_PREFIX.encode()):
         return None
-    return cache.agents.get(token_hash(token.strip().decode("latin-1")))
+    return token.strip().decode("latin-1")
+
+
+def token_of(cache: Cache, headers: Headers) -> AgentRow | None:
+    """The owner of the bearer token; None for any that is not valid."""
+    token = bearer_token(headers)
+    return cache.agents.get(token_hash(token)) if token is not None else None
 
 
 @lru_cache(maxsize=1024)

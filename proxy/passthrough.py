@@ -12,7 +12,7 @@ from proxy.access import forwarded_headers
 from proxy.asgi import Event, Receive, Scope, Send
 from proxy.errors import BodyTooLarge, NotFound, ProxyError, UpstreamUnreachable
 from proxy.modelfiles import CHANGING
-from proxy.relay import ClientGone, Relay, send_error, until_client_leaves
+from proxy.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
@@ -21,36 +21,33 @@ HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normali
 class IncomingBody:
     """The request's body as the upstream client reads it. ``done`` is set when nothing more will come."""
 
-    def __init__(self, receive: Receive, limit: int | None) -> None:
+    def __init__(self, receive: Receive) -> None:
         self.done = asyncio.Event()
         self.failure: ClientGone | ProxyError | None = None  # the upstream client hides what stops it
         self._receive = receive
-        self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        more = True
-        while more:
+        while not self.done.is_set():
+            message = await self._next()
+            if not message.get("more_body", False):
+                self.done.set()
+            if chunk := message.get("body", b""):
+                yield chunk
+
+    async def _next(self) -> Event:
+        try:
             message = await self._receive()
             if message["type"] != "http.request":
-                raise self._fail(ClientGone())
-            size += len(message.get("body", b""))
-            if self._limit is not None and size > self._limit:
-                raise self._fail(BodyTooLarge(f"the request body is larger than {self._limit} bytes"))
-            more = message.get("more_body", False)
-            if not more:
-                self.done.set()
-            if message.get("body", b""):
-                yield message.get("body", b"")
-
-    def _fail(self, failure: ClientGone | ProxyError) -> ClientGone | ProxyError:
-        self.failure = failure
-        return failure
+                raise ClientGone
+        except (ClientGone, BodyTooLarge) as failure:
+            self.failure = failure
+            raise
+        return message
 
 
 async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
-    limit = None if scope["path"].startswith(UNBOUNDED) else settings.FESTINGER_MAX_BODY_BYTES
-    incoming = IncomingBody(receive, limit)
+    is_bounded = not scope["path"].startswith(UNBOUNDED)
+    incoming = IncomingBody(bounded(receive, settings.FESTINGER_MAX_BODY_BYTES) if is_bounded else receive)
 
     async def gone() -> Event:
         await incoming.done.wait()

@@ -383,9 +383,12 @@ def test_nothing_in_code_is_stated(text):
 
 
 @given(st.text(), st.sampled_from(["user", "tool"]))
-def test_opening_any_envelope_raises_nothing(text, role):
+def test_opening_any_envelope_gives_a_text_and_a_role(text, role):
     for wrapped in (text, "{" + text, '{"user_message": "' + text + '"}'):
-        unwrap(wrapped, role)
+        unwrapped, said_by = unwrap(wrapped, role)
+
+        assert isinstance(unwrapped, str)
+        assert said_by in ("user", "tool")
 
 
 @pytest.mark.parametrize(
