@@ -7,17 +7,9 @@ from threading import Barrier
 
 import psycopg
 import pytest
-from django.conf import settings
-from django.db import connection
-from psycopg.conninfo import make_conninfo
 
 PAIRS = 200
 EDGE = "INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (%s, %s, %s, true, 'gutask')"
-
-
-@pytest.fixture
-def dsn(transactional_db: None) -> str:
-    return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
 
 
 @pytest.fixture

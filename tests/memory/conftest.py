@@ -1,0 +1,12 @@
+"""What tests of the memory beside a real Postgres share."""
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+
+
+@pytest.fixture
+def dsn(transactional_db: None) -> str:
+    """The address of the test's database, for connections of its own."""
+    return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
