@@ -1,0 +1,25 @@
+"""What is known and heard. Every rule is a named constraint of the database; a trigger refuses rings
+(migration 0002).
+
+The graph is written by memory/store.py, what was heard by memory/flusher.py; operators edit ``config`` and the
+flags of ``soas`` in the admin.
+"""
+
+from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source
+from memory.models.heard import Evidence, SeenMessage
+from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
+
+__all__ = [
+    "Agent",
+    "Config",
+    "Dimension",
+    "Edge",
+    "EdgeHistory",
+    "Evidence",
+    "Heartbeat",
+    "LanguageModel",
+    "NormalForm",
+    "SeenMessage",
+    "Soas",
+    "Source",
+]

@@ -1,0 +1,101 @@
+"""What operators look after: language models, settings, agents; and the parts' signs of life."""
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from memory import config
+
+
+class LanguageModel(models.Model):
+    """A language model that Festinger itself may ask. The key is stored encrypted or not at all."""
+
+    class Provider(models.TextChoices):
+        CLAUDE = "claude", "Claude"
+        OPENAI = "openai", "OpenAI"
+        OLLAMA = "ollama", "Ollama"
+
+    provider = models.CharField(max_length=16, choices=Provider)
+    model_name = models.CharField(max_length=120)
+    base_url = models.URLField(blank=True, default="", db_default="")
+    api_key = models.TextField(blank=True, default="", db_default="", editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "models"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(provider__in=["claude", "openai", "ollama"]), name="models_provider_is_known"
+            ),
+            models.CheckConstraint(
+                # Every Fernet token begins with its version byte, 0x80: "gAAAA" in base64.
+                condition=Q(api_key="") | Q(api_key__startswith="gAAAA"),
+                name="models_api_key_is_encrypted",
+                violation_error_message="A key is stored encrypted.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.model_name}"
+
+
+class Config(models.Model):
+    """One setting that operators change without a restart; memory/config.py knows its type and range."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    value = models.TextField(blank=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "config"
+        verbose_name = "setting"
+
+    def __str__(self) -> str:
+        return self.key
+
+    def clean(self) -> None:
+        try:
+            config.parse(self.key, self.value)
+        except config.ConfigMistake as mistake:
+            raise ValidationError({"value": str(mistake)}) from mistake
+
+
+class Agent(models.Model):
+    """Someone who speaks to Festinger with a token of his own. Only the token's SHA-256 is kept."""
+
+    class Scope(models.TextChoices):
+        AGENT = "agent", "agent: recall and teach"
+        OPERATOR = "operator", "operator: decide and reload, too"
+
+    name = models.CharField(max_length=100)
+    token_hash = models.CharField(max_length=64, editable=False)
+    scope = models.CharField(max_length=16, choices=Scope, default=Scope.AGENT, db_default=Scope.AGENT)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "agent"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"], name="agent_name_unique", violation_error_message="This agent exists."
+            ),
+            models.UniqueConstraint(fields=["token_hash"], name="agent_token_unique"),
+            models.CheckConstraint(condition=Q(scope__in=["agent", "operator"]), name="agent_scope_is_known"),
+            models.CheckConstraint(condition=Q(token_hash__regex=r"^[0-9a-f]{64}$"), name="agent_token_is_hashed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Heartbeat(models.Model):
+    """The last sign of life of a part: ``proxy``, ``worker``, ``beat``."""
+
+    name = models.CharField(max_length=64, primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "heartbeat"
+
+    def __str__(self) -> str:
+        return self.name
