@@ -36,7 +36,8 @@ class Recorded:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Self:
-        fields = {**fields, "headers": httpx.Headers([tuple(pair) for pair in fields["headers"]])}
+        pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields["headers"]]
+        fields = {**fields, "headers": httpx.Headers(pairs)}
         fields["body"] = base64.b64decode(fields.pop("body_base64"))
         del fields["body_text"]
         return cls(**fields)

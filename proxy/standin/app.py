@@ -4,19 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from typing import Any
 
-from proxy.standin import catalogue, completion, embedding, guard
+from proxy.standin import catalogue, chat_completions, completion, embedding, guard, messages, openai, responses
 from proxy.standin.incoming import KEPT_BODY_BYTES, ClientLeft, Receive, Request, RequestLog
+from proxy.standin.openai import Handler, refusing
 from proxy.standin.shelf import Shelf
-from proxy.standin.wire import (
-    NDJSON_TYPE,
-    ConnectionCut,
-    Refusal,
-    Reply,
-    Stream,
-    json_reply,
-    refused,
-    text_reply,
-)
+from proxy.standin.transcription import transcriptions
+from proxy.standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_reply, refused, text_reply
 
 VERSION = "0.33.0"
 BLOBS = "/api/blobs/"
@@ -24,7 +17,6 @@ REQUESTS = "/standin/requests"
 GO_BUFFER_BYTES = 2048  # net/http computes Content-Length only for what fits its buffer
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Handler = Callable[[Shelf, Request], Coroutine[Any, Any, Reply | Stream]]
 
 
 async def alive(shelf: Shelf, request: Request) -> Reply:
@@ -39,7 +31,6 @@ async def status(shelf: Shelf, request: Request) -> Reply:
     return json_reply({"cloud": {"disabled": True, "source": "env"}})
 
 
-# /v1/* is not here yet and answers 404, like every unknown path.
 ROUTES: dict[str, dict[str, Handler]] = {
     "/": {"GET": alive, "HEAD": alive},
     "/api/version": {"GET": version, "HEAD": version},
@@ -56,8 +47,17 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/api/create": {"POST": catalogue.create},
     "/api/pull": {"POST": catalogue.pull},
     "/api/push": {"POST": catalogue.push},
-    BLOBS: {"HEAD": catalogue.blob, "POST": catalogue.blob},
+    "/api/blobs/:digest": {"HEAD": catalogue.blob, "POST": catalogue.blob},
+    "/v1/chat/completions": {"POST": refusing(chat_completions.chat_completions)},
+    "/v1/completions": {"POST": refusing(chat_completions.completions)},
+    "/v1/responses": {"POST": refusing(responses.responses)},
+    "/v1/messages": {"POST": refusing(messages.messages, messages.error)},
+    "/v1/embeddings": {"POST": refusing(openai.embeddings)},
+    "/v1/models": {"GET": openai.models},
+    "/v1/models/:model": {"GET": refusing(openai.model)},
+    "/v1/audio/transcriptions": {"POST": refusing(transcriptions)},
 }
+NAMED = {"/api/blobs": "/api/blobs/:digest", "/v1/models": "/v1/models/:model"}  # with one more segment
 
 
 class StandInOllama:
@@ -106,7 +106,9 @@ class StandInOllama:
 
 
 def methods_at(path: str) -> dict[str, Handler]:
-    return ROUTES.get(BLOBS if path.startswith(BLOBS) else path, {})
+    folder, _, name = path.rpartition("/")
+    pattern = NAMED.get(folder) if name else None
+    return ROUTES.get(pattern or path, {})
 
 
 async def left_early(answering: Coroutine[Any, Any, None], receive: Receive) -> bool:
@@ -145,7 +147,7 @@ class Responder:
         except Refusal as refusal:
             await self.reply(refused(refusal))
         except ConnectionCut as cut:
-            await self._cut(cut.torn)
+            await self._cut(cut)
 
     async def reply(self, reply: Reply) -> None:
         headers = list(reply.headers)
@@ -153,24 +155,24 @@ class Responder:
             headers.append(("content-type", reply.content_type))
         if len(reply.body) <= GO_BUFFER_BYTES and reply.status != 204:
             headers.append(("content-length", str(len(reply.body))))
-        await self._start(reply.status, headers)
+        await self._start(reply.status, tuple(headers))
         await self._send({"type": "http.response.body", "body": reply.body})
 
     async def stream(self, stream: Stream) -> None:
         """Status and headers leave with the first part: a refusal until then has its own status."""
         first = b"" if stream.headers_first else await anext(stream.parts, b"")
-        await self._start(200, [("content-type", NDJSON_TYPE)])
+        await self._start(200, (("content-type", stream.content_type), *stream.headers))
         async for part in prepended(first, stream.parts):
             await self._send({"type": "http.response.body", "body": part, "more_body": True})
         await self._send({"type": "http.response.body"})
 
-    async def _cut(self, torn: bytes) -> None:
+    async def _cut(self, cut: ConnectionCut) -> None:
         """Leave the answer unfinished; uvicorn then closes the connection."""
         if not self._started:
-            await self._start(200, [("content-type", "application/json; charset=utf-8")])
-        await self._send({"type": "http.response.body", "body": torn, "more_body": True})
+            await self._start(200, (("content-type", cut.content_type),))
+        await self._send({"type": "http.response.body", "body": cut.torn, "more_body": True})
 
-    async def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
+    async def _start(self, status: int, headers: Headers) -> None:
         self._started = True
         named = [*headers, *guard.cors_headers(self._request)]
         encoded = [(name.encode(), value.encode()) for name, value in named]

@@ -61,7 +61,7 @@ MODELS = {
         calls_tools=True,
     ),
     "long-lines": Model(
-        "lines of over 100 KB, torn apart on the way; generate's context has 50,000 ids",
+        "lines of over 60 KB, torn apart on the way; generate's context has 50,000 ids",
         says=EUROS,
         chunk_chars=len(EUROS) // 2,
         piece_bytes=4093,
@@ -71,7 +71,10 @@ MODELS = {
     "slow": Model("300 ms before each chunk; slow-20ms, slow-5000ms and so on: that long", delay_ms=300),
     "fail-before": Model("500 before the first byte", refuses_with=CRASHED),
     "busy": Model("503, the queue is full", refuses_with=BUSY),
-    "fail-mid": Model("an error as second and last line (500 where nothing is streamed)", fault=Fault.ERROR),
+    "fail-mid": Model(
+        "an error as second and last line (500 where nothing is streamed); /v1 streams only end there",
+        fault=Fault.ERROR,
+    ),
     "no-done": Model("all of the text, but the stream ends without done", fault=Fault.NO_DONE),
     "cut": Model("closes the connection in the middle of the second line", fault=Fault.CUT),
     "hang": Model("the first chunk, then silence", fault=Fault.HANG),

@@ -1,7 +1,9 @@
 """``/api/embed`` and ``/api/embeddings``: small vectors that depend on the text only."""
 
+import base64
 import hashlib
 import math
+import struct
 
 from proxy.standin.incoming import Request
 from proxy.standin.shelf import Shelf
@@ -12,18 +14,24 @@ NOT_PULLED = 'model "{}" not found, try pulling it first'
 
 
 async def embed(shelf: Shelf, request: Request) -> Reply:
-    asked = request.json("EmbedRequest", model=str)
+    asked = request.json("EmbedRequest", model=str, dimensions=int)
     name = asked.get("model") or ""
+    found, tokens = vectors(shelf, name, asked.get("input") or [], asked.get("dimensions"))
+    if not found:
+        return json_reply({"model": name, "embeddings": []})
+    spent = {"total_duration": 2_000_000, "load_duration": 1_000_000, "prompt_eval_count": tokens}
+    return json_reply({"model": name, "embeddings": found, **spent})
+
+
+def vectors(shelf: Shelf, name: str, texts: object, dimensions: int | None) -> tuple[list[list[float]], int]:
+    """A vector of length 1 for each text, and how many tokens they have. ``dimensions``: not more than these.
+
+    Raises Refusal."""
     shelf.find(name)
-    texts = asked.get("input") or []
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Refusal(400, "invalid input type")
-    if not texts:
-        return json_reply({"model": name, "embeddings": []})
-    tokens = sum(len(text.split()) for text in texts)
-    spent = {"total_duration": 2_000_000, "load_duration": 1_000_000, "prompt_eval_count": tokens}
-    return json_reply({"model": name, "embeddings": [unit(vector(text)) for text in texts], **spent})
+    return [unit(vector(text)[: dimensions or None]) for text in texts], sum(len(text.split()) for text in texts)
 
 
 async def embeddings(shelf: Shelf, request: Request) -> Reply:
@@ -45,3 +53,8 @@ def vector(text: str) -> list[float]:
 def unit(components: list[float]) -> list[float]:
     length = math.sqrt(sum(component * component for component in components))
     return [round(component / length, 7) for component in components]
+
+
+def packed(components: list[float]) -> str:
+    """The vector as OpenAI's base64: 32-bit floats, the lowest byte first."""
+    return base64.b64encode(struct.pack(f"<{len(components)}f", *components)).decode()

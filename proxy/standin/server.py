@@ -16,7 +16,7 @@ SHUTDOWN_S = 1  # for answers under way; a hanging one never ends by itself
 # Go keeps idle connections open for ever; a client's pool must not find ours closed.
 KEEP_ALIVE_S = 24 * 3600
 
-DESCRIPTION = "A stand-in for Ollama: its native API, with answers that never change, and faults on demand."
+DESCRIPTION = "A stand-in for Ollama: its whole API, with answers that never change, and faults on demand."
 INSPECTION = "GET /standin/requests shows what arrived, DELETE /standin/requests forgets it."
 
 

@@ -1,13 +1,14 @@
 """How a model talks: its words, its pace, and where it breaks off."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import orjson
 
 from proxy.standin.behaviours import Fault, Model
-from proxy.standin.wire import ConnectionCut, Json, Refusal, Reply, Stream, json_reply, line
+from proxy.standin.wire import ConnectionCut, Headers, Json, Refusal, Reply, Stream
 
 MAX_CHUNKS = 64
 MIN_CHUNK_CHARS = 4  # about one token
@@ -24,15 +25,31 @@ class Said:
     end: Json = field(default_factory=lambda: {"done": False})
 
 
-Shape = Callable[[Said], Json]  # makes generate's or chat's JSON
+class Shape(ABC):
+    """The format of one answer; its stream is made in order, so it may remember what went before."""
+
+    stream_type: str
+    stream_headers: Headers = ()
+
+    @abstractmethod
+    def whole(self, said: Said) -> Reply:
+        """The answer that is not streamed."""
+
+    @abstractmethod
+    def part(self, said: Said) -> bytes:
+        """What one chunk adds to the stream."""
+
+    @abstractmethod
+    def failure(self, message: str) -> bytes:
+        """What an error adds to the stream that it ends."""
 
 
-def script(model: Model, heard: object, tools: list[Json]) -> list[Said]:
+def script(model: Model, heard: object, *, tools: list[Json], thinks: bool = True) -> list[Said]:
     """All that the model will say to ``heard``, chunk by chunk."""
     if model.calls_tools and tools:
         return [Said(tool_calls=(call_of(tools[0]),))]
     text = orjson.dumps(heard).decode() if model.echoes else model.says
-    thinking = [Said(thinking=part) for part in chunks(model.thinks, model.chunk_chars)]
+    thinking = [Said(thinking=part) for part in chunks(model.thinks if thinks else "", model.chunk_chars)]
     return thinking + [Said(content=part) for part in chunks(text, model.chunk_chars)]
 
 
@@ -54,33 +71,29 @@ async def tell(model: Model, words: list[Said], last: Said, shape: Shape, *, str
     """The answer made of these words and the ``last`` chunk.
 
     Raises Refusal and ConnectionCut where nothing is streamed; a stream raises while it is read."""
-    answer = speak(model, words, last, shape)
+    answer = speak(model, words, last)
     if streamed or model.fault is Fault.HANG_HEADERS:
+        parts = torn(written(answer, shape, cuts=model.fault is Fault.CUT), model.piece_bytes)
         headers_first = model.fault is Fault.HANG_HEADERS
-        return Stream(torn(lines(answer, shape), model.piece_bytes), headers_first=headers_first)
-    return json_reply(shape(joined([said async for said in answer])))
+        return Stream(parts, shape.stream_type, shape.stream_headers, headers_first)
+    reply = shape.whole(joined([said async for said in answer]))
+    if model.fault is Fault.CUT:
+        raise ConnectionCut(reply.body[: len(reply.body) // 2], reply.content_type)
+    return reply
 
 
-async def speak(model: Model, words: list[Said], last: Said, shape: Shape) -> AsyncIterator[Said]:
+async def speak(model: Model, words: list[Said], last: Said) -> AsyncIterator[Said]:
     if model.fault is Fault.HANG_HEADERS:
         await silence()
     for position, said in enumerate(words):
         await asyncio.sleep(model.delay_ms / 1000)
-        if position == 1:
-            await fail(model.fault, line(shape(said)))
+        if position == 1 and model.fault is Fault.ERROR:
+            raise Refusal(500, "an error was encountered while running the model: unexpected EOF")
+        if position == 1 and model.fault is Fault.HANG:
+            await silence()
         yield said
     if model.fault is not Fault.NO_DONE:
         yield last
-
-
-async def fail(fault: Fault | None, due: bytes) -> None:
-    """Do what the fault says about the line that is due; return where it says nothing."""
-    if fault is Fault.ERROR:
-        raise Refusal(500, "an error was encountered while running the model: unexpected EOF")
-    if fault is Fault.CUT:
-        raise ConnectionCut(due[: len(due) // 2])
-    if fault is Fault.HANG:
-        await silence()
 
 
 async def silence() -> None:
@@ -88,13 +101,18 @@ async def silence() -> None:
     await asyncio.Event().wait()
 
 
-async def lines(answer: AsyncIterator[Said], shape: Shape) -> AsyncIterator[bytes]:
-    """NDJSON; a refusal that comes this late is its last line."""
+async def written(answer: AsyncIterator[Said], shape: Shape, *, cuts: bool) -> AsyncIterator[bytes]:
+    """The stream; a refusal that comes this late is its last part. ``cuts``: it ends within the second one."""
+    has_begun = False
     try:
         async for said in answer:
-            yield line(shape(said))
+            part = shape.part(said)
+            if cuts and has_begun:
+                raise ConnectionCut(part[: len(part) // 2])
+            has_begun = True
+            yield part
     except Refusal as refusal:
-        yield line({"error": refusal.message})
+        yield shape.failure(refusal.message)
 
 
 async def torn(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:

@@ -10,6 +10,9 @@ Json = dict[str, Any]
 
 JSON_TYPE = "application/json; charset=utf-8"
 NDJSON_TYPE = "application/x-ndjson"
+SSE_TYPE = "text/event-stream"
+
+Headers = tuple[tuple[str, str], ...]
 
 # encoding/json escapes these in every string, so that its output may stand inside HTML.
 HTML_ESCAPES = (
@@ -31,7 +34,7 @@ class StandInError(Exception):
 
 
 class Refusal(StandInError):
-    """Answered with this status and ``{"error": message}``; a last line of that kind once a stream runs."""
+    """Answered with this status and message, in the API's own shape; once a stream runs, as its last part."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -40,11 +43,14 @@ class Refusal(StandInError):
 
 
 class ConnectionCut(StandInError):
-    """The connection closes here, after ``torn``: the first half of the bytes that were due."""
+    """The connection closes here, after ``torn``: the first half of the bytes that were due.
 
-    def __init__(self, torn: bytes) -> None:
+    ``content_type`` is that of an answer that has not begun."""
+
+    def __init__(self, torn: bytes, content_type: str = "") -> None:
         super().__init__("connection cut")
         self.torn = torn
+        self.content_type = content_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class Reply:
     body: bytes = b""
     status: int = 200
     content_type: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Headers = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,8 @@ class Stream:
     """An answer in parts. Status and headers wait for the first one, unless ``headers_first``."""
 
     parts: AsyncIterator[bytes]
+    content_type: str = NDJSON_TYPE
+    headers: Headers = ()
     headers_first: bool = False
 
 
@@ -75,6 +83,16 @@ def go_json(value: object) -> bytes:
 
 def line(value: object) -> bytes:
     return go_json(value) + b"\n"
+
+
+def data(value: object) -> bytes:
+    """A server-sent event without a name."""
+    return b"data: " + go_json(value) + b"\n\n"
+
+
+def event(name: str, value: object) -> bytes:
+    """A server-sent event."""
+    return b"event: " + name.encode() + b"\n" + data(value)
 
 
 def json_reply(value: object, *, status: int = 200) -> Reply:

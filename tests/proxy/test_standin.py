@@ -121,7 +121,7 @@ class TestProtocol:
         [
             ("GET", "/", b"", 200, "Ollama is running"),
             ("GET", "/nowhere", b"", 404, "404 page not found"),
-            ("GET", "/v1/models", b"", 404, "404 page not found"),
+            ("GET", "/v1/nowhere", b"", 404, "404 page not found"),
             ("GET", "/api/chat", b"", 405, "405 method not allowed"),
             ("POST", "/api/chat", b"", 400, '{"error":"missing request body"}'),
             ("POST", "/api/chat", b'{"model"', 400, '{"error":"unexpected EOF"}'),
