@@ -10,7 +10,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory import config, store
-from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Heartbeat, Soas, Source
+from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Evidence, Heartbeat, Soas, Source
 
 
 class ReadOnly:
@@ -157,6 +157,15 @@ class EdgeHistoryAdmin(ReadOnly, ModelAdmin):
     search_fields = ("concept__token", "dim__token", "actor")
     list_select_related = ("concept", "dim")
     ordering = ("-at",)
+    show_full_result_count = False
+
+
+@admin.register(Evidence)
+class EvidenceAdmin(ReadOnly, ModelAdmin):
+    list_display = ("concept", "sentence", "role", "agent", "said_at")
+    search_fields = ("concept__token",)
+    list_select_related = ("concept",)
+    ordering = ("-id",)  # of half a million rows in the order of their times, a page would sort all
     show_full_result_count = False
 
 

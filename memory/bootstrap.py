@@ -4,6 +4,7 @@ import secrets
 
 from django.contrib.auth import get_user_model
 from django.db import connection, transaction
+from django.db.models import Q
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from memory import config, store
@@ -12,7 +13,13 @@ from memory.models import Config, Dimension, Soas
 
 ZIPF_FLOOR = 3.0  # about 29,000 English words; below it stand names and jargon that must not count as common
 OPERATOR = "admin"
-BEAT_PULSE_S = 10
+
+# name, task, every, period. Operators change the rows in the admin.
+SCHEDULE = (
+    ("pulse of beat", "memory.tasks.pulse_of_beat", 10, IntervalSchedule.SECONDS),
+    ("pruning of the memory", "memory.tasks.prune", 1, IntervalSchedule.HOURS),
+    ("pruning of the events", "proxy.tasks.prune_events", 1, IntervalSchedule.HOURS),
+)
 
 # name, question, is_isa
 SEED_DIMENSIONS = (
@@ -70,11 +77,15 @@ def load_config() -> int:
     return len(missing)
 
 
-def load_schedule() -> None:
-    every, _ = IntervalSchedule.objects.get_or_create(every=BEAT_PULSE_S, period=IntervalSchedule.SECONDS)
-    PeriodicTask.objects.get_or_create(
-        name="pulse of beat", defaults={"task": "memory.tasks.pulse_of_beat", "interval": every}
-    )
+def load_schedule() -> int:
+    """A row for every task that has none; how many were added."""
+    before = PeriodicTask.objects.count()
+    for name, task, every, period in SCHEDULE:
+        if PeriodicTask.objects.filter(Q(name=name) | Q(task=task)).exists():
+            continue
+        interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=period)
+        PeriodicTask.objects.create(name=name, task=task, interval=interval)
+    return PeriodicTask.objects.count() - before
 
 
 def first_operator() -> str | None:

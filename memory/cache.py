@@ -17,24 +17,6 @@ Slot = tuple[int, int]  # concept id, dimension id
 PROVISIONAL_S = 60.0
 
 
-# What a full load replaces.
-LOADED = (
-    "soas_by_token",
-    "soas_by_id",
-    "nameless",
-    "urd_by_concept",
-    "urd_by_concept_dim",
-    "pending_conflicts",
-    "pending_by_concept_dim",
-    "queued_slots",
-    "superseding_dims",
-    "referenced",
-    "agents",
-    "tuning",
-    "config_mistakes",
-)
-
-
 @dataclass(frozen=True, slots=True)
 class AgentRow:
     name: str
@@ -61,30 +43,31 @@ class Cache:
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
-    loaded_at: float | None = None
-    edition: int = 0  # changes with what is known of common words
-
-    def take_over(self, fresh: "Cache", now: float) -> None:
-        """Swaps in a freshly loaded picture; provisional disputes stay. ``now``: seconds since the epoch."""
-        for name in LOADED:
-            setattr(self, name, getattr(fresh, name))
-        for slot in self.provisional:
-            self._mark(slot)
-        self.edition += 1
-        self.loaded_at = now
+    loads: int = 0  # begun so far
+    loaded_at: float | None = None  # seconds since the epoch
+    edition: int = 0  # changes with ``nameless``
 
     # --- the vocabulary ---
 
     def put_soas(self, token: str, row: SoasRow) -> None:
-        old = self.soas_by_token.get(token)
+        was_nameless = token in self.nameless
         if row.is_common and row.novelty == 0:
             self.nameless.add(token)
         else:
             self.nameless.discard(token)
-        if row.is_common or (old is not None and old.is_common):
+        if was_nameless != (token in self.nameless):
             self.edition += 1
         self.soas_by_token[token] = row
         self.soas_by_id[row.id] = token
+
+    def renew_soas(self, token: str, row: SoasRow) -> None:
+        """The row as it is read again; what this process knows ahead of Postgres stays."""
+        old = self.soas_by_token.get(token)
+        if old is not None:
+            row.keep_ahead(old)
+            if old.id != row.id:
+                self.drop_soas(old.id)
+        self.put_soas(token, row)
 
     def drop_soas(self, row_id: int) -> None:
         token = self.soas_by_id.pop(row_id, None)
@@ -110,8 +93,13 @@ class Cache:
             self._count_references(edge, -1)
         fresh = sorted(edges, key=lambda edge: edge.dim_id, reverse=True)
         if fresh:
-            self.urd_by_concept[concept_id] = fresh
-        for edge in fresh:
+            self.put_new_edges(fresh)
+
+    def put_new_edges(self, edges: list[UrdEdge]) -> None:
+        """All edges of one concept that has none here yet, dimensions descending."""
+        concept_id = edges[0].concept_id
+        self.urd_by_concept[concept_id] = edges
+        for edge in edges:
             self.urd_by_concept_dim[concept_id, edge.dim_id] = edge
             self._count_references(edge, 1)
 

@@ -7,75 +7,100 @@ Payloads on the channel ``festinger`` (memory/migrations/0002): ``<table>:<key>,
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 import psycopg
-from psycopg.conninfo import make_conninfo
-from psycopg.rows import TupleRow
 
-from memory import config
-from memory.cache import AgentRow, Cache
+from memory.cache import Cache
+from memory.database import Connection, connected, first_line
 from memory.domain.rows import SoasRow, UrdEdge
+from memory.loading import (
+    QUEUE,
+    SOAS,
+    URD,
+    Touched,
+    all_rows,
+    load,
+    read_agents,
+    read_config,
+    read_dimensions,
+)
 
 logger = logging.getLogger(__name__)
 
 CHANNEL = "festinger"
-# A connection that died without a word is noticed within half a minute.
-KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
-APPLICATION_NAME = "festinger coherence"  # how the connection shows in pg_stat_activity
-BATCH_ROWS = 2_000  # between two batches other tasks of the event loop run
-RECONNECT_S = (0.1, 0.5, 1.0, 2.0, 5.0)
+NAME = "coherence"
+RETRY_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 BARRIER_S = 2.0
+RELOAD_S = 120.0
 
-Connection = psycopg.AsyncConnection[TupleRow]
+Announce = Callable[[str], Awaitable[None]]
 
-SOAS = """
-    SELECT id, token, encounter_count, saliency, novelty, is_common, is_muted,
-           extract(epoch FROM last_seen)::float8, asked_count, extract(epoch FROM asked_at)::float8
-    FROM soas WHERE true
-"""
-URD = """
-    SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8
-    FROM urd WHERE true
-"""
-QUEUE = "SELECT DISTINCT concept_id, dim_id FROM resolution_queue WHERE status IN ('pending', 'proposed')"
-SUPERSEDING = "SELECT id FROM dimension WHERE on_collision = 'supersede'"
-CONFIG = "SELECT key, value FROM config"
-AGENTS = "SELECT token_hash, name, scope FROM agent"
+
+@dataclass(slots=True)
+class Changes:
+    """What was announced: keys by table, tables that are read whole, whether all is, and who waits."""
+
+    keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    tables: set[str] = field(default_factory=set)
+    everything: bool = False
+    barriers: list[str] = field(default_factory=list)
+
+    def add(self, payload: str) -> None:
+        kind, _, what = payload.partition(":")
+        if kind == "barrier":
+            self.barriers.append(what)
+        elif kind in REFRESH and what:
+            self.keys[kind].update(int(key) for key in what.split(","))
+        elif (table := what if kind == "reload" else kind) in SMALL:
+            self.tables.add(table)
+        else:
+            self.everything = True
 
 
 class Coherence:
-    """One listening connection. ``run`` never ends by itself: a lost connection is opened again, and
-    everything loaded anew, because what was announced meanwhile is lost."""
+    """Two connections: one listens and applies changes as they come, one loads everything when it has to: at the
+    start, after a lost connection, because what was announced meanwhile is lost, and when too much changed."""
 
     def __init__(self, cache: Cache, dsn: str) -> None:
         self.cache = cache
         self.is_listening = False
         self._dsn = dsn
         self._barriers: dict[str, asyncio.Event] = {}
-        self._loaded = asyncio.Event()
+        self._tried = asyncio.Event()
+        self._loads_asked = 0
+        self._loads_done = 0
+        self._load_ended = asyncio.Condition()
+        self._touched = Touched()
 
-    async def wait_loaded(self) -> None:
-        await self._loaded.wait()
+    async def wait_tried(self) -> None:
+        """Returns when the cache is loaded for the first time, or could not be."""
+        await self._tried.wait()
 
     async def run(self) -> None:
+        """Never ends by itself."""
         failures = 0
         while True:
             try:
-                async with self._listening() as connection:
+                async with connected(self._dsn, NAME) as connection:
+                    # Listen first: what changes during the load is announced.
+                    await connection.execute(f"LISTEN {CHANNEL}")
                     failures = 0
                     await self._follow(connection)
             except (psycopg.Error, OSError) as error:
-                logger.warning("coherence.lost", extra={"error": _first_line(error)})
+                logger.warning("coherence.lost", extra={"error": first_line(error)})
             except Exception:  # whatever was announced: a cache that follows no more would go stale in silence
                 logger.exception("coherence.failed")
-            await asyncio.sleep(RECONNECT_S[min(failures, len(RECONNECT_S) - 1)])
+            self._tried.set()
+            await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
 
     @asynccontextmanager
-    async def barrier(self, announce: Callable[[str], Awaitable[None]]) -> AsyncIterator[None]:
+    async def barrier(self, announce: Announce) -> AsyncIterator[None]:
         """Leaves the block only when this cache holds all that was committed in it. ``announce`` sends a
         payload to the channel after the block's last commit. Gives up after ``BARRIER_S`` seconds."""
         key = uuid4().hex
@@ -90,137 +115,121 @@ class Coherence:
         finally:
             del self._barriers[key]
 
-    @asynccontextmanager
-    async def _listening(self) -> AsyncIterator[Connection]:
-        connection = await psycopg.AsyncConnection.connect(
-            make_conninfo(self._dsn, **KEEPALIVES),
-            autocommit=True,
-            connect_timeout=5,
-            application_name=APPLICATION_NAME,
-        )
-        async with connection:
-            # Listen first: what changes during the load is announced and read once more.
-            await connection.execute(f"LISTEN {CHANNEL}")
-            started = time.perf_counter()
-            await load(self.cache, connection)
-            logger.info(
-                "cache.loaded",
-                extra={
-                    "tokens": len(self.cache.soas_by_token),
-                    "edges": len(self.cache.urd_by_concept_dim),
-                    "ms": round((time.perf_counter() - started) * 1000),
-                },
-            )
-            self._loaded.set()
-            self.is_listening = True
-            try:
-                yield connection
-            finally:
-                self.is_listening = False
+    async def reload(self, announce: Announce) -> None:
+        """Makes every process load everything, and waits until this one has. Raises TimeoutError."""
+        async with self.barrier(announce):
+            await announce("reload:*")
+        asked = self._loads_asked
+        async with asyncio.timeout(RELOAD_S), self._load_ended:
+            await self._load_ended.wait_for(lambda: self._loads_done >= asked)
+
+    # --- following ---
 
     async def _follow(self, connection: Connection) -> None:
-        while True:
-            # The generator holds the connection's lock: it must end before anything can be read.
-            received = [notify async for notify in connection.notifies(stop_after=1)]
-            for notify in received:
-                await self._apply(connection, notify.payload)
+        loading = asyncio.create_task(self._load_when_asked())
+        self._loads_asked += 1
+        self.is_listening = True
+        try:
+            while True:
+                # The generator holds the connection's lock: it must end before anything can be read.
+                received = [notify.payload async for notify in connection.notifies(stop_after=1)]
+                await self._apply(connection, received)
+        finally:
+            self.is_listening = False
+            loading.cancel()
+            await asyncio.gather(loading, return_exceptions=True)
 
-    async def _apply(self, connection: Connection, payload: str) -> None:
-        kind, _, keys = payload.partition(":")
-        if kind == "barrier":
-            if (event := self._barriers.get(keys)) is not None:
+    async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
+        """What came together is read together."""
+        changes = Changes()
+        for payload in payloads:
+            try:
+                changes.add(payload)
+            except ValueError:
+                logger.warning("coherence.unreadable", extra={"payload": payload[:100]})
+        if changes.everything:
+            self._loads_asked += 1
+            await self._wake_loader()
+        self._touched.add(changes.keys)
+        await refresh(self.cache, connection, changes)
+        for key in changes.barriers:
+            if (event := self._barriers.get(key)) is not None:
                 event.set()
-        elif kind == "reload":
-            await (load(self.cache, connection) if keys == "*" else reload_table(self.cache, connection, keys))
-        elif kind in REFRESH:
-            await REFRESH[kind](self.cache, connection, [int(key) for key in keys.split(",")])
-        else:
-            await reload_table(self.cache, connection, kind)
+
+    # --- loading ---
+
+    async def _load_when_asked(self) -> None:
+        failures = 0
+        while True:
+            asked = self._loads_asked
+            try:
+                await self._load()
+                failures = 0
+                self._loads_done = asked
+            except Exception as error:  # the next load must come, whatever this one met
+                logger.warning(
+                    "cache.load_failed",
+                    exc_info=not isinstance(error, (psycopg.Error, OSError)),
+                    extra={"error": first_line(error)},
+                )
+                await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
+                failures += 1
+            self._tried.set()
+            async with self._load_ended:
+                self._load_ended.notify_all()
+                await self._load_ended.wait_for(lambda: self._loads_asked > self._loads_done)
+
+    async def _wake_loader(self) -> None:
+        async with self._load_ended:
+            self._load_ended.notify_all()
+
+    async def _load(self) -> None:
+        started = time.perf_counter()
+        self._touched = Touched()
+        async with connected(self._dsn, NAME) as connection:
+            await load(self.cache, connection, self._touched)
+        logger.info(
+            "cache.loaded",
+            extra={
+                "tokens": len(self.cache.soas_by_token),
+                "edges": len(self.cache.urd_by_concept_dim),
+                "ms": round((time.perf_counter() - started) * 1000),
+            },
+        )
 
 
-async def load(cache: Cache, connection: Connection) -> None:
-    """Everything, read beside the picture in use and put in its place at the end."""
-    fresh = Cache()
-    async with connection.transaction():
-        # One snapshot for all tables: else an edge could come with a word that was read before it existed.
-        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        await read_soas(fresh, connection, known=cache.soas_by_token)
-        for read in (read_urd, read_queue, read_dimensions, read_config, read_agents):
-            await read(fresh, connection)
-    cache.take_over(fresh, time.time())
+async def refresh(cache: Cache, connection: Connection, changes: Changes) -> None:
+    """Reads again what changed."""
+    for table, keys in changes.keys.items():
+        await REFRESH[table](cache, connection, sorted(keys))
+    for table in changes.tables:
+        await SMALL[table](cache, connection)
 
 
-async def reload_table(cache: Cache, connection: Connection, table: str) -> None:
-    """``dimension``, ``config`` and ``agent`` are small and read whole; another table loads everything."""
-    read = SMALL.get(table)
-    await (read(cache, connection) if read else load(cache, connection))
-
-
-async def stream(connection: Connection, query: str, ids: list[int] | None = None) -> AsyncIterator[TupleRow]:
-    """The rows of the query, with ``ids`` as its argument. Lets other tasks run in between."""
-    async with connection.cursor() as cursor:
-        await cursor.execute(query, None if ids is None else [ids])
-        while rows := await cursor.fetchmany(BATCH_ROWS):
-            for row in rows:
-                yield row
-            await asyncio.sleep(0)
-
-
-async def read_soas(
-    cache: Cache,
-    connection: Connection,
-    ids: list[int] | None = None,
-    *,
-    known: Mapping[str, SoasRow] | None = None,
-) -> None:
-    """``known`` rows lend their counts where this process is ahead of Postgres."""
-    missing = set(ids or ())
-    async for row_id, token, *columns in stream(connection, SOAS + only("id", ids), ids):
-        row = SoasRow(row_id, *columns)
-        if (old := (known or cache.soas_by_token).get(token)) is not None:
-            row.keep_ahead(old)
-        cache.put_soas(token, row)
+async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    missing = set(ids)
+    for row_id, token, *columns in await all_rows(connection, SOAS + "WHERE id = ANY(%s)", ids):
+        cache.renew_soas(token, SoasRow(row_id, *columns))
         missing.discard(row_id)
     for row_id in missing:
         cache.drop_soas(row_id)
 
 
-async def read_urd(cache: Cache, connection: Connection, ids: list[int] | None = None) -> None:
-    by_concept: dict[int, list[UrdEdge]] = {concept_id: [] for concept_id in ids or ()}
-    async for row in stream(connection, URD + only("id", ids), ids):
-        by_concept.setdefault(row[0], []).append(UrdEdge(*row))
+async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept: dict[int, list[UrdEdge]] = {concept_id: [] for concept_id in ids}
+    for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
+        by_concept[row[0]].append(UrdEdge(*row))
     for concept_id, edges in by_concept.items():
         cache.put_edges(concept_id, edges)
 
 
-async def read_queue(cache: Cache, connection: Connection, ids: list[int] | None = None) -> None:
-    by_concept: dict[int, list[int]] = {concept_id: [] for concept_id in ids or ()}
-    async for concept_id, dim_id in stream(connection, QUEUE + only("concept_id", ids), ids):
-        by_concept.setdefault(concept_id, []).append(dim_id)
+async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept: dict[int, list[int]] = {concept_id: [] for concept_id in ids}
+    for concept_id, dim_id in await all_rows(connection, QUEUE + " AND concept_id = ANY(%s)", ids):
+        by_concept[concept_id].append(dim_id)
     for concept_id, dim_ids in by_concept.items():
         cache.put_pending(concept_id, dim_ids)
 
 
-async def read_dimensions(cache: Cache, connection: Connection) -> None:
-    cache.superseding_dims = {dim_id async for (dim_id,) in stream(connection, SUPERSEDING)}
-
-
-async def read_config(cache: Cache, connection: Connection) -> None:
-    stored = {key: value async for key, value in stream(connection, CONFIG)}
-    cache.tuning, cache.config_mistakes = config.tuning(stored)
-
-
-async def read_agents(cache: Cache, connection: Connection) -> None:
-    cache.agents = {token_hash: AgentRow(name, scope) async for token_hash, name, scope in stream(connection, AGENTS)}
-
-
-def only(key: str, ids: list[int] | None) -> str:
-    return "" if ids is None else f" AND {key} = ANY(%s)"
-
-
 SMALL = {"dimension": read_dimensions, "config": read_config, "agent": read_agents}
-REFRESH = {"soas": read_soas, "urd": read_urd, "resolution_queue": read_queue}
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+REFRESH = {"soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue}

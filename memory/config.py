@@ -107,6 +107,16 @@ class Tuning:
     zero_hit_max: int = setting(
         3, whole_number(0, 20), "Unknown concepts asked about in one block, at most; 0 asks nothing."
     )
+    enrichment_max_characters: int = setting(
+        200_000,
+        whole_number(1_000, 10_000_000),
+        "New text that is read for one request, in characters; the rest is read when it is sent again.",
+    )
+    enrichment_max_ms: float = setting(
+        50.0,
+        number(1, 10_000),
+        "For how long new text is read for one request, in milliseconds; the rest when it is sent again.",
+    )
     recency_half_life_days: float = setting(
         14.0, number(0.01, 36500), "After how many days out of sight a concept's priority is halved."
     )

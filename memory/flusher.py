@@ -1,27 +1,53 @@
-"""Writes what a process counted: encounters, questions asked, new tokens. One transaction a flush."""
+"""Writes what a process heard: which messages are new, how often they name each word, the sentences they name it
+in, the questions asked. Counts are exact: a message counts with the transaction that stores its digest."""
 
 import asyncio
 import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
+from typing import TypeVar
 
 import psycopg
 
+from memory import evidence
 from memory.cache import Cache
+from memory.database import Connection, connected, first_line
 from memory.domain.rows import SoasRow
-from memory.learn import Batch, Encounters
+from memory.encounters import Batch, Encounters, Heard
+from memory.loading import SOAS, Pace, all_rows
 
 logger = logging.getLogger(__name__)
 
 INTERVAL_S = 30.0
-# A new word that became salient is flushed early, so that it gets its id; not more often than this.
+# What cannot wait is flushed early: a new word that became salient, to get its id, and a question that was asked,
+# for the other processes to know. Not more often than this.
 EARLY_S = 0.5
+WRITE_S = 20.0  # before a Postgres that stands still is given up
+LAST_WRITE_S = 4.0  # the same at the end, when the supervisor waits
+# New words of one statement. Over 2,000 would make every process load everything anew.
+WORDS_A_STATEMENT = 1_500
+SEEN_LOADED = 100_000  # messages known from the start; those of older conversations are told apart by the flush
 
 # Flushers take turns: two that update the same rows in another order would deadlock.
 LOCK = "SELECT pg_advisory_xact_lock(75, 0)"
+HEAR = """
+    INSERT INTO seen_message (digest, last_seen) SELECT digest, to_timestamp(at)
+    FROM unnest(%s::bytea[], %s::float8[]) AS heard (digest, at) ON CONFLICT DO NOTHING RETURNING digest
+"""
+SEE_AGAIN = """
+    UPDATE seen_message SET last_seen = greatest(last_seen, to_timestamp(at))
+    FROM unnest(%s::bytea[], %s::float8[]) AS again (key, at) WHERE digest = key
+"""
+SEEN = f"""
+    SELECT digest, extract(epoch FROM last_seen)::float8 FROM seen_message ORDER BY last_seen DESC LIMIT {SEEN_LOADED}
+"""
+# Two processes that ask at the same moment have asked once. Written twice, it is the same question.
 ASK = """
-    UPDATE soas SET asked_count = soas.asked_count + new.count, asked_at = now()
-    FROM unnest(%s::int[], %s::int[]) AS new (id, count)
-    WHERE soas.id = new.id
+    UPDATE soas SET asked_count = asked_count + 1, asked_at = to_timestamp(asked.at)
+    FROM unnest(%s::int[], %s::float8[]) AS asked (id, at)
+    WHERE soas.id = asked.id AND (asked_at IS NULL OR asked_at < to_timestamp(asked.at) - interval '1 minute')
 """
 # Known words are updated, only new ones inserted: an upsert would use up an id for every word it meets again.
 MEET = """
@@ -41,9 +67,9 @@ MEET = """
         encounter_count = soas.encounter_count + excluded.encounter_count,
         last_seen = greatest(soas.last_seen, excluded.last_seen),
         saliency = log(soas.encounter_count + excluded.encounter_count)
-    RETURNING id, token, encounter_count, saliency, novelty, is_common, is_muted,
-              extract(epoch FROM last_seen)::float8
 """
+
+Item = TypeVar("Item")
 
 
 class Flusher:
@@ -60,40 +86,98 @@ class Flusher:
             await asyncio.sleep(EARLY_S)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.encounters.wanted.wait(), INTERVAL_S - EARLY_S)
-            # Shielded: a flush that is cut short could not tell whether it was written. The last one waits for it.
+            # Shielded: it is finished, also where this task is cancelled. The last flush waits for it.
             await asyncio.shield(self.flush())
 
+    async def remember_seen(self) -> None:
+        """Loads which messages were counted lately, so that one resent after a restart is not taken for new."""
+        try:
+            async with asyncio.timeout(WRITE_S), connected(self._dsn, "flusher") as connection:
+                self.encounters.remember([(digest, at) for digest, at in await all_rows(connection, SEEN)])
+        except (psycopg.Error, OSError) as error:
+            logger.warning("seen.not_loaded", extra={"error": first_line(error)})
+
     async def flush(self) -> None:
-        """Writes the batch, or keeps it for the next flush when Postgres is away. Never raises."""
+        """Writes what waits, or keeps it for the next flush when Postgres is away. Never raises."""
         async with self._flushing:
+            await self.encounters.learn()
             batch = self.encounters.take()
             if batch:
                 await self._try_to_write(batch)
 
+    async def flush_last(self) -> None:
+        """The flush of a server that stops: what Postgres does not take in time is lost."""
+        waiting = self.encounters.pending()
+        last = asyncio.create_task(self.flush())
+        await asyncio.wait([last], timeout=LAST_WRITE_S)
+        if not last.done() or self.encounters.pending():
+            logger.error("flush.lost", extra={"messages": waiting})
+
     async def _try_to_write(self, batch: Batch) -> None:
         try:
-            await self._write(batch)
+            async with asyncio.timeout(WRITE_S):
+                await self._write(batch)
         except (psycopg.IntegrityError, psycopg.DataError):
             # It would fail again, and keep everything after it from being written.
-            self.encounters.dropped += len(batch.met)
-            logger.exception("flush.refused", extra={"tokens": len(batch.met)})
+            self.encounters.dropped += len(batch.heard)
+            logger.exception("flush.refused", extra={"messages": len(batch.heard)})
         except (psycopg.Error, OSError) as error:
+            # Also where nobody knows whether it was written: the digests will tell.
             self.encounters.give_back(batch)
-            logger.warning("flush.failed", extra={"error": str(error).partition("\n")[0]})
+            logger.warning("flush.failed", extra={"error": first_line(error)})
+        except asyncio.CancelledError:
+            self.encounters.give_back(batch)
+            raise
         except Exception:  # the next flush must come, whatever this one met
-            self.encounters.dropped += len(batch.met)
-            logger.exception("flush.failed", extra={"tokens": len(batch.met)})
+            self.encounters.dropped += len(batch.heard)
+            logger.exception("flush.failed", extra={"messages": len(batch.heard)})
 
     async def _write(self, batch: Batch) -> None:
-        tallies = batch.met.values()
-        met = [list(batch.met), [tally.count for tally in tallies], [tally.last_seen for tally in tallies]]
-        async with await psycopg.AsyncConnection.connect(self._dsn, connect_timeout=5) as connection:
-            await connection.execute(LOCK)
-            await connection.execute(ASK, [list(batch.asked), list(batch.asked.values())])
-            cursor = await connection.execute(MEET, met)
-            inserted = await cursor.fetchall()
-        for row_id, token, *columns in inserted:
-            row = SoasRow(row_id, *columns)
-            if (old := self.cache.soas_by_token.get(token)) is not None:
-                row.keep_ahead(old)
-            self.cache.put_soas(token, row)
+        async with connected(self._dsn, "flusher") as connection:
+            async with connection.transaction():
+                await connection.execute(LOCK)
+                new = await hear(connection, batch.heard)
+                await meet(connection, new)
+                await connection.execute(SEE_AGAIN, columns(batch.seen_again.items(), 2))
+                await connection.execute(ASK, columns(batch.asked.items(), 2))
+            self.encounters.settle(await rows_of(connection, list(batch.named)))
+            await evidence.keep(connection, self.cache, new)
+
+
+async def hear(connection: Connection, heard: dict[bytes, Heard]) -> list[Heard]:
+    """Stores the digests of the messages; returns those that were not there, and so have not been counted."""
+    keys = [(key, message.at) for key, message in heard.items()]
+    cursor = await connection.execute(HEAR, columns(keys, 2), binary=True)
+    return [heard[digest] for (digest,) in await cursor.fetchall()]
+
+
+async def meet(connection: Connection, new: Iterable[Heard]) -> None:
+    """Counts the words of new messages, in the order of the words."""
+    counts: Counter[str] = Counter()
+    last_seen: dict[str, float] = {}
+    pace = Pace()
+    for message in sorted(new, key=lambda message: message.at):
+        for words in chunks(message.reading.words.split(), WORDS_A_STATEMENT):
+            counts.update(words)
+            last_seen.update(dict.fromkeys(words, message.at))
+            await pace.step()
+    met = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
+    for chunk in chunks(met, WORDS_A_STATEMENT):
+        await connection.execute(MEET, columns(chunk, 3))
+
+
+async def rows_of(connection: Connection, names: list[str]) -> list[tuple[str, SoasRow]]:
+    rows = await all_rows(connection, SOAS + "WHERE token = ANY(%s)", names)
+    return [(token, SoasRow(row_id, *columns)) for row_id, token, *columns in rows]
+
+
+def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:
+    """The rows as columns, as ``unnest`` takes them."""
+    table = list(rows)
+    return [[row[at] for row in table] for at in range(count)]
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    waiting = iter(items)
+    while chunk := list(islice(waiting, size)):
+        yield chunk

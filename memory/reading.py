@@ -1,92 +1,167 @@
-"""From a message to what it teaches: the tokens it names and the facts it states.
+"""From a message to what it says: the words it names and the facts it states.
 
-Reading is pure and remembered by digest, because clients resend the whole history each turn. Encounters are
-counted here in memory and written by memory/flusher.py.
+Reading is remembered by digest, because clients resend the whole history each turn.
 """
 
-import asyncio
-from collections import Counter
-from collections.abc import Iterable
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
 from memory.cache import Cache
-from memory.domain.cues import Triple, find_cues
+from memory.domain.cues import Triple, find_cues, may_concern_a_concept
 from memory.domain.envelopes import unwrap
 from memory.domain.messages import Message
 from memory.domain.rendering import CLOSING, OPENING
-from memory.domain.saliency import saliency
-from memory.domain.tokens import words
+from memory.domain.tokens import Words, known_words, words
 
-# Bounds of what a process remembers, in entries; a word is some 100 bytes, a digest 100 bytes.
-READINGS_MAX_WORDS = 1_000_000
-SEEN_MAX = 200_000
-# How much of one message is looked through for statements, in characters: where every line has one, this takes
-# half a second, and all streams wait meanwhile.
-CUE_TEXT_MAX = 65_536
-TALLIES_MAX = 500_000
+# What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
+READINGS_MAX_BYTES = 64_000_000
+READING_BYTES = 600  # without its words and names
+CHARACTER_BYTES = 4  # of its text: each word once in a string, and in a set or two if it is a name
+# How much of one message is looked through for statements at once. Where every line has one, a sentence takes half
+# a millisecond, and all streams wait meanwhile.
+CUE_TEXT_MAX = 65_536  # characters
+CUE_SENTENCES_MAX = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
-    """What one message says.
+    """What one message says. Its sender waits only for what can be recalled: for the words that the vocabulary has,
+    and for statements about concepts with facts. ``complete`` reads the rest, and ``text`` is empty then.
 
-    ``names`` are the words that can be recalled or asked about: all but the common ones that nothing is known
-    about, and parts of a compound (which is a word of its own) among them. ``emphasised`` are the words written
-    as a name or within one."""
+    ``words``, each once, stand in one string with spaces between. ``names`` are those that can be recalled or asked
+    about: all but the common ones that nothing is known about; ``parts`` are those of them that stand only within a
+    compound, which is a word of its own. ``emphasised`` are the words written as a name or within one."""
 
     digest: bytes
     role: str
-    words: frozenset[str]
-    names: frozenset[str]
-    emphasised: frozenset[str]
-    triples: tuple[Triple, ...]
+    text: str
+    size: int  # bytes, roughly
+    edition: int
+    words: str = ""
+    names: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    emphasised: frozenset[str] = frozenset()
+    triples: tuple[Triple, ...] = ()
+
+    def put(self, found: Words, nameless: set[str]) -> None:
+        self.emphasised = frozenset(found.emphasised)
+        self.names = frozenset((found.tokens | found.emphasised) - nameless)
+        self.parts = self.names - found.tokens
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How much new text may be read for one request: characters, and until when by the monotonic clock."""
+
+    characters: int
+    until: float
+
+    @classmethod
+    def of(cls, cache: Cache) -> "Allowance":
+        tuning = cache.tuning
+        return cls(tuning.enrichment_max_characters, time.monotonic() + tuning.enrichment_max_ms / 1000)
+
+    def grants(self, characters: int) -> bool:
+        if characters > self.characters or time.monotonic() >= self.until:
+            return False
+        self.characters -= characters
+        return True
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads messages, each once: a resent one is found by its digest, until the common words change."""
+    """Reads messages, each once: a resent one is found by its digest."""
 
     cache: Cache
     _readings: dict[bytes, Reading] = field(default_factory=dict)
-    _weight: int = 0
-    _edition: int = -1
+    _size: int = 0
 
     def read(self, message: Message) -> Reading:
-        if self._edition != self.cache.edition:
-            self._forget()
-        digest = blake2b(
-            message.text.encode("utf-8", "surrogatepass"), digest_size=16, person=message.role.encode()[:16]
-        ).digest()
+        """The whole reading."""
+        digest = digest_of(message)
+        return complete(self.cache, self._recall(digest) or self._read(digest, message))
+
+    def read_within(
+        self, messages: Sequence[Message], digests: Sequence[bytes], allowance: Allowance
+    ) -> list[Reading | None]:
+        """A reading for each message, None for new ones beyond the allowance: they are read when they are resent.
+
+        The newest text matters most, so it is read first; and of it at least as much as is allowed."""
+        readings = [self._recall(digest) for digest in digests]
+        missing = [index for index, reading in enumerate(readings) if reading is None]
+        for index in reversed(missing):
+            if allowance.grants(self.readable(messages[index])):
+                readings[index] = self._read(digests[index], messages[index])
+        return readings
+
+    def readable(self, message: Message) -> int:
+        """How many characters of the message are read at all: no more than one request may read."""
+        return min(len(message.text), self.cache.tuning.enrichment_max_characters)
+
+    def _recall(self, digest: bytes) -> Reading | None:
         reading = self._readings.get(digest)
-        if reading is None:
-            reading = self._remember(self._read(digest, message))
+        if reading is not None and reading.edition != self.cache.edition and not reading.text:
+            reading.put(Words(set(reading.words.split()), set(reading.emphasised)), self.cache.nameless)
+            reading.edition = self.cache.edition
         return reading
 
     def _read(self, digest: bytes, message: Message) -> Reading:
-        text, role = unwrap(without_recollections(message.text), message.role)
-        found = words(text)
-        return Reading(
-            digest=digest,
-            role=role,
-            words=frozenset(found.tokens),
-            names=frozenset((found.tokens | found.emphasised) - self.cache.nameless),
-            emphasised=frozenset(found.emphasised),
-            triples=tuple(find_cues(text[:CUE_TEXT_MAX], role, vocabulary=self.cache)),
-        )
+        text = message.text[: self.readable(message)]
+        said = what_is_said(Message(message.role, text))
+        size = READING_BYTES + CHARACTER_BYTES * len(said.text)
+        reading = Reading(digest, said.role, said.text, size, self.cache.edition)
+        reading.put(known_words(said.text, self.cache.soas_by_token), self.cache.nameless)
+        if may_concern_a_concept(said.text[:CUE_TEXT_MAX], self.cache):
+            reading.triples = statements(self.cache, said)
+        return self._remember(reading)
 
     def _remember(self, reading: Reading) -> Reading:
         self._readings[reading.digest] = reading
-        self._weight += len(reading.words) + 1
-        while self._weight > READINGS_MAX_WORDS:
+        self._size += reading.size
+        while self._size > READINGS_MAX_BYTES:
             oldest = self._readings.pop(next(iter(self._readings)))
-            self._weight -= len(oldest.words) + 1
+            self._size -= oldest.size
         return reading
 
-    def _forget(self) -> None:
-        self._readings.clear()
-        self._weight, self._edition = 0, self.cache.edition
+
+def complete(cache: Cache, reading: Reading) -> Reading:
+    """The same reading, whole."""
+    if reading.text:
+        found = words(reading.text)
+        reading.words = " ".join(found.tokens)
+        reading.put(found, cache.nameless)
+        reading.triples = statements(cache, Message(reading.role, reading.text))
+        reading.text, reading.edition = "", cache.edition
+    return reading
+
+
+def statements(cache: Cache, said: Message) -> tuple[Triple, ...]:
+    text = said.text[:CUE_TEXT_MAX]
+    return tuple(find_cues(text, said.role, vocabulary=cache, sentences_max=CUE_SENTENCES_MAX))
+
+
+def digest_of(message: Message) -> bytes:
+    """16 bytes that tell a message by its role and its text."""
+    text = message.text.encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=16, person=message.role.encode("utf-8", "surrogatepass")[:16]).digest()
+
+
+def what_is_said(message: Message) -> Message:
+    """The message less its envelope and less Festinger's own blocks."""
+    text, role = unwrap(without_recollections(message.text), message.role)
+    return Message(role, text)
+
+
+def without_recollections(text: str) -> str:
+    """What was recalled must not count as said again."""
+    kept, at = [], 0
+    while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len(CLOSING)
+    return "\n".join([*kept, text[at:]]) if kept else text
 
 
 def describe(triple: Triple) -> dict[str, Any]:
@@ -99,117 +174,3 @@ def describe(triple: Triple) -> dict[str, Any]:
         "confidence": triple.confidence,
         "span": [triple.start, triple.end],
     }
-
-
-def without_recollections(text: str) -> str:
-    """The text less Festinger's own blocks: what was recalled must not count as said again."""
-    kept, at = [], 0
-    while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
-        kept.append(text[at:start])
-        at = end + len(CLOSING)
-    return "\n".join([*kept, text[at:]]) if kept else text
-
-
-@dataclass(slots=True)
-class Tally:
-    """How many messages named a word, and when the last did (seconds since the epoch)."""
-
-    count: int = 0
-    last_seen: float = 0.0
-
-    def add(self, count: int, last_seen: float) -> None:
-        self.count += count
-        self.last_seen = max(self.last_seen, last_seen)
-
-
-@dataclass(slots=True)
-class Batch:
-    """What one flush writes: per token how often it was met, per soas id how often it was asked about."""
-
-    met: dict[str, Tally] = field(default_factory=dict)
-    asked: Counter[int] = field(default_factory=Counter)
-
-    def __bool__(self) -> bool:
-        return bool(self.met or self.asked)
-
-
-@dataclass(slots=True)
-class Encounters:
-    """Counts what new messages name. A message counts once per conversation, however often it is resent.
-
-    On the hot path only names are counted, whose saliency may change with it; the rest waits for the flush."""
-
-    cache: Cache
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
-    dropped: int = 0
-    _messages: list[tuple[frozenset[str], float]] = field(default_factory=list)
-    _unknown: Counter[str] = field(default_factory=Counter)  # names without an id, since the last flush
-    _asked: Counter[int] = field(default_factory=Counter)
-    _unwritten: Batch = field(default_factory=Batch)
-    _seen: dict[bytes, None] = field(default_factory=dict)
-
-    def observe(self, opening: bytes, readings: Iterable[Reading], now: float) -> list[Reading]:
-        """Counts the messages that are new in the conversation with this opening, and returns them."""
-        return [reading for reading in readings if self._is_new(opening + reading.digest, reading, now)]
-
-    def note_asked(self, row_ids: Iterable[int]) -> None:
-        self._asked.update(row_ids)
-
-    def pending(self) -> int:
-        """How many messages and tokens wait to be written."""
-        return len(self._messages) + len(self._unwritten.met)
-
-    def take(self) -> Batch:
-        """All that was counted since the last flush, and what that could not write."""
-        batch, self._unwritten = self._unwritten, Batch()
-        batch.asked.update(self._asked)
-        counts: Counter[str] = Counter()
-        last_seen: dict[str, float] = {}
-        for said, now in self._messages:
-            counts.update(said)
-            last_seen.update(dict.fromkeys(said, now))
-        for word, count in counts.items():
-            self._add(batch, word, count, last_seen[word])
-        self._messages, self._unknown, self._asked = [], Counter(), Counter()
-        self.wanted.clear()
-        return batch
-
-    def give_back(self, batch: Batch) -> None:
-        """Returns what could not be written, to be written with the next batch."""
-        for token, tally in batch.met.items():
-            self._add(self._unwritten, token, tally.count, tally.last_seen)
-        self._unwritten.asked.update(batch.asked)
-
-    def _is_new(self, key: bytes, reading: Reading, now: float) -> bool:
-        if key in self._seen:
-            return False
-        self._seen[key] = None
-        if len(self._seen) > SEEN_MAX:
-            del self._seen[next(iter(self._seen))]
-        self._messages.append((reading.words, now))
-        rows = self.cache.soas_by_token
-        for name in reading.names & reading.words:
-            row = rows.get(name)
-            if row is None:
-                self._count_unknown(name)
-                continue
-            row.last_seen = now
-            row.encounter_count += 1
-            if not row.is_common:
-                row.saliency = saliency(row.encounter_count)
-        return True
-
-    def _count_unknown(self, name: str) -> None:
-        """A new word that became salient wants its id soon."""
-        self._unknown[name] += 1
-        if saliency(self._unknown[name]) >= self.cache.tuning.saliency_read_threshold:
-            self.wanted.set()
-
-    def _add(self, batch: Batch, token: str, count: int, last_seen: float) -> None:
-        tally = batch.met.get(token)
-        if tally is None:
-            if len(batch.met) >= TALLIES_MAX:
-                self.dropped += count
-                return
-            tally = batch.met[token] = Tally()
-        tally.add(count, last_seen)

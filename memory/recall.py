@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from memory.cache import Cache
 from memory.domain.rendering import block
 from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import DAY, is_salient, may_ask, priority
+from memory.domain.saliency import DAY, may_ask, priority
 from memory.domain.selection import CHARACTERS_PER_TOKEN, Candidate, ShownFact, in_force, select
-from memory.learn import Reading
+from memory.reading import Reading, complete
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
 TRUSTED = frozenset({"gutask", "operator"})
@@ -74,10 +75,17 @@ def disputes(cache: Cache, readings: Sequence[Reading], now: float) -> list[Disp
 
 
 def _salient(cache: Cache, readings: Sequence[Reading]) -> Salient:
-    threshold = cache.tuning.saliency_read_threshold
-    rows = cache.soas_by_token
+    """The words whose saliency or novelty reaches the threshold. Written out, because of a long history it is asked
+    of thousands."""
+    threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
     names: set[str] = set().union(*(reading.names for reading in readings))
-    return [(name, row) for name in names if (row := rows.get(name)) and is_salient(row, threshold)]
+    return [
+        (name, row)
+        for name in names
+        if (row := row_of(name)) is not None
+        and (row.saliency >= threshold or row.novelty >= threshold)
+        and not row.is_muted
+    ]
 
 
 def _sort(
@@ -85,7 +93,7 @@ def _sort(
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
     """Candidates with facts, candidates to ask about, and why the others are neither."""
     half_life = cache.tuning.recency_half_life_days * DAY
-    prompt = _Prompt.of(readings)
+    prompt = _Prompt(readings)
     known, unknown, reasons = [], [], {}
     for word, row in salient:
         edges = cache.urd_by_concept.get(row.id)
@@ -104,21 +112,27 @@ def _sort(
     return known, unknown, reasons
 
 
-@dataclass(frozen=True, slots=True)
 class _Prompt:
-    """The messages taken together: names written as such, names said by a user, words in statements."""
+    """The messages taken together; what few prompts need is put together on demand."""
 
-    emphasised: set[str]
-    by_user: set[str]
-    stated: set[str]
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        self._readings = readings
 
-    @classmethod
-    def of(cls, readings: Sequence[Reading]) -> "_Prompt":
-        return cls(
-            emphasised=set().union(*(reading.emphasised for reading in readings)),
-            by_user=set().union(*(reading.names & reading.words for reading in readings if reading.role == "user")),
-            stated={word for r in readings for triple in r.triples for word in (triple.subject, triple.parent)},
-        )
+    @cached_property
+    def emphasised(self) -> set[str]:
+        """Words written as a name."""
+        return set().union(*(reading.emphasised for reading in self._readings))
+
+    @cached_property
+    def by_user(self) -> set[str]:
+        """Names said by a user."""
+        said = (reading for reading in self._readings if reading.role == "user")
+        return set().union(*(reading.names - reading.parts for reading in said))
+
+    def states(self, cache: Cache, word: str) -> bool:
+        """Whether a statement is about the word. Last, because it reads to the end the messages that name it."""
+        naming = (complete(cache, reading) for reading in self._readings if word in reading.names)
+        return any(word in (triple.subject, triple.parent) for reading in naming for triple in reading.triples)
 
 
 def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
@@ -143,9 +157,9 @@ def _why_not_ask(cache: Cache, word: str, row: SoasRow, prompt: _Prompt, now: fl
         return "a common word"
     if row.id in cache.referenced:
         return "known as a parent or a dimension"
-    if word in prompt.stated:
-        return "stated in this prompt"
-    return "" if may_ask(row, now) else "asked about lately"
+    if not may_ask(row, now):
+        return "asked about lately"
+    return "stated in this prompt" if prompt.states(cache, word) else ""
 
 
 def _show(cache: Cache, edge: UrdEdge) -> ShownFact:

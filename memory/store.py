@@ -77,11 +77,18 @@ def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
     """The ids of the tokens, which are added to the vocabulary where it lacks them."""
     wanted = sorted(set(tokens))  # in one order everywhere: two writers of the same words cannot deadlock
-    known = dict(Soas.objects.filter(token__in=wanted).values_list("token", "id"))
+    known = _ids_of(wanted)
     if missing := [token for token in wanted if token not in known]:
         Soas.objects.bulk_create([Soas(token=token) for token in missing], ignore_conflicts=True)
-        known |= dict(Soas.objects.filter(token__in=missing).values_list("token", "id"))
+        known |= _ids_of(missing)
     return known
+
+
+def _ids_of(tokens: list[str]) -> dict[str, int]:
+    """Locked against being pruned before they are used."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
+        return dict(cursor.fetchall())
 
 
 def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "") -> None:

@@ -1,12 +1,17 @@
 """Background work of the memory, and the workers' sign of life."""
 
+import logging
 from typing import Any
 
 from celery import bootsteps, shared_task
 from django.db import Error, connection
 from django.db.models.functions import Now
+from django.utils import timezone
 
+from memory import pruning
 from memory.models import Heartbeat
+
+logger = logging.getLogger(__name__)
 
 PULSE_S = 10.0
 
@@ -19,6 +24,17 @@ def beat_heart(name: str) -> None:
 def pulse_of_beat() -> None:
     """Sent by beat, run by a worker: its row is young only while beat, broker and worker all work."""
     beat_heart("beat")
+
+
+@shared_task
+def prune() -> None:
+    """Deletes what is old of the memory, unless another run is at it."""
+    now = timezone.now()
+    with pruning.alone("memory") as is_alone:
+        if not is_alone:
+            return
+        seen_messages, words = pruning.prune_seen_messages(now), pruning.prune_words(now)
+    logger.info("memory.pruned", extra={"seen_messages": seen_messages, "words": words})
 
 
 class Pulse(bootsteps.StartStopStep):

@@ -38,9 +38,14 @@ def is_noise(word: str) -> bool:
         return not word.isalpha() and (_is_number(word) or _PREFIXED_KEY.match(word) is not None)
     if len(word) > MAX_TOKEN_LENGTH or _is_number(word):
         return True
-    if _DIGEST.match(word) or _PREFIXED_KEY.match(word) or _CASED_KEY.match(word):
+    if _DIGEST.match(word) or is_key(word):
         return True
     return any(_is_random(part) for part in _LONG_PART.findall(word))
+
+
+def is_key(word: str) -> bool:
+    """Whether a word, in the case it was written in, begins like the keys of a provider."""
+    return _PREFIXED_KEY.match(word) is not None or _CASED_KEY.match(word) is not None
 
 
 def _is_number(word: str) -> bool:

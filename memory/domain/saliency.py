@@ -16,10 +16,6 @@ def saliency(encounter_count: int) -> float:
     return log10(encounter_count) if encounter_count > 1 else 0.0
 
 
-def is_salient(row: SoasRow, threshold: float) -> bool:
-    return not row.is_muted and (row.saliency >= threshold or row.novelty >= threshold)
-
-
 def priority(row: SoasRow, now: float, half_life: float) -> float:
     """The larger of saliency and novelty, halved for every ``half_life`` seconds the concept was out of sight."""
     age = 0.0 if row.last_seen is None else max(0.0, now - row.last_seen)

@@ -6,6 +6,7 @@ several capitalised words are one token. A letter's combining marks are part of 
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice
@@ -70,6 +71,18 @@ def words(text: str) -> Words:
     return _unique_words(normal, _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS))
 
 
+def known_words(text: str, vocabulary: Mapping[str, object]) -> Words:
+    """Those of `words` that the vocabulary has: a fraction of the time where many words are new, because whether
+    they are noise need not be known."""
+    normal = text if text.isascii() else normal_text(text)
+    if normal is None:
+        found = _unique(tokenise(text))
+    else:
+        patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
+        found = _names(normal, patterns, _known_uncapitalised(set(normal.split()), patterns, vocabulary))
+    return Words(vocabulary.keys() & found.tokens, vocabulary.keys() & found.emphasised)
+
+
 class _Alphabet(NamedTuple):
     """Pieces of regular expressions: one letter or digit, what may follow it in a word, a letter that is upper case."""
 
@@ -128,7 +141,12 @@ def _patterns(alphabet: _Alphabet) -> _Patterns:
 
 
 def _unique_words(normal: str, patterns: _Patterns) -> Words:
-    tokens = _uncapitalised(set(normal.split()), patterns)
+    found = _names(normal, patterns, _uncapitalised(set(normal.split()), patterns))
+    return Words(found.tokens - {""}, found.emphasised - {""})
+
+
+def _names(normal: str, patterns: _Patterns, tokens: set[str]) -> Words:
+    """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
     emphasised: set[str] = set()
     for run, is_first in set(patterns.capitals.findall(normal)):
         if " " not in run:
@@ -143,7 +161,7 @@ def _unique_words(normal: str, patterns: _Patterns) -> Words:
                 emphasised.update(reading.parts, [reading.text])
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
-    return Words(tokens - {""}, emphasised - {""})
+    return Words(tokens, emphasised)
 
 
 # What was read from pieces between white space: most of a text is words that were read before.
@@ -162,6 +180,16 @@ def _uncapitalised(pieces: set[str], patterns: _Patterns) -> set[str]:
     for piece in islice(new, _NEW_PIECES):
         if len(piece) <= _LONGEST_PIECE and piece.isascii():
             _remember(piece, tuple(map(_read_uncapitalised, patterns.word.findall(piece))))
+    return tokens
+
+
+def _known_uncapitalised(pieces: set[str], patterns: _Patterns, vocabulary: Mapping[str, object]) -> set[str]:
+    """The same, of the tokens that the vocabulary has, and some others."""
+    known = pieces & _PIECES.keys()
+    tokens = set(chain.from_iterable(map(_PIECES.__getitem__, known)))
+    written = {word for word in patterns.word.findall("\n".join(pieces - known)) if word[0] not in _UPPER}
+    tokens |= vocabulary.keys() & written
+    tokens.update(_read_word(word) for word in written if "'" in word or not word.islower())
     return tokens
 
 
@@ -185,6 +213,8 @@ def _read_word(written: str) -> str:
     stem = _POSSESSIVES.sub("", written) if "'" in written else written
     if is_noise(stem):
         return ""
+    if stem.isascii():
+        return stem.lower()
     word = _normal_word(stem)  # which may be longer: some capitals have two small letters
     return "" if len(word) > MAX_TOKEN_LENGTH or is_noise(word) else word
 

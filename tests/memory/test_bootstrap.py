@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
-from festinger_site import broker
+from festinger_site import broker, celery
 from memory import bootstrap
 from memory.models import Config, Dimension, Edge, Soas
 
@@ -59,6 +59,27 @@ def test_settings_get_their_defaults_and_keep_their_values() -> None:
     assert bootstrap.load_config() == 0
     assert Config.objects.get(key="zero_hit_max").value == "1"
     assert Config.objects.get(key="resolution_schedule").value == "0 2 * * *"
+
+
+def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed() -> None:
+    bootstrap.load_schedule()
+    PeriodicTask.objects.filter(task="memory.tasks.prune").update(name="tidying", enabled=False)
+    PeriodicTask.objects.get(task="proxy.tasks.prune_events").delete()
+
+    added = [bootstrap.load_schedule(), bootstrap.load_schedule()]
+
+    assert added == [1, 0]
+    assert dict(PeriodicTask.objects.values_list("task", "enabled")) == {
+        "memory.tasks.pulse_of_beat": True,
+        "memory.tasks.prune": False,
+        "proxy.tasks.prune_events": True,
+    }
+
+
+def test_what_is_scheduled_exists() -> None:
+    celery.app.loader.import_default_modules()
+
+    assert {task for _, task, _, _ in bootstrap.SCHEDULE} <= celery.app.tasks.keys()
 
 
 def test_the_first_operator_gets_a_password_once() -> None:

@@ -63,33 +63,12 @@ def test_a_slot_is_marked_while_it_is_queued_or_disputed_lately(run: list[tuple[
     assert cache.pending_conflicts == {concept for concept, _ in in_queue}
 
 
-def test_a_mark_stays_when_its_queue_row_came_with_a_reload() -> None:
-    cache, fresh = Cache(), Cache()
-    cache.dispute((1, 2), NOW)
-    fresh.put_pending(1, [2])
-
-    cache.take_over(fresh, NOW)
-    cache.forget_old_disputes(NOW + 61)
-
-    assert cache.pending_by_concept_dim == {(1, 2)}
-    assert cache.pending_conflicts == {1}
-
-
 def test_the_root_of_a_dimension_is_no_concept_with_facts() -> None:
     cache = Cache()
     cache.put_soas("type", SoasRow(1))
     cache.put_edges(1, [UrdEdge(1, 1, 1, True)])
 
     assert not cache.is_concept("type")
-
-
-def test_a_reload_keeps_provisional_marks() -> None:
-    cache = Cache()
-    cache.dispute((1, 2), NOW)
-
-    cache.take_over(Cache(), NOW)
-
-    assert cache.pending_conflicts == {1}
 
 
 def test_a_deleted_token_is_forgotten() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from memory.cache import Cache
-from memory.coherence import APPLICATION_NAME, Coherence
+from memory.coherence import NAME, Coherence
 from memory.domain.rows import Fact, UrdEdge
 from memory.domain.selection import in_force
 from memory.models import Edge, Source
@@ -30,7 +30,7 @@ async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnect
     coherence = Coherence(cache, dsn)
     task = asyncio.create_task(coherence.run())
     try:
-        await asyncio.wait_for(coherence.wait_loaded(), WITHIN_S)
+        await asyncio.wait_for(coherence.wait_tried(), WITHIN_S)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
             yield cache, client
     finally:
@@ -131,7 +131,7 @@ def test_a_lost_connection_is_opened_again_and_everything_read_anew(dsn: str) ->
             cut = await client.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE application_name = %s AND datname = current_database()",
-                [APPLICATION_NAME],
+                [f"festinger {NAME}"],
             )
             assert await cut.fetchall() == [(True,)]
             await client.execute(SEED)
@@ -156,7 +156,7 @@ def test_a_barrier_waits_until_the_cache_holds_what_was_committed(dsn: str) -> N
         cache = Cache()
         coherence = Coherence(cache, dsn)
         task = asyncio.create_task(coherence.run())
-        await asyncio.wait_for(coherence.wait_loaded(), WITHIN_S)
+        await asyncio.wait_for(coherence.wait_tried(), WITHIN_S)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
 
             async def announce(payload: str) -> None:

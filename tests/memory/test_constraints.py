@@ -168,6 +168,34 @@ def test_an_unknown_provider_is_refused() -> None:
     assert violated("INSERT INTO models (provider, model_name) VALUES ('x', 'm')") == "models_provider_is_known"
 
 
+SEEN = "INSERT INTO seen_message (digest) VALUES (%s)"
+
+
+@pytest.mark.parametrize("length", [0, 16, 31, 33])
+def test_half_a_digest_is_refused(length: int) -> None:
+    assert violated(SEEN, b"x" * length) == "seen_message_digest_is_whole"
+
+
+def test_a_message_is_counted_once() -> None:
+    run(SEEN, b"x" * 32)
+
+    assert violated(SEEN, b"x" * 32) == "seen_message_pkey"
+
+
+EVIDENCE = "INSERT INTO evidence (concept_id, sentence, role, agent) VALUES (%s, %s, 'user', 'dobby')"
+
+
+def test_evidence_says_something(ids: dict[str, int]) -> None:
+    assert violated(EVIDENCE, ids["a"], "") == "evidence_says_something"
+
+
+def test_a_sentence_is_kept_once_of_a_concept(ids: dict[str, int]) -> None:
+    run(EVIDENCE, ids["a"], "a and b")
+    run(EVIDENCE, ids["b"], "a and b")
+
+    assert violated(EVIDENCE, ids["a"], "a and b") == "evidence_says_it_once"
+
+
 AGENT = "INSERT INTO agent (name, token_hash, scope) VALUES (%s, %s, %s)"
 
 

@@ -1,33 +1,60 @@
-"""What a process counted, written to a real Postgres."""
+"""What a process heard, written to a real Postgres."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 
 import psycopg
+import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from memory.cache import Cache
-from memory.coherence import load
+from memory.database import connected
 from memory.domain.messages import Message
-from memory.flusher import Flusher
-from memory.learn import Encounters, Reader
+from memory.encounters import Encounters
+from memory.flusher import WORDS_A_STATEMENT, Flusher
+from memory.loading import load
+from memory.reading import Reader
 from memory.store import ensure_tokens
 
+ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
 
-def flush(dsn: str, scenario: Callable[[Cache, Encounters, Flusher, Reader], Awaitable[None]]) -> Cache:
-    async def run() -> Cache:
-        cache = Cache()
-        encounters = Encounters(cache)
-        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
-            await load(cache, client)
-        await scenario(cache, encounters, Flusher(cache, encounters, dsn), Reader(cache))
-        return cache
 
-    return asyncio.run(run())
+class Process:
+    """One server process, as far as it counts."""
+
+    def __init__(self, dsn: str) -> None:
+        self.cache = Cache()
+        self.encounters = Encounters(self.cache)
+        self.flusher = Flusher(self.cache, self.encounters, dsn)
+        self._reader = Reader(self.cache)
+
+    def hear(self, *texts: str, opening: bytes = ONE, role: str = "user") -> None:
+        said = [Message(role, text) for text in texts]
+        self.encounters.observe(
+            opening, [(message, self._reader.read(message)) for message in said], time.time(), "dobby"
+        )
+
+    async def start(self, dsn: str) -> None:
+        async with connected(dsn, "test") as connection:
+            await load(self.cache, connection)
+        await self.flusher.remember_seen()
+
+
+Scenario = Callable[[Callable[[], Awaitable[Process]]], Awaitable[None]]
+
+
+def play(dsn: str, scenario: Scenario) -> None:
+    async def process() -> Process:
+        started = Process(dsn)
+        await started.start(dsn)
+        return started
+
+    asyncio.run(scenario(process))
 
 
 def stored(dsn: str) -> dict[str, int]:
@@ -36,79 +63,250 @@ def stored(dsn: str) -> dict[str, int]:
 
 
 def test_after_one_flush_new_tokens_have_ids(dsn: str) -> None:
-    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
-        encounters.observe(b"", [reader.read(Message("user", "update gnommoweb to FastAPI"))], time.time())
-        await flusher.flush()
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("update gnommoweb to FastAPI")
+        await process.flusher.flush()
 
-    cache = flush(dsn, scenario)
+        assert process.cache.soas_by_id[process.cache.soas_by_token["gnommoweb"].id] == "gnommoweb"
+
+    play(dsn, scenario)
 
     assert stored(dsn) == {"update": 1, "gnommoweb": 1, "to": 1, "fastapi": 1}
-    assert cache.soas_by_id[cache.soas_by_token["gnommoweb"].id] == "gnommoweb"
 
 
 def test_counts_of_two_processes_add_up(dsn: str) -> None:
-    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
-        other = Encounters(Cache())
-        for i in range(3):
-            reading = reader.read(Message("user", f"zorblat {i}"))
-            encounters.observe(b"", [reading], time.time())
-            other.observe(b"", [reading], time.time())
-        await flusher.flush()
-        await Flusher(Cache(), other, dsn).flush()
-        encounters.observe(b"", [reader.read(Message("user", "zorblat again"))], time.time())
-        await flusher.flush()
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        here, there = await start(), await start()
+        here.hear("zorblat 1", "zorblat 2")
+        there.hear("zorblat 3", opening=OTHER)
+        await here.flusher.flush()
+        await there.flusher.flush()
+        here.hear("zorblat again")
+        await here.flusher.flush()
 
-    flush(dsn, scenario)
+        assert here.cache.soas_by_token["zorblat"].encounter_count == 4
 
-    assert stored(dsn)["zorblat"] == 7
+    play(dsn, scenario)
+
+    assert stored(dsn)["zorblat"] == 4
+
+
+def test_a_message_that_two_processes_heard_counts_once(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        here, there = await start(), await start()
+        for process in (here, there):
+            process.hear("zorblat", "kvasir")
+        await asyncio.gather(here.flusher.flush(), there.flusher.flush())
+
+        for process in (here, there):
+            assert process.cache.soas_by_token["zorblat"].encounter_count == 1
+
+    play(dsn, scenario)
+
+    assert stored(dsn) == {"zorblat": 1, "kvasir": 1}
+
+
+def test_a_history_resent_after_a_restart_counts_nothing(dsn: str) -> None:
+    history = [f"zorblat {i}" for i in range(30)]
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear(*history)
+        await process.flusher.flush()
+        restarted = await start()
+        restarted.hear(*history)
+
+        assert restarted.encounters.pending() == 0
+
+    play(dsn, scenario)
+
+    assert stored(dsn)["zorblat"] == 30
+
+
+def test_a_flush_of_which_nobody_knows_whether_it_was_written_counts_once(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("zorblat")
+        batch = process.encounters.take()
+        await process.flusher._write(batch)
+        process.encounters.give_back(batch)
+        await process.flusher.flush()
+
+        assert process.cache.soas_by_token["zorblat"].encounter_count == 1
+
+    play(dsn, scenario)
+
+    assert stored(dsn) == {"zorblat": 1}
 
 
 def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
-    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
-        encounters.observe(b"", [reader.read(Message("user", "zorblat"))], time.time())
-        await Flusher(cache, encounters, "host=/nowhere dbname=none").flush()
-        await flusher.flush()
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("zorblat")
+        await Flusher(process.cache, process.encounters, "host=/nowhere dbname=none").flush()
+        await process.flusher.flush()
 
-    flush(dsn, scenario)
+    play(dsn, scenario)
 
     assert stored(dsn) == {"zorblat": 1}
 
 
 def test_a_flush_under_way_is_finished_when_the_server_stops(dsn: str) -> None:
-    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
-        encounters.observe(b"", [reader.read(Message("user", "zorblat"))], time.time())
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("zorblat")
         with psycopg.connect(dsn) as other:
             other.execute("SELECT pg_advisory_xact_lock(75, 0)")  # the flush waits for its turn
-            encounters.wanted.set()
-            task = asyncio.create_task(flusher.run())
-            while encounters.pending():
+            process.encounters.wanted.set()
+            task = asyncio.create_task(process.flusher.run())
+            while process.encounters.pending():
                 await asyncio.sleep(0.02)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        await flusher.flush()
+        await process.flusher.flush_last()
 
-    flush(dsn, scenario)
+    play(dsn, scenario)
 
     assert stored(dsn) == {"zorblat": 1}
 
 
+def test_the_last_flush_does_not_wait_for_ever(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("memory.flusher.LAST_WRITE_S", 0.1)
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("zorblat")
+        with psycopg.connect(dsn) as other:
+            other.execute("SELECT pg_advisory_xact_lock(75, 0)")
+            await process.flusher.flush_last()
+
+    with caplog.at_level(logging.ERROR):
+        play(dsn, scenario)
+
+    assert [record.message for record in caplog.records] == ["flush.lost"]
+
+
 def test_meeting_a_word_again_uses_up_no_id(dsn: str) -> None:
-    async def scenario(cache: Cache, encounters: Encounters, flusher: Flusher, reader: Reader) -> None:
-        for _ in range(5):
-            encounters.observe(str(_).encode(), [reader.read(Message("user", "zorblat"))], time.time())
-            await flusher.flush()
-        encounters.observe(b"", [reader.read(Message("user", "kvasir"))], time.time())
-        await flusher.flush()
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        for i in range(5):
+            process.hear("zorblat", opening=bytes([i]) * 16)
+            await process.flusher.flush()
+        process.hear("kvasir")
+        await process.flusher.flush()
 
-    cache = flush(dsn, scenario)
+        assert process.cache.soas_by_token["kvasir"].id == process.cache.soas_by_token["zorblat"].id + 1
 
-    assert cache.soas_by_token["kvasir"].id == cache.soas_by_token["zorblat"].id + 1
+    play(dsn, scenario)
+
+
+def test_many_new_words_do_not_make_the_other_processes_load_everything(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        async with connected(dsn, "test") as listener:
+            await listener.execute("LISTEN festinger")
+            process.hear(" ".join(f"zorblat{i}" for i in range(3 * WORDS_A_STATEMENT)))
+            await process.flusher.flush()
+            announced = [notify.payload async for notify in listener.notifies(timeout=0.5)]
+
+        assert announced
+        assert {payload.partition(":")[0] for payload in announced} == {"soas"}
+
+    play(dsn, scenario)
+
+
+def test_a_word_that_was_too_old_to_be_loaded_is_known_once_it_is_met_again(dsn: str) -> None:
+    with psycopg.connect(dsn) as client:
+        client.execute(
+            "INSERT INTO soas (token, encounter_count, last_seen) VALUES ('zorblat', 1, now() - interval '91 days')"
+        )
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        assert "zorblat" not in process.cache.soas_by_token
+        process.hear("zorblat")
+        await process.flusher.flush()
+
+        assert process.cache.soas_by_token["zorblat"].encounter_count == 2
+
+    play(dsn, scenario)
+
+
+def test_a_question_is_asked_once_by_two_processes(dsn: str) -> None:
+    [concept] = ensure_tokens(["zorblat"]).values()
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        now = time.time()
+        for process in (await start(), await start()):
+            process.encounters.note_asked([concept], now)
+            await process.flusher.flush()
+
+    play(dsn, scenario)
+
+    with psycopg.connect(dsn) as client:
+        assert client.execute("SELECT asked_count FROM soas WHERE token = 'zorblat'").fetchone() == (1,)
+
+
+def test_a_message_seen_again_after_a_day_is_kept_for_longer(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("zorblat")
+        await process.flusher.flush()
+        with psycopg.connect(dsn) as client:
+            client.execute("UPDATE seen_message SET last_seen = now() - interval '3 days'")
+        restarted = await start()
+        restarted.hear("zorblat")
+        await restarted.flusher.flush()
+
+    play(dsn, scenario)
+
+    with psycopg.connect(dsn) as client:
+        assert client.execute("SELECT now() - last_seen < interval '1 hour' FROM seen_message").fetchone() == (True,)
+    assert stored(dsn) == {"zorblat": 1}
+
+
+# --- evidence ---
+
+
+def sentences(dsn: str) -> list[tuple[str, str]]:
+    with psycopg.connect(dsn) as client:
+        return client.execute(
+            "SELECT token, sentence FROM evidence JOIN soas ON soas.id = concept_id ORDER BY said_at, token"
+        ).fetchall()
+
+
+def test_the_newest_sentences_about_a_concept_are_kept(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        for i in range(7):
+            process.hear(f"Well. Zorblat runs {'x' * i}! Good.")
+            await process.flusher.flush()
+
+    play(dsn, scenario)
+
+    kept = [sentence for token, sentence in sentences(dsn) if token == "zorblat"]
+    assert kept == [f"Zorblat runs {'x' * i}!" for i in range(2, 7)]
+
+
+def test_what_the_model_says_itself_is_no_evidence(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("Zorblat is mine.", role="assistant")
+        await process.flusher.flush()
+
+    play(dsn, scenario)
+
+    assert stored(dsn)["zorblat"] == 1
+    assert sentences(dsn) == []
 
 
 class AnyText(TestCase):
     @hypothesis_settings(max_examples=60, deadline=None)
     @given(st.text(max_size=200))
     def test_whatever_is_read_can_be_stored(self, text: str) -> None:
-        tokens = Reader(Cache()).read(Message("user", text)).words
+        tokens = Reader(Cache()).read(Message("user", text)).words.split()
 
-        assert set(ensure_tokens(tokens)) == tokens
+        assert set(ensure_tokens(tokens)) == set(tokens)

@@ -1,15 +1,18 @@
-"""Reading messages and counting what they name."""
+"""Reading messages: what is remembered, and what is left for the next time."""
+
+import time
 
 from memory.cache import Cache
+from memory.config import Tuning
 from memory.domain.messages import Message
 from memory.domain.rows import SoasRow
-from memory.learn import Encounters, Reader, without_recollections
-
-NOW = 1_800_000_000.0
+from memory.reading import CUE_SENTENCES_MAX, Allowance, Reader, digest_of, without_recollections
 
 
-def counts(encounters: Encounters) -> dict[str, int]:
-    return {token: tally.count for token, tally in encounters.take().met.items()}
+def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
+    """Which of the messages were read."""
+    allowance = Allowance(characters, time.monotonic() + seconds)
+    return [r is not None for r in reader.read_within(messages, [digest_of(m) for m in messages], allowance)]
 
 
 def test_a_resent_message_is_read_once() -> None:
@@ -19,55 +22,6 @@ def test_a_resent_message_is_read_once() -> None:
 
     assert reader.read(Message("user", "restart zorblat")) is first
     assert reader.read(Message("tool", "restart zorblat")) is not first
-
-
-def test_a_resent_message_counts_once_in_its_conversation() -> None:
-    cache = Cache(soas_by_token={"zorblat": SoasRow(1)}, soas_by_id={1: "zorblat"})
-    encounters, reading = Encounters(cache), Reader(cache).read(Message("user", "zorblat zorblat"))
-
-    for _ in range(3):
-        encounters.observe(b"one", [reading], NOW)
-    encounters.observe(b"other", [reading], NOW)
-
-    assert cache.soas_by_token["zorblat"].encounter_count == 2
-    assert counts(encounters) == {"zorblat": 2}
-
-
-def test_a_new_word_in_four_messages_asks_to_be_flushed() -> None:
-    cache = Cache()
-    encounters, reader = Encounters(cache), Reader(cache)
-
-    for i in range(4):
-        assert not encounters.wanted.is_set()
-        encounters.observe(b"", [reader.read(Message("user", f"zorblat {i}"))], NOW)
-
-    assert encounters.wanted.is_set()
-
-
-def test_a_common_word_stays_without_saliency() -> None:
-    cache = Cache(soas_by_token={"the": SoasRow(1, novelty=1, is_common=True)}, soas_by_id={1: "the"})
-    encounters, reader = Encounters(cache), Reader(cache)
-
-    encounters.observe(b"", [reader.read(Message("user", f"the {i}")) for i in range(10)], NOW)
-
-    assert cache.soas_by_token["the"].saliency == 0
-    assert counts(encounters) == {"the": 10}
-
-
-def test_what_could_not_be_written_is_kept() -> None:
-    cache = Cache(soas_by_token={"known": SoasRow(1)}, soas_by_id={1: "known"})
-    encounters, reader = Encounters(cache), Reader(cache)
-    encounters.observe(b"", [reader.read(Message("user", "known zorblat"))], NOW)
-    encounters.note_asked([1])
-    batch = encounters.take()
-    encounters.observe(b"", [reader.read(Message("user", "known zorblat again"))], NOW + 1)
-
-    encounters.give_back(batch)
-
-    batch = encounters.take()
-    assert {token: tally.count for token, tally in batch.met.items()} == {"known": 2, "zorblat": 2, "again": 1}
-    assert batch.met["zorblat"].last_seen == NOW + 1
-    assert batch.asked == {1: 1}
 
 
 def test_a_common_word_is_a_name_once_a_fact_is_known_about_it() -> None:
@@ -81,12 +35,19 @@ def test_a_common_word_is_a_name_once_a_fact_is_known_about_it() -> None:
     assert reader.read(Message("user", "the mercury rises")).names == {"the", "rises", "mercury"}
 
 
+def test_the_parts_of_a_compound_are_names_apart() -> None:
+    reading = Reader(Cache()).read(Message("user", "ask the Mercury Gateway, gateway"))
+
+    assert reading.names == {"ask", "the", "mercury_gateway", "mercury", "gateway"}
+    assert reading.parts == {"mercury"}
+
+
 def test_an_envelope_is_read_as_what_it_carries() -> None:
     reading = Reader(Cache()).read(Message("user", '{"tool_name": "shell", "tool_result": "zorblat is up"}'))
 
     assert reading.role == "tool"
-    assert "zorblat" in reading.words
-    assert "tool_name" not in reading.words
+    assert "zorblat" in reading.words.split()
+    assert "tool_name" not in reading.words.split()
 
 
 def test_festingers_own_blocks_are_not_read_again() -> None:
@@ -97,3 +58,45 @@ def test_festingers_own_blocks_are_not_read_again() -> None:
 
 def test_an_unclosed_block_is_left_as_it_is() -> None:
     assert without_recollections("a <recollection> b") == "a <recollection> b"
+
+
+# --- the allowance ---
+
+
+def test_the_newest_text_is_read_first() -> None:
+    said = [Message("user", f"message {i} " + "x" * 90) for i in range(5)]
+
+    assert read_within(Reader(Cache()), said, characters=250) == [False, False, False, True, True]
+
+
+def test_what_was_left_is_read_when_it_is_sent_again() -> None:
+    said = [Message("user", f"message {i} " + "x" * 90) for i in range(5)]
+    reader = Reader(Cache())
+    read_within(reader, said, characters=250)
+
+    assert read_within(reader, said, characters=250) == [False, True, True, True, True]
+    assert read_within(reader, said, characters=250) == [True] * 5
+
+
+def test_when_the_time_is_over_only_what_was_read_before_is_known() -> None:
+    reader = Reader(Cache())
+    before = Message("user", "restart zorblat")
+    reader.read(before)
+
+    assert read_within(reader, [before, Message("user", "new")], characters=10_000, seconds=-1) == [True, False]
+
+
+def test_of_one_message_no_more_is_read_than_of_a_request() -> None:
+    cache = Cache(tuning=Tuning(enrichment_max_characters=1_000))
+    reader = Reader(cache)
+    long = Message("user", "first " + "x " * 1_000 + "last")
+
+    assert read_within(reader, [long], characters=1_000) == [True]
+    assert "first" in reader.read(long).words.split()
+    assert "last" not in reader.read(long).words.split()
+
+
+def test_of_a_message_full_of_statements_the_first_are_compared_at_once() -> None:
+    text = "\n".join(f"zorblat{i} is a repo." for i in range(100))
+
+    assert len(Reader(Cache()).read(Message("user", text)).triples) == CUE_SENTENCES_MAX

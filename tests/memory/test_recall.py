@@ -9,7 +9,8 @@ from memory.config import Tuning
 from memory.domain.messages import Message
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, HOUR, saliency
-from memory.learn import Encounters, Reader
+from memory.encounters import Encounters
+from memory.reading import Reader
 from memory.recall import Recollection, disputes, recollect
 
 NOW = 1_800_000_000.0
@@ -42,12 +43,13 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     }
     cache = Cache(soas_by_token=dict(common), soas_by_id={row.id: word for word, row in common.items()})
     encounters = Encounters(cache)
-    reading = Reader(cache).read(Message("user", PROMPT_A))
+    message = Message("user", PROMPT_A)
+    reading = Reader(cache).read(message)
 
-    encounters.observe(b"", [reading], NOW)
+    encounters.observe(b"", [(message, reading)], NOW)
 
-    counts = {token: tally.count for token, tally in encounters.take().met.items()}
-    assert counts == {"please": 1, "update": 1, "gnommoweb": 1, "to": 1, "use": 1, "fastapi": 1, "instead": 1}
+    [heard] = encounters.take().heard.values()
+    assert set(heard.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
     assert recollect(cache, [reading], NOW).block == ""
     assert cache.soas_by_token["please"].saliency == 0

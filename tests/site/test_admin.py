@@ -8,8 +8,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.domain.rows import Fact
-from memory.models import Agent, Config, Edge, EdgeHistory, Heartbeat, Soas, Source
+from memory.models import Agent, Config, Edge, EdgeHistory, Evidence, Heartbeat, Soas, Source
 from memory.store import Said
+from proxy.models import RecollectionEvent
 from resolution.intake import assert_fact
 from resolution.models import Conflict
 
@@ -28,6 +29,13 @@ def world() -> None:
         assert_fact(Fact(f"thing{i}", "container", "type", True), said)
     Agent.objects.create(name="dobby", token_hash="0" * 64)
     Heartbeat.objects.create(name="worker")
+    for i in range(20):
+        concept = Soas.objects.get(token=f"thing{i}")
+        Evidence.objects.create(concept=concept, sentence=f"so much for {i}.", role="user", agent="dobby")
+        RecollectionEvent.objects.create(
+            request=f"{i:016x}", agent="dobby", model="smollm2", wire="chat", enrich_ms=1.5,
+            block=f"<recollection>\nthing{i}: [type] repo\n</recollection>", reasons={f"thing{i}": "recalled"},
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -37,7 +45,7 @@ def operator(client: Client) -> Client:
 
 
 LISTS = ["memory/soas", "memory/edge", "memory/dimension", "memory/config", "memory/edgehistory", "memory/agent",
-         "memory/heartbeat", "resolution/conflict"]  # fmt: skip
+         "memory/heartbeat", "memory/evidence", "resolution/conflict", "proxy/recollectionevent"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -82,7 +90,8 @@ def test_a_setting_is_changed_and_a_bad_value_refused(operator: Client) -> None:
     assert Config.objects.get(key="zero_hit_max").value == "1"
 
 
-@pytest.mark.parametrize("path", ["memory/edge", "memory/edgehistory", "resolution/conflict", "memory/soas"])
+@pytest.mark.parametrize("path", ["memory/edge", "memory/edgehistory", "memory/evidence", "resolution/conflict",
+                                  "memory/soas", "proxy/recollectionevent"])  # fmt: skip
 def test_a_record_is_not_added_by_hand(operator: Client, path: str) -> None:
     assert operator.get(f"/admin/{path}/add/").status_code == 403
 
@@ -126,6 +135,24 @@ def test_a_conflict_shows_both_sides(operator: Client) -> None:
 
     assert "repo" in page
     assert "container" in page
+
+
+def test_evidence_is_found_by_its_concept(operator: Client) -> None:
+    found = operator.get("/admin/memory/evidence/", {"q": "thing7"}).content.decode()
+
+    assert "so much for 7." in found
+    assert "so much for 8." not in found
+
+
+def test_what_was_recalled_is_found_by_its_request_and_shown_as_it_was(operator: Client) -> None:
+    found = operator.get("/admin/proxy/recollectionevent/", {"q": f"{7:016x}"}).content.decode()
+    page = operator.get(f"/admin/proxy/recollectionevent/{7:016x}/change/").content.decode()
+
+    assert f"{7:016x}" in found
+    assert f"{8:016x}" not in found
+    assert "&lt;recollection&gt;\nthing7: [type] repo\n&lt;/recollection&gt;</pre>" in page
+    assert "&quot;thing7&quot;: &quot;recalled&quot;" in page
+    assert operator.post(f"/admin/proxy/recollectionevent/{7:016x}/change/", {"agent": "x"}).status_code == 403
 
 
 def test_someone_without_an_account_gets_the_login_page(client: Client) -> None:

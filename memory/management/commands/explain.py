@@ -8,17 +8,16 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
-import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.cache import Cache
-from memory.coherence import load
+from memory.database import connected
 from memory.domain.cues import Triple, find_cues
-from memory.domain.envelopes import unwrap
 from memory.domain.messages import Message
 from memory.domain.tokens import tokenise
-from memory.learn import Reader, describe, without_recollections
+from memory.loading import load
+from memory.reading import Reader, describe, what_is_said
 from memory.recall import recollect
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -72,7 +71,7 @@ class Command(BaseCommand):
 
 async def load_cache() -> Cache:
     cache = Cache()
-    async with await psycopg.AsyncConnection.connect(settings.DATABASE_URL, autocommit=True) as connection:
+    async with connected(settings.DATABASE_URL, "explain") as connection:
         await load(cache, connection)
     return cache
 
@@ -90,8 +89,8 @@ def parse(line: str, number: int, role: str) -> Message:
 
 
 def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[Triple]]:
-    text, role = unwrap(without_recollections(said.text), said.role)
-    return [token.text for token in tokenise(text)], find_cues(text, role, vocabulary=cache)
+    said = what_is_said(said)
+    return [token.text for token in tokenise(said.text)], find_cues(said.text, said.role, vocabulary=cache)
 
 
 def as_line(triple: Triple) -> str:

@@ -1,0 +1,188 @@
+import time
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory.domain.evidence import ELLIPSIS, EVIDENCE_MAX, sentences_naming
+from memory.domain.normal_form import normalise
+from memory.domain.secrets import mask_secrets
+from memory.domain.tokens import tokenise, words
+
+AWKWARD = (
+    "gnommoweb", "Glitch University", "glitch", "Dobby's", "don't", "gpt-4o", "İstanbul", "ΑΣ's", "हिन्दी", "ﬁle",
+    "Ｆull", "a℀b", "secret", "[secret]", "password: hunter2", "`a. B`", '{"a": "b. c"}', "https://x.y/z. ", "\n```\n",
+    ". ", "? ", "... ", "e.g. ", "\n", "\r\n", "\t", "  ", " ", "\x00", "\x1a", "\ud800", "\u202e", "\u2028",
+    "x" * 70, "Ab " * 60, "word " * 90,
+)  # fmt: skip
+texts = st.one_of(
+    st.text(), st.lists(st.sampled_from(AWKWARD)).map(" ".join), st.lists(st.sampled_from(AWKWARD)).map("".join)
+)
+
+
+def spelled(text: str) -> str:
+    """Blind to what the collapsed white space changes: words that come to stand together make one name."""
+    return unicodedata.normalize("NFKC", text).replace("_", " ").replace("ς", "σ")
+
+
+def evidence(text: str, name: str) -> str | None:
+    return sentences_naming(text, [name]).get(name)
+
+
+def test_it_is_the_first_sentence_that_names_the_concept() -> None:
+    text = "Hello there. We moved gnommoweb to Postgres, e.g. 16.2, today. Is gnommoweb up?"
+
+    assert evidence(text, "gnommoweb") == "We moved gnommoweb to Postgres, e.g. 16.2, today."
+
+
+def test_names_that_stand_together_share_a_sentence() -> None:
+    text = "Nothing here.\nGnommoweb is part of Glitch University.\nDobby runs it."
+
+    assert sentences_naming(text, {"gnommoweb", "glitch_university", "dobby", "zorblat"}) == {
+        "glitch_university": "Gnommoweb is part of Glitch University.",
+        "gnommoweb": "Gnommoweb is part of Glitch University.",
+        "dobby": "Dobby runs it.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "sentence"),
+    [
+        ("see dobby's\tlog\r\nnow", "dobby", "see dobby's log"),
+        ("DOBBY!", "dobby", "DOBBY!"),
+        ("In ＤＯＢＢＹ we trust", "dobby", "In ＤＯＢＢＹ we trust"),
+        ("die Größe. Und", "größe", "die Größe."),
+        ("ΑΣ's", "ας", "ΑΣ's"),
+        ("use gpt-4o; gpt-4 is gone", "gpt-4", "use gpt-4o; gpt-4 is gone"),
+        ("A\x00B gnommoweb\ud800 \u202ex", "gnommoweb", "A B gnommoweb x"),
+    ],
+)
+def test_a_name_is_found_as_the_tokeniser_reads_it(text: str, name: str, sentence: str) -> None:
+    assert evidence(text, name) == sentence
+
+
+def test_a_part_of_a_name_is_not_the_concept() -> None:
+    assert evidence("The Glitch University opens. A glitch happened.", "glitch") == "A glitch happened."
+    assert evidence("glitch-x is up. A glitch happened.", "glitch") == "A glitch happened."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '  "note": "See gnommoweb. It is down.", ',
+        "`run. gnommoweb. now` and rest",
+        "| gnommoweb | a repo | up |",
+    ],
+)
+def test_a_line_of_code_or_json_is_kept_whole(line: str) -> None:
+    assert evidence(f"First. Things\n{line}\nLast. Things", "gnommoweb") == line.strip()
+
+
+def test_a_line_of_fenced_code_is_kept_whole() -> None:
+    code = 'log("Hello. This is gnommoweb. Bye. ")'
+
+    assert evidence(f"First. Things\n```\n{code}\n```\nLast. Things", "gnommoweb") == code
+
+
+def test_a_full_stop_within_code_ends_no_sentence() -> None:
+    assert evidence("Call `gnommoweb. stop` first. Then rest.", "gnommoweb") == "Call `gnommoweb. stop` first."
+
+
+def test_a_long_sentence_is_cut_around_the_name_at_borders_of_words() -> None:
+    words_before, words_after = "before " * 100, "after " * 100
+
+    middle = evidence(f"{words_before}gnommoweb {words_after}", "gnommoweb") or ""
+    start = evidence(f"gnommoweb {words_after}", "gnommoweb") or ""
+
+    assert middle.startswith(f"{ELLIPSIS}before before")
+    assert middle.endswith(f"after after{ELLIPSIS}")
+    assert start.startswith("gnommoweb after")
+    assert EVIDENCE_MAX - 10 < len(middle) <= EVIDENCE_MAX
+    assert EVIDENCE_MAX - 10 < len(start) <= EVIDENCE_MAX
+
+
+def test_a_long_line_without_spaces_is_cut_too() -> None:
+    sentence = evidence("," * 5_000 + "gnommoweb" + "," * 5_000, "gnommoweb") or ""
+
+    assert "gnommoweb" in sentence
+    assert len(sentence) <= EVIDENCE_MAX
+
+
+def test_a_secret_is_masked_before_the_cut() -> None:
+    secret = "aB3" * 60
+    filler = "so " * 60
+
+    sentence = evidence(f"gnommoweb {filler}password={secret} {filler}", "gnommoweb") or ""
+
+    assert "aB3" not in sentence
+
+
+def test_what_is_named_only_within_a_secret_is_not_named() -> None:
+    assert evidence("password: hunter2\nlog in", "hunter2") is None
+    assert evidence("postgres://bob:gnommoweb@host/x", "gnommoweb") is None
+    assert evidence("password: hunter2 " + "so " * 200, "secret") is None
+    assert evidence("password: hunter2\nA secret is safe.", "secret") == "A secret is safe."
+
+
+def test_nothing_is_asked_nothing_found() -> None:
+    assert sentences_naming("gnommoweb", []) == {}
+    assert sentences_naming("", ["gnommoweb", ""]) == {}
+
+
+@given(texts)
+@example("0. " + "Ab " * 400)
+@example("secret [secret]")
+def test_what_is_kept_can_be_stored_and_names_the_concept(text: str) -> None:
+    names = words(text).tokens
+
+    for name, sentence in sentences_naming(text, names).items():
+        assert name in names
+        assert 0 < len(sentence) <= EVIDENCE_MAX
+        assert sentence == " ".join(sentence.split())
+        assert sentence.encode()
+        assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in sentence)
+        assert spelled(name) in spelled(normalise(sentence).text.lower())
+
+
+@given(texts)
+def test_every_concept_that_is_named_outside_of_secrets_has_evidence(text: str) -> None:
+    masked = mask_secrets(text)
+    named = [token.text for token in tokenise(masked) if masked[max(0, token.start - 1) : token.end + 1] != "[secret]"]
+
+    assert sentences_naming(text, set(named)).keys() == set(named)
+
+
+@given(texts)
+def test_a_sentence_does_not_depend_on_what_else_is_looked_for(text: str) -> None:
+    names = words(text).tokens
+
+    together = sentences_naming(text, names)
+
+    assert together == {name: sentence for name in together for sentence in sentences_naming(text, [name]).values()}
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "A ", "Ab", "gnommoweb ", "a. ", "e.g. ", '{"a": "', "`", "\n", " ", "é", "ﬁ", "ㄱㅏ", "A-"]
+)
+def test_time_is_linear_in_the_length_of_any_text(piece: str) -> None:
+    short, long = ((piece * 100_000)[:length] for length in (10_000, 100_000))
+
+    # Quadratic work would take 100 times as long; the best of three keeps other work of the machine out.
+    assert best_of_three(long, ["zorblat", "a"]) < 40 * max(best_of_three(short, ["zorblat", "a"]), 0.0005)
+
+
+def test_the_number_of_names_hardly_matters() -> None:
+    text = "".join(f"The service s{i}x runs on host h{i}x today.\n" for i in range(500))
+    few, many = ([f"{kind}{i}q" for i in range(count)] for kind, count in (("s", 10), ("h", 5_000)))
+
+    assert best_of_three(text, many) < 10 * max(best_of_three(text, few), 0.002)
+
+
+def best_of_three(text: str, names: list[str]) -> float:
+    taken = []
+    for _ in range(3):
+        started = time.perf_counter()
+        sentences_naming(text, names)
+        taken.append(time.perf_counter() - started)
+    return min(taken)

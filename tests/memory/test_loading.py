@@ -1,0 +1,145 @@
+"""A full load into a cache that is in use."""
+
+import asyncio
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from memory.cache import Cache
+from memory.database import connected
+from memory.domain.rows import SoasRow
+from memory.loading import BATCH_ROWS, Touched, load
+
+NOW = 1_800_000_000.0
+WORLD = """
+    INSERT INTO soas (id, token, encounter_count, saliency, novelty) VALUES
+        (1, 'gnommoweb', 10, 1, 1), (2, 'repo', 0, 0, 0), (3, 'container', 0, 0, 0), (4, 'type', 0, 0, 0);
+    INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (1, 2, 4, true, 'gutask');
+    INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,
+        incoming_confidence, incoming_source, collision_type) VALUES (1, 4, 2, 3, true, 1, 'gutask', 'isa_isa');
+"""
+
+
+def load_again(dsn: str, cache: Cache, statement: str = "", touched: Touched | None = None) -> None:
+    async def run() -> None:
+        async with connected(dsn, "test") as connection:
+            if statement:
+                await connection.execute(statement)
+            await load(cache, connection, touched)
+
+    asyncio.run(run())
+
+
+@pytest.fixture
+def cache(dsn: str) -> Cache:
+    """Of the world above, loaded once."""
+    loaded = Cache()
+    load_again(dsn, loaded, WORLD)
+    return loaded
+
+
+def parents(cache: Cache) -> list[int]:
+    return [edge.parent_id for edge in cache.urd_by_concept.get(1, [])]
+
+
+def test_everything_is_there_after_the_first_load(cache: Cache) -> None:
+    assert cache.soas_by_id == {1: "gnommoweb", 2: "repo", 3: "container", 4: "type"}
+    assert cache.soas_by_token["gnommoweb"] == SoasRow(1, 10, 1.0, 1.0, load=1)
+    assert cache.urd_by_concept_dim[1, 4].parent_id == 2
+    assert cache.referenced == {2: 1, 4: 1}
+    assert cache.pending_by_concept_dim == {(1, 4)}
+
+
+Case = tuple[str, Callable[[Cache], object], object]
+CASES: dict[str, Case] = {
+    "a deleted word": ("DELETE FROM resolution_queue; DELETE FROM soas WHERE id = 3",
+                       lambda cache: sorted(cache.soas_by_id), [1, 2, 4]),
+    "a word with another id": ("UPDATE resolution_queue SET incoming_parent_id = 4; DELETE FROM soas WHERE id = 3;"
+                               " INSERT INTO soas (id, token) VALUES (9, 'container')",
+                               lambda cache: (cache.soas_by_token["container"].id, 3 in cache.soas_by_id), (9, False)),
+    "a new word": ("INSERT INTO soas (id, token) VALUES (9, 'new')", lambda cache: cache.soas_by_id[9], "new"),
+    "a muted word": ("UPDATE soas SET is_muted = true WHERE id = 1",
+                     lambda cache: cache.soas_by_token["gnommoweb"].is_muted, True),
+    "a word made common": ("UPDATE soas SET is_common = true WHERE id = 2", lambda cache: cache.nameless, {"repo"}),
+    "a higher count": ("UPDATE soas SET encounter_count = 12 WHERE id = 1",
+                       lambda cache: cache.soas_by_token["gnommoweb"].encounter_count, 12),
+    "a changed edge": ("UPDATE urd SET parent_id = 3", parents, [3]),
+    "a deleted edge": ("DELETE FROM urd", lambda cache: (parents(cache), cache.referenced), ([], {})),
+    "a decided conflict": ("DELETE FROM resolution_queue", lambda cache: cache.pending_conflicts, set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_changed_unannounced_shows_after_the_next_load(dsn: str, cache: Cache, case: Case) -> None:
+    statement, look, expected = case
+
+    load_again(dsn, cache, statement)
+
+    assert look(cache) == expected
+
+
+def test_what_is_counted_and_not_flushed_stays(dsn: str, cache: Cache) -> None:
+    row = cache.soas_by_token["gnommoweb"]
+    row.encounter_count, row.last_seen = 15, NOW
+
+    load_again(dsn, cache, "UPDATE soas SET is_muted = true WHERE id = 1")
+
+    row = cache.soas_by_token["gnommoweb"]
+    assert (row.encounter_count, row.last_seen, row.is_muted) == (15, NOW, True)
+
+
+def test_what_was_read_since_the_load_began_stays(dsn: str, cache: Cache) -> None:
+    """As the load's snapshot does not have it: announced, read and put in the cache before the load met the row."""
+    cache.soas_by_token["gnommoweb"].is_muted = True
+    cache.put_soas("newer", SoasRow(9))
+    cache.put_edges(1, [])
+    cache.put_pending(1, [])
+
+    load_again(dsn, cache, touched=Touched(soas={1, 9}, urd={1}, resolution_queue={1}))
+
+    assert cache.soas_by_token["gnommoweb"].is_muted
+    assert "newer" in cache.soas_by_token
+    assert parents(cache) == []
+    assert cache.pending_conflicts == set()
+
+
+def test_a_provisional_mark_stays(dsn: str, cache: Cache) -> None:
+    cache.dispute((2, 4), NOW)
+
+    load_again(dsn, cache)
+
+    assert cache.pending_conflicts == {1, 2}
+
+
+def test_what_is_about_to_be_pruned_is_not_loaded(dsn: str) -> None:
+    cache = Cache()
+    old = "now() - interval '91 days'"
+    load_again(
+        dsn,
+        cache,
+        f"INSERT INTO soas (id, token, encounter_count, last_seen) VALUES (1, 'once', 1, {old}),"
+        f" (2, 'twice', 2, {old}), (3, 'parent', 1, {old}), (4, 'concept', 1, {old}), (5, 'type', 0, NULL);"
+        " INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (4, 3, 5, true, 'gutask')",
+    )
+
+    assert sorted(cache.soas_by_token) == ["concept", "parent", "twice", "type"]
+
+
+def test_others_have_their_turns_during_a_load(dsn: str) -> None:
+    words = 40 * BATCH_ROWS
+    with psycopg.connect(dsn) as client:
+        client.execute(f"INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, {words}) AS n")
+    cache = Cache()
+
+    async def run() -> int:
+        async with connected(dsn, "test") as connection:
+            loading = asyncio.create_task(load(cache, connection))
+            turns = 0
+            while not loading.done():
+                await asyncio.sleep(0)
+                turns += 0 < len(cache.soas_by_token) < words
+            return turns
+
+    assert asyncio.run(run()) > 3
+    assert len(cache.soas_by_token) == words

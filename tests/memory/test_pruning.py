@@ -1,0 +1,228 @@
+"""What is old goes, in batches, and takes nothing along that is in use. Against a real Postgres."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from memory import pruning, store, tasks
+from memory.domain.rows import Fact
+from memory.models import Dimension, Edge, Evidence, SeenMessage, Soas, Source
+from resolution.intake import assert_fact
+
+NOW = timezone.now()
+LONG_AGO = NOW - timedelta(days=91)
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "PAUSE_S", 0)
+
+
+def word(token: str, **columns: object) -> Soas:
+    return Soas.objects.create(token=token, **{"encounter_count": 1, "last_seen": LONG_AGO, **columns})
+
+
+def tokens() -> set[str]:
+    return set(Soas.objects.values_list("token", flat=True))
+
+
+def message(number: int, last_seen: datetime) -> None:
+    SeenMessage.objects.create(digest=number.to_bytes(32, "big"), last_seen=last_seen)
+
+
+@pytest.mark.django_db
+def test_a_message_that_nobody_resent_for_30_days_is_forgotten() -> None:
+    message(1, NOW - timedelta(days=31))
+    message(2, NOW - timedelta(days=29))
+
+    assert pruning.prune_seen_messages(NOW) == 1
+    assert [bytes(row.digest)[-1] for row in SeenMessage.objects.all()] == [2]
+
+
+@pytest.mark.django_db
+def test_a_word_that_was_met_once_and_long_ago_goes_with_its_evidence() -> None:
+    old = word("zorblat")
+    Evidence.objects.create(concept=old, sentence="zorblat is up", role="user", agent="dobby")
+
+    assert pruning.prune_words(NOW) == 1
+    assert not Evidence.objects.exists()
+    assert tokens() == set()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"encounter_count": 2},
+        {"last_seen": NOW - timedelta(days=89)},
+        {"last_seen": None},
+        {"is_common": True},
+        {"is_muted": True},
+        {"novelty": 1},
+        {"asked_count": 1},
+    ],
+)
+def test_a_word_that_still_means_something_stays(columns: dict[str, object]) -> None:
+    word("zorblat", **columns)
+
+    assert pruning.prune_words(NOW) == 0
+    assert tokens() == {"zorblat"}
+
+
+def old_words_of(*facts: Fact) -> None:
+    """Asserts the facts, with words that are old themselves."""
+    for token in {token for fact in facts for token in (fact.concept, fact.parent, fact.dimension)}:
+        word(token)
+    for fact in facts:
+        assert_fact(fact, store.Said("dobby", Source.GUTASK, 1.0, NOW))
+    Soas.objects.update(novelty=0)
+
+
+@pytest.mark.django_db
+def test_words_of_facts_and_conflicts_stay() -> None:
+    old_words_of(Fact("dobby", "worker", "rank", True), Fact("dobby", "elf", "rank", True))
+
+    assert pruning.prune_words(NOW) == 0
+    assert tokens() == {"dobby", "worker", "rank", "elf"}
+
+
+@pytest.mark.django_db
+def test_words_that_only_the_history_tells_of_stay_so_that_it_can_be_undone() -> None:
+    old_words_of(Fact("dobby", "worker", "rank", True))
+
+    store.retire(Edge.objects.get(concept__token="dobby"), actor="x", source=Source.OPERATOR, reason="")
+
+    assert pruning.prune_words(NOW) == 0
+    assert tokens() == {"dobby", "worker", "rank"}
+
+
+@pytest.mark.django_db
+def test_a_dimension_without_facts_stays() -> None:
+    store.ensure_dimension(word("rank").pk, is_isa=True)
+    word("zorblat")
+
+    assert pruning.prune_words(NOW) == 1
+    assert Dimension.objects.get().soas.token == "rank"
+
+
+@pytest.mark.django_db
+def test_words_in_use_stop_none_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "BATCH", 2)
+    old_words_of(Fact("dobby", "worker", "rank", True), Fact("winky", "worker", "rank", True))
+    for number in range(5):
+        word(f"zorblat{number}")
+
+    assert pruning.prune_words(NOW) == 5
+    assert tokens() == {"dobby", "winky", "worker", "rank"}
+
+
+@pytest.mark.django_db
+def test_a_run_ends_in_time_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "BATCH", 2)
+    monkeypatch.setattr(pruning, "RUN_S", 0)
+    for number in range(3):
+        word(f"zorblat{number}")
+        message(number, LONG_AGO)
+
+    assert [pruning.prune_words(NOW) for _ in range(3)] == [2, 1, 0]
+    assert [pruning.prune_seen_messages(NOW) for _ in range(3)] == [2, 1, 0]
+
+
+@contextmanager
+def notices(dsn: str) -> Iterator[list[str]]:
+    """What Postgres announces meanwhile."""
+    heard: list[str] = []
+    with psycopg.connect(dsn, autocommit=True) as listener:
+        listener.execute("LISTEN festinger")
+        yield heard
+        heard += [notice.payload for notice in listener.notifies(timeout=0.2)]
+
+
+def test_no_batch_makes_the_processes_load_everything_anew(dsn: str) -> None:
+    Soas.objects.bulk_create(
+        Soas(token=f"zorblat{number}", encounter_count=1, last_seen=LONG_AGO) for number in range(4_000)
+    )
+
+    with notices(dsn) as heard:
+        gone = pruning.prune_words(NOW)
+
+    announced = [notice.partition(":") for notice in heard]
+    assert gone == 4_000
+    assert {table for table, _, _ in announced} == {"soas"}
+    assert sum(len(ids.split(",")) for _, _, ids in announced) == 4_000
+
+
+def test_a_word_that_is_met_again_meanwhile_is_counted_and_stays(dsn: str) -> None:
+    old = word("zorblat")
+    with psycopg.connect(dsn) as flusher:
+        flusher.execute("SELECT pg_advisory_xact_lock(75, 0)")
+        flusher.execute("UPDATE soas SET encounter_count = 2, last_seen = now() WHERE id = %s", [old.pk])
+        pruner = threading.Thread(target=in_a_connection_of_its_own, args=[lambda: pruning.prune_words(NOW)])
+        pruner.start()
+        wait_until_somebody_waits(dsn)
+    pruner.join()
+
+    assert tokens() == {"zorblat"}
+
+
+def test_a_word_that_somebody_holds_is_left_for_the_next_time(dsn: str) -> None:
+    old = word("zorblat")
+    with psycopg.connect(dsn) as writer:
+        writer.execute("SELECT FROM soas WHERE id = %s FOR KEY SHARE", [old.pk])
+        skipped = pruning.prune_words(NOW)
+
+    assert (skipped, pruning.prune_words(NOW)) == (0, 1)
+
+
+def test_a_word_that_comes_to_be_used_at_the_last_moment_stays(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = word("zorblat")
+    word("kvasir")
+    monkeypatch.setattr(pruning, "_unused", lambda words: words)
+    Evidence.objects.create(concept=old, sentence="zorblat is up", role="user", agent="dobby")
+    with psycopg.connect(dsn) as writer:
+        writer.execute("INSERT INTO dimension (id, is_isa) VALUES (%s, true)", [old.pk])
+
+    assert pruning.prune_words(NOW) == 0
+    assert tokens() == {"zorblat", "kvasir"}
+    assert Evidence.objects.count() == 1
+
+
+def test_a_second_run_at_the_same_time_ends_at_once(dsn: str) -> None:
+    word("zorblat")
+    with psycopg.connect(dsn) as other:
+        other.execute("SELECT pg_advisory_lock(76, hashtext('memory'))")
+        tasks.prune()
+        kept = tokens()
+    tasks.prune()
+
+    assert (kept, tokens()) == ({"zorblat"}, set())
+
+
+def test_the_turn_is_given_back_also_after_an_error(dsn: str) -> None:
+    with pytest.raises(ZeroDivisionError), pruning.alone("memory"):
+        raise ZeroDivisionError
+
+    with psycopg.connect(dsn) as other:
+        assert other.execute("SELECT pg_try_advisory_lock(76, hashtext('memory'))").fetchone() == (True,)
+
+
+def in_a_connection_of_its_own(work: Callable[[], object]) -> None:
+    work()
+    connection.close()
+
+
+def wait_until_somebody_waits(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as watcher:
+        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        for _ in range(500):
+            if watcher.execute(waiting).fetchone() != (0,):
+                return
+            time.sleep(0.02)
+    raise TimeoutError

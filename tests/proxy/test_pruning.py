@@ -1,0 +1,29 @@
+"""What was recalled goes after a week. Against a real Postgres."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memory import pruning
+from proxy import tasks
+from proxy.models import RecollectionEvent
+
+
+def event(number: int, age: timedelta) -> None:
+    RecollectionEvent.objects.create(
+        request=f"{number:016x}", agent="dobby", model="m", wire="chat", enrich_ms=1, at=timezone.now() - age
+    )
+
+
+@pytest.mark.django_db
+def test_what_was_recalled_a_week_ago_goes_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "BATCH", 2)
+    monkeypatch.setattr(pruning, "PAUSE_S", 0)
+    for number in range(5):
+        event(number, timedelta(days=7, minutes=number))
+    event(5, timedelta(days=6, hours=23))
+
+    tasks.prune_events()
+
+    assert RecollectionEvent.objects.get().request == f"{5:016x}"
