@@ -2,6 +2,8 @@
 
 import logging
 import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,25 +15,29 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
+from psycopg import Error
 
 from memory.coherence import CHANNEL
+from memory.database import first_line
 from memory.domain.facts import FactMistake, parse_fact
 from memory.domain.messages import Message
 from memory.domain.rows import Fact
-from memory.learn import Reader, describe
 from memory.models import Source
+from memory.reading import Reader, describe
 from memory.recall import recollect
 from memory.store import Said
 from proxy import health, runtime
 from proxy.access import caller_of, forwarded_headers, require
 from proxy.domain.native import CHAT, GENERATE, WireFormat
-from proxy.errors import ProxyError
+from proxy.enrich import Enriched
+from proxy.errors import DatabaseAway, NotFound, ProxyError
 from proxy.passthrough import target
 from proxy.relay import Relay
 from resolution.intake import Outcome, assert_fact
 
 logger = logging.getLogger(__name__)
 
+REQUEST_ID = b"x-festinger-request"
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 
 api = NinjaAPI(
@@ -60,14 +66,16 @@ async def forward(request: ASGIRequest, wire: WireFormat) -> Relay:
     started = time.perf_counter()
     current = runtime.current()
     headers = forwarded_headers(current.world, request.scope)
-    body = request.body
+    body, request_id = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        body = current.enricher.enrich(wire, body)
+        caller = caller_of(current.world, request.scope)
+        body, request_id = current.enricher.enrich(wire, body, caller.name)
     enriched = time.perf_counter()
     answer = await current.upstream.open("POST", target(request.scope), headers, body)
     logger.info(
         "prompt.forwarded",
         extra={
+            "request": request_id,
             "wire": wire.name,
             "status": answer.status_code,
             "bytes": len(request.body),
@@ -76,7 +84,7 @@ async def forward(request: ASGIRequest, wire: WireFormat) -> Relay:
             "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
         },
     )
-    return Relay(answer)
+    return Relay(answer, more_headers=[(REQUEST_ID, request_id.encode())] if request_id else None)
 
 
 # --- Festinger's own endpoints ---
@@ -124,9 +132,25 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     recollection = recollect(current.world, [reading], time.time())
     return {
         "block": recollection.block,
-        "concepts": [{"concept": word, "why": why} for word, why in sorted(recollection.reasons.items())],
+        "concepts": listed(recollection.reasons),
         "cues": [describe(triple) for triple in reading.triples],
     }
+
+
+@api.get("/why/{request_id}", summary="What a request was given, and why", tags=["memory"])
+async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
+    """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days."""
+    current = runtime.current()
+    require(caller_of(current.world, request.scope), "agent")
+    try:
+        event = await current.events.find(request_id)
+    except (Error, TimeoutError) as error:
+        raise DatabaseAway from error
+    if event is None:
+        raise NotFound(f"no request {request_id!r} is known; events are kept for 7 days")
+    reasons = event.pop("reasons")
+    event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
+    return event | {"concepts": listed(reasons)}
 
 
 @api.post("/reload", summary="Read the cache anew", tags=["operating"])
@@ -134,8 +158,10 @@ async def post_reload(request: ASGIRequest) -> dict[str, Any]:
     """Every process reads its whole cache anew."""
     current = runtime.current()
     require(caller_of(current.world, request.scope), "operator")
-    async with current.coherence.barrier(announce):
-        await announce("reload:*")
+    try:
+        await current.coherence.reload(announce)
+    except TimeoutError as error:
+        raise DatabaseAway from error
     return {"cache": health.cache_report(current.world)}
 
 
@@ -163,6 +189,10 @@ def told(outcome: Outcome) -> JsonResponse:
     if outcome.status == "invalid":
         content["error"] = f"{outcome.fact.concept} is the root of its own dimension"
     return JsonResponse(content, status=STATUS[outcome.status])
+
+
+def listed(reasons: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"concept": word, "why": why} for word, why in sorted(reasons.items())]
 
 
 def fact_out(fact: Fact) -> dict[str, Any]:
@@ -196,8 +226,8 @@ def on_fact_mistake(request: HttpRequest, mistake: FactMistake) -> HttpResponse:
 
 @api.exception_handler(OperationalError)
 def on_database_away(request: HttpRequest, error: OperationalError) -> HttpResponse:
-    logger.warning("database.unreachable", extra={"error": str(error).partition("\n")[0]})
-    return JsonResponse({"error": "Festinger cannot reach its database; try again"}, status=503)
+    logger.warning("database.unreachable", extra={"error": first_line(error)})
+    return on_proxy_error(request, DatabaseAway())
 
 
 @api.exception_handler(ValidationError)

@@ -5,40 +5,56 @@ original request goes on.
 """
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
 from memory.cache import Cache
 from memory.domain.messages import Message
-from memory.learn import Encounters, Reader, Reading
+from memory.encounters import Encounters
+from memory.reading import Allowance, Reader, digest_of
 from memory.recall import Recollection, disputes, recollect
 from proxy.domain.native import Prompt, WireFormat
+from proxy.events import Events, shortened
 from proxy.modelfiles import Modelfiles
 
 logger = logging.getLogger(__name__)
 
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
+MODEL_NAME_MAX = 200  # characters
 
 
 @dataclass(slots=True)
 class Counts:
-    """Since the process started."""
+    """Since the process started. ``partial``: new text was left unread, because it was beyond the allowance."""
 
     requests: int = 0
     enriched: int = 0
+    partial: int = 0
     errors: int = 0
 
 
+class Enriched(NamedTuple):
+    """The body to send; ``request`` is the id to ask ``/why`` with, empty where there is nothing to ask."""
+
+    body: bytes
+    request: str = ""
+
+
 class Enricher:
-    def __init__(self, cache: Cache, reader: Reader, encounters: Encounters, modelfiles: Modelfiles) -> None:
+    def __init__(
+        self, cache: Cache, reader: Reader, encounters: Encounters, modelfiles: Modelfiles, events: Events
+    ) -> None:
         self.counts = Counts()
         self._cache = cache
         self._reader = reader
         self._encounters = encounters
         self._modelfiles = modelfiles
+        self._events = events
 
     def warm_up(self) -> None:
         """Compiles the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
@@ -46,40 +62,74 @@ class Enricher:
             reading = self._reader.read(Message("user", text))
             recollect(self._cache, [reading], time.time())
 
-    def enrich(self, wire: WireFormat, body: bytes) -> bytes:
+    def enrich(self, wire: WireFormat, body: bytes, agent: str) -> Enriched:
         """The body with its recollection, or the very same body where there is nothing to add."""
         self.counts.requests += 1
+        if self._cache.loaded_at is None:
+            return Enriched(body)
         try:
-            return self._enrich(wire, body, time.time())
+            return self._enrich(wire, body, agent)
         except Exception:
             self.counts.errors += 1
             logger.exception("enrich.failed", extra={"wire": wire.name, "bytes": len(body)})
-            return body
+            return Enriched(body)
 
-    def _enrich(self, wire: WireFormat, body: bytes, now: float) -> bytes:
+    def _enrich(self, wire: WireFormat, body: bytes, agent: str) -> Enriched:
+        started, now = time.perf_counter(), time.time()
         payload = parse(body)
         prompt = wire.read(payload) if payload is not None else None
         if payload is None or prompt is None:
-            return body
+            return Enriched(body)
+        recollection, unread = self._recollect(prompt, agent, now)
+        block = self._place(wire, payload, prompt, recollection, now)
+        enriched = orjson.dumps(payload) if block else body
+        reasons, left_out = shortened(recollection.reasons)
+        request = os.urandom(8).hex()
+        event = {
+            "request": request,
+            "agent": agent,
+            "model": printable(prompt.model),
+            "wire": wire.name,
+            "block": block,
+            "reasons": reasons,
+            "reasons_left_out": left_out,
+            "unread_characters": unread,
+            "enrich_ms": round((time.perf_counter() - started) * 1000, 3),
+            "at": now,
+        }
+        self._events.add(event)
+        return Enriched(enriched, request)
+
+    def _place(
+        self, wire: WireFormat, payload: dict[str, object], prompt: Prompt, recollection: Recollection, now: float
+    ) -> str:
+        """Puts the block into the payload; the empty string where there is none, or no place for it."""
         system = "" if prompt.has_system else self._modelfiles.system_of(prompt.model)
-        recollection = self._recollect(prompt, now)
         if not recollection.block or not wire.place(payload, recollection.block, system):
-            return body
+            return ""
         self._note_asked(recollection, now)
         self.counts.enriched += 1
-        return orjson.dumps(payload)
+        return recollection.block
 
-    def _recollect(self, prompt: Prompt, now: float) -> Recollection:
-        readings = [self._reader.read(message) for message in prompt.messages]
-        new = self._encounters.observe(opening(readings), readings, now)
+    def _recollect(self, prompt: Prompt, agent: str, now: float) -> tuple[Recollection, int]:
+        """The recollection, and how many characters of new text were left unread."""
+        digests = [digest_of(message) for message in prompt.messages]
+        readings = self._reader.read_within(prompt.messages, digests, Allowance.of(self._cache))
+        pairs = list(zip(prompt.messages, readings, strict=True))
+        read = [(message, reading) for message, reading in pairs if reading is not None]
+        new = self._encounters.observe(opening(prompt.messages, digests), read, now, agent)
         disputes(self._cache, new, now)
-        return recollect(self._cache, readings, now)
+        unread = sum(len(message.text) for message, reading in pairs if reading is None)
+        if unread:
+            self.counts.partial += 1
+            logger.warning("enrich.partial", extra={"unread_characters": unread})
+        return recollect(self._cache, [reading for _, reading in read], now), unread
 
     def _note_asked(self, recollection: Recollection, now: float) -> None:
         for row in recollection.asked:
             row.asked_count += 1
             row.asked_at = now
-        self._encounters.note_asked([row.id for row in recollection.asked])
+        self._encounters.note_asked([row.id for row in recollection.asked], now)
 
 
 def parse(body: bytes) -> dict[str, object] | None:
@@ -91,7 +141,12 @@ def parse(body: bytes) -> dict[str, object] | None:
     return payload if isinstance(payload, dict) else None
 
 
-def opening(readings: Sequence[Reading]) -> bytes:
-    """What tells one conversation from another: its first message that is not the system's, which clients
-    rebuild from turn to turn."""
-    return next((reading.digest for reading in readings if reading.role != "system"), b"")
+def opening(messages: Sequence[Message], digests: Sequence[bytes]) -> bytes:
+    """What tells one conversation from another: the digest of its first message that is not the system's, which
+    clients rebuild from turn to turn; that of the first where there is no other."""
+    said = zip(messages, digests, strict=True)
+    return next((digest for message, digest in said if message.role != "system"), digests[0])
+
+
+def printable(name: str) -> str:
+    return "".join(character for character in name[:MODEL_NAME_MAX] if character.isprintable())

@@ -2,7 +2,8 @@
 ├── UpstreamUnreachable    502: no answer could be had from the model server
 ├── BadRequest             400
 ├── BodyTooLarge           413
-├── NotFound               404: a route that is not forwarded
+├── NotFound               404: a route that is not forwarded, or something that is not known
+├── DatabaseAway           503: only what needs Postgres at once; prompts do not
 ├── Loop                   508: the upstream leads back to this Festinger
 └── NotAllowed             401 or 403: a token is missing, unknown, or of too narrow a scope
 
@@ -40,6 +41,12 @@ class NotFound(ProxyError):
     """not found"""
 
     status = 404
+
+
+class DatabaseAway(ProxyError):
+    """Festinger cannot reach its database; try again"""
+
+    status = 503
 
 
 class Loop(ProxyError):

@@ -1,43 +1,47 @@
 """What ``/health`` says: is Festinger ready, and what is wrong where something is."""
 
 import asyncio
+import os
 import time
 from typing import Any
 
 import httpx
 import orjson
-from asgiref.sync import sync_to_async
+import psycopg
 from django.conf import settings
-from django.db import Error
-from django.utils import timezone
 
 from memory.cache import Cache
-from memory.models import Heartbeat
+from memory.database import connected, first_line
 from proxy.access import VIA
 from proxy.errors import ProxyError
 from proxy.runtime import Runtime
 from proxy.upstream import Upstream
-from resolution.models import Conflict
 
 UPSTREAM_S = 2.0
+DATABASE_S = 2.0
+AGES = "SELECT name, extract(epoch FROM now() - at)::float8 FROM heartbeat ORDER BY name"
+OPEN_CONFLICTS = "SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')"
 HEADERS = [(b"accept-encoding", b"identity"), VIA]
 
 
 async def report(current: Runtime) -> dict[str, Any]:
     """``ready``: prompts are forwarded and recalled for. It stays true while Postgres or the upstream is away;
     their own entries say so."""
-    upstream, database = await asyncio.gather(upstream_report(current.upstream), sync_to_async(database_report)())
+    upstream, database = await asyncio.gather(upstream_report(current.upstream), database_report())
     counts = current.enricher.counts
     return {
         "ready": current.world.loaded_at is not None,
         "version": settings.VERSION,
+        "process": {"pid": os.getpid(), "tasks": len(asyncio.all_tasks())},
         "upstream": upstream,
         "database": database | {"listening": current.coherence.is_listening},
         "cache": cache_report(current.world),
         "unflushed": current.encounters.pending(),
         "dropped_encounters": current.encounters.dropped,
+        "dropped_events": current.events.dropped,
         "requests": counts.requests,
         "enriched": counts.enriched,
+        "partly_enriched": counts.partial,
         "enrich_errors": counts.errors,
         "config_errors": current.world.config_mistakes,
     }
@@ -78,11 +82,17 @@ def _version(content: bytes) -> str | None:
         return None  # something that speaks the API, and has no version
 
 
-def database_report() -> dict[str, Any]:
-    now = timezone.now()
+async def database_report() -> dict[str, Any]:
     try:
-        ages = {beat.name: round((now - beat.at).total_seconds(), 1) for beat in Heartbeat.objects.all()}
-        open_conflicts = Conflict.objects.filter(status__in=[Conflict.Status.PENDING, Conflict.Status.PROPOSED]).count()
-    except Error as error:
-        return {"reachable": False, "error": str(error).partition("\n")[0]}
-    return {"reachable": True, "heartbeat_ages_s": ages, "open_conflicts_count": open_conflicts}
+        async with asyncio.timeout(DATABASE_S), connected(settings.DATABASE_URL, "health") as connection:
+            beats = await (await connection.execute(AGES)).fetchall()
+            open_conflicts = await (await connection.execute(OPEN_CONFLICTS)).fetchone()
+    except TimeoutError:
+        return {"reachable": False, "error": f"no answer within {DATABASE_S:g} s"}
+    except (psycopg.Error, OSError) as error:
+        return {"reachable": False, "error": first_line(error)}
+    return {
+        "reachable": True,
+        "heartbeat_ages_s": {name: round(age, 1) for name, age in beats},
+        "open_conflicts_count": open_conflicts[0] if open_conflicts else 0,
+    }

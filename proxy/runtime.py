@@ -10,9 +10,11 @@ from django.conf import settings
 
 from memory import cache
 from memory.coherence import Coherence
+from memory.encounters import Encounters
 from memory.flusher import Flusher
-from memory.learn import Encounters, Reader
+from memory.reading import Reader
 from proxy.enrich import Enricher
+from proxy.events import Events
 from proxy.modelfiles import Modelfiles
 from proxy.upstream import Upstream
 
@@ -30,6 +32,7 @@ class Runtime:
     enricher: Enricher
     coherence: Coherence
     flusher: Flusher
+    events: Events
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -38,22 +41,28 @@ class Runtime:
         upstream = Upstream(settings.FESTINGER_UPSTREAM)
         modelfiles = Modelfiles(upstream)
         encounters = Encounters(world)
+        events = Events(settings.DATABASE_URL)
         return cls(
             world=world,
             upstream=upstream,
             modelfiles=modelfiles,
             encounters=encounters,
-            enricher=Enricher(world, Reader(world), encounters, modelfiles),
+            enricher=Enricher(world, Reader(world), encounters, modelfiles, events),
             coherence=Coherence(world, settings.DATABASE_URL),
             flusher=Flusher(world, encounters, settings.DATABASE_URL),
+            events=events,
         )
 
     async def start(self) -> None:
-        """Returns when the cache is loaded. While Postgres is away, that waits."""
-        self._tasks = [asyncio.create_task(self.coherence.run()), asyncio.create_task(self.flusher.run())]
-        await self.coherence.wait_loaded()
+        """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
+        until it is back."""
+        background = (self.coherence.run(), self.encounters.run(), self.flusher.run(), self.events.run())
+        self._tasks = [asyncio.create_task(part) for part in background]
+        await self.coherence.wait_tried()
+        if self.world.loaded_at is not None:
+            await self.flusher.remember_seen()
         self.enricher.warm_up()
-        # What is loaded now stays: the collector need not look through it again and again.
+        # What is there now stays: the collector need not look through it again and again.
         gc.collect()
         gc.freeze()
 
@@ -63,7 +72,7 @@ class Runtime:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        await self.flusher.flush()
+        await asyncio.gather(self.flusher.flush_last(), self.events.write_last())
         await self.modelfiles.aclose()
         await self.upstream.aclose()
 

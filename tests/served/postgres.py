@@ -1,0 +1,66 @@
+"""A Postgres of a test's own: to be stopped, frozen and started again."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+
+from festinger_site import home as homes
+from festinger_site import postgres
+from tests.served.server import new_database
+
+
+class OwnPostgres:
+    """``with OwnPostgres() as own:`` runs one, with a migrated and bootstrapped database at ``own.url``."""
+
+    def __init__(self) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="festinger-own-")).resolve()
+        self.home.chmod(0o711)  # as root, Postgres is another user, who has to pass through
+        homes.ensure_run_folder(self.home)
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        postgres.ensure_cluster(self.home, durable=False)
+        self.start()
+        with postgres.connect(self.home) as connection:
+            server = psycopg.conninfo.make_conninfo(**connection.info.get_parameters())
+        self.url = new_database(server, "festinger_own")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.thaw()
+        self.stop()
+        postgres.remove(self.home)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    @property
+    def is_running(self) -> bool:
+        return postgres.is_running(self.home)
+
+    def start(self) -> None:
+        self._server = postgres.start(self.home)
+
+    def stop(self) -> None:
+        postgres.stop(self.home)
+        if self._server is not None:
+            self._server.wait()
+
+    def freeze(self) -> None:
+        """It takes connections, as the kernel does that, and answers nothing."""
+        for process in postgres.processes(self.home):
+            process.suspend()
+
+    def thaw(self) -> None:
+        for process in postgres.processes(self.home):
+            process.resume()
+
+    def run(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.url) as client:
+            cursor = client.execute(statement, arguments)
+            return cursor.fetchall() if cursor.description else []

@@ -1,0 +1,284 @@
+"""Several server processes, one database: in step with it, and exact in what they count, whatever happens to it."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import cycle
+
+import httpx
+import psycopg
+import pytest
+
+from tests.served.postgres import OwnPostgres
+from tests.served.server import Served
+from tests.standin import StandIn
+
+WITHIN_S = 10.0
+PROCESSES = 3
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[OwnPostgres]:
+    with OwnPostgres() as postgres:
+        yield postgres
+
+
+@pytest.fixture(scope="module")
+def three(own: OwnPostgres, upstream: StandIn) -> Iterator[list[Served]]:
+    with ExitStack() as stops:
+        servers = [Served(upstream=upstream.url, database=own.url) for _ in range(PROCESSES)]
+        for server in servers:
+            stops.callback(server.stop)
+        yield [server.wait_ready() for server in servers]
+
+
+@pytest.fixture(autouse=True)
+def in_service(own: OwnPostgres) -> Iterator[None]:
+    """Whatever a test did to it, the next one finds it running."""
+    yield
+    own.thaw()
+    if not own.is_running:
+        own.start()
+
+
+def prompt_of(server: Served, ollama: StandIn, text: str) -> str:
+    """The system message that a chat with this text gets on its way."""
+    answer = server.chat(("system", "."), ("user", text))
+    assert answer.status_code == 200
+    return str(ollama.last().json()["messages"][0]["content"])
+
+
+def eventually(claim: Callable[[], bool]) -> bool:
+    """Asked until it is true, and not once more: asking can change what is."""
+    deadline = time.monotonic() + WITHIN_S
+    while not (holds := claim()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return holds
+
+
+def edge(own: OwnPostgres, concept: str, parent: str) -> None:
+    """As someone with psql would add or change it."""
+    own.run("INSERT INTO soas (token, novelty) VALUES (%s, 1), (%s, 0) ON CONFLICT DO NOTHING", concept, parent)
+    own.run(
+        "INSERT INTO urd (id, parent_id, dim_id, is_isa, source)"
+        " SELECT c.id, p.id, d.id, true, 'operator' FROM soas c, soas p, soas d"
+        " WHERE c.token = %s AND p.token = %s AND d.token = 'type'"
+        " ON CONFLICT (id, dim_id) DO UPDATE SET parent_id = excluded.parent_id",
+        concept,
+        parent,
+    )
+
+
+def all_recall(three: list[Served], ollama: StandIn, line: str) -> bool:
+    concept = line.partition(":")[0]
+    return all(
+        eventually(lambda server=server: f"\n{line}\n" in prompt_of(server, ollama, f"restart {concept}"))  # type: ignore[misc]
+        for server in three
+    )
+
+
+# --- changes ---
+
+
+def test_a_row_changed_with_psql_shows_in_the_next_prompt_of_every_process(
+    own: OwnPostgres, three: list[Served], ollama: StandIn
+) -> None:
+    edge(own, "gnommoweb", "repo")
+    assert all_recall(three, ollama, "gnommoweb: [type] repo")
+
+    edge(own, "gnommoweb", "container")
+
+    assert all_recall(three, ollama, "gnommoweb: [type] container")
+
+
+def test_a_fact_taught_to_one_process_is_recalled_by_all(
+    own: OwnPostgres, three: list[Served], ollama: StandIn
+) -> None:
+    three[0].teach("zorblat -isa worker")
+
+    assert all_recall(three, ollama, "zorblat: [type] worker")
+
+
+def test_a_change_shows_also_right_after_postgres_was_restarted(
+    own: OwnPostgres, three: list[Served], ollama: StandIn
+) -> None:
+    edge(own, "kvasir", "repo")
+    assert all_recall(three, ollama, "kvasir: [type] repo")
+
+    own.stop()
+    own.start()
+    edge(own, "kvasir", "service")
+
+    assert all_recall(three, ollama, "kvasir: [type] service")
+
+
+def test_a_bulk_load_shows_and_so_does_what_changes_during_it(
+    own: OwnPostgres, three: list[Served], ollama: StandIn
+) -> None:
+    own.run(
+        "INSERT INTO soas (token, encounter_count, saliency)"
+        " SELECT 'bulk' || n, 10, 1 FROM generate_series(1, 100000) AS n"
+    )
+    own.run(
+        "INSERT INTO urd (id, parent_id, dim_id, is_isa, source)"
+        " SELECT c.id, p.id, d.id, true, 'operator' FROM soas c, soas p, soas d"
+        " WHERE c.token LIKE 'bulk%%' AND p.token = 'repo' AND d.token = 'type'"
+    )
+    edge(own, "bulk77", "container")
+
+    assert all_recall(three, ollama, "bulk77: [type] container")
+    assert all_recall(three, ollama, "bulk99999: [type] repo")
+    sizes = {server.client.get("/health").json()["cache"]["edges"] for server in three}
+    assert sizes == {own.run("SELECT count(*) FROM urd")[0][0]}
+
+
+def test_a_question_asked_by_one_process_is_not_asked_by_another(
+    own: OwnPostgres, three: list[Served], ollama: StandIn
+) -> None:
+    own.run("INSERT INTO soas (token, encounter_count, saliency) VALUES ('wibblet', 9, 0.95)")
+    assert eventually(lambda: "? wibblet" in prompt_of(three[0], ollama, "restart wibblet"))
+
+    def asked() -> bool:
+        return own.run("SELECT asked_count FROM soas WHERE token = 'wibblet'") == [(1,)]
+
+    assert eventually(asked)
+    time.sleep(0.3)  # for the announcement
+    assert all("? wibblet" not in prompt_of(server, ollama, "restart wibblet again") for server in three)
+    assert asked()
+
+
+# --- counts ---
+
+
+def histories(word: str, count: int, turns: int) -> Iterator[list[tuple[str, str]]]:
+    """Requests of that many conversations, each resending all it has at every turn, interleaved."""
+    for turn in range(1, turns + 1):
+        for number in range(count):
+            said = [("user", f"conversation {number} of {word}"), ("assistant", "yes")]
+            yield [*said, *(("user", f"turn {i} of {number}: {word}") for i in range(turn))]
+
+
+def count_of(own: OwnPostgres, word: str) -> int:
+    rows = own.run("SELECT encounter_count FROM soas WHERE token = %s", word)
+    return int(rows[0][0]) if rows else 0
+
+
+def test_thirty_resent_histories_over_three_processes_count_exactly(
+    own: OwnPostgres, upstream: StandIn, ollama: StandIn
+) -> None:
+    word, conversations, turns = "frobnitz", 30, 4
+    expected = conversations * (1 + turns)
+    requests = list(histories(word, conversations, turns))
+    servers = [Served(upstream=upstream.url, database=own.url).wait_ready() for _ in range(PROCESSES)]
+    try:
+        for number, (request, place) in enumerate(zip(requests, cycle(range(PROCESSES)), strict=False)):
+            if number == len(requests) // 2:
+                servers[1].stop()  # TERM: what it counted is written
+                servers[1] = Served(upstream=upstream.url, database=own.url).wait_ready()
+            assert servers[place].chat(*request).status_code == 200
+    finally:
+        for server in servers:
+            server.stop()
+
+    assert count_of(own, word) == expected
+    said = own.run("SELECT count(*) FROM evidence JOIN soas ON soas.id = concept_id WHERE token = %s", word)
+    assert said == [(5,)]
+
+
+def test_a_process_that_is_killed_loses_no_more_than_it_had_not_written(
+    own: OwnPostgres, upstream: StandIn, ollama: StandIn
+) -> None:
+    server = Served(upstream=upstream.url, database=own.url).wait_ready()
+    said = [("user", f"snorkwell {i}") for i in range(5)]
+    server.chat(*said)
+    assert eventually(lambda: count_of(own, "snorkwell") == 5)  # a new word that became salient is written early
+
+    server.process.send_signal(signal.SIGKILL)
+    server.stop()
+    again = Served(upstream=upstream.url, database=own.url).wait_ready()
+    again.chat(*said, ("user", "snorkwell again"))
+    again.stop()
+
+    assert count_of(own, "snorkwell") == 6
+
+
+# --- Postgres away, standing still, slow ---
+
+
+def test_chat_and_recall_go_on_while_postgres_is_down_and_counts_are_whole_afterwards(
+    own: OwnPostgres, three: list[Served], ollama: StandIn
+) -> None:
+    edge(own, "dobby", "worker")
+    assert all_recall(three, ollama, "dobby: [type] worker")
+    before = count_of(own, "dobby")
+
+    own.stop()
+    for number, server in enumerate(three):
+        assert "dobby: [type] worker" in prompt_of(server, ollama, f"dobby while it is down, {number}")
+        report = server.client.get("/health").json()
+        assert (report["ready"], report["database"]["reachable"]) == (True, False)
+    own.start()
+
+    assert eventually(lambda: all(server.client.get("/health").json()["database"]["listening"] for server in three))
+    for server in three:
+        server.chat(("user", "a new word that wants its id: plumbus"), *(("user", f"plumbus {i}") for i in range(4)))
+    assert eventually(lambda: count_of(own, "plumbus") == 5)
+    assert eventually(lambda: count_of(own, "dobby") >= before + PROCESSES)
+
+
+def test_chat_recall_and_health_go_on_while_postgres_stands_still(
+    own: OwnPostgres, three: list[Served], ollama: StandIn
+) -> None:
+    edge(own, "winky", "worker")
+    assert all_recall(three, ollama, "winky: [type] worker")
+
+    own.freeze()
+    for number, server in enumerate(three):
+        started = time.monotonic()
+        assert "winky: [type] worker" in prompt_of(server, ollama, f"winky while it stands still, {number}")
+        assert time.monotonic() - started < WITHIN_S / 2
+        report = server.client.get("/health").json()
+        assert (report["ready"], report["database"]["reachable"]) == (True, False)
+    own.thaw()
+
+    edge(own, "winky", "cook")
+    assert all_recall(three, ollama, "winky: [type] cook")
+
+
+def test_chat_goes_on_while_the_vocabulary_is_locked(own: OwnPostgres, three: list[Served], ollama: StandIn) -> None:
+    """As slow as a Postgres can be: each flush and each reading of words waits."""
+    with psycopg.connect(own.url) as client:
+        client.execute("LOCK TABLE soas IN ACCESS EXCLUSIVE MODE")
+        for server in three:
+            answer = server.chat(*(("user", f"blorptack {i}") for i in range(5)))
+            assert answer.status_code == 200
+        time.sleep(1)  # by now they try to write it
+        for server in three:
+            assert server.chat(("user", "still there")).status_code == 200
+
+    assert eventually(lambda: count_of(own, "blorptack") == 5)
+
+
+def test_a_server_that_starts_without_postgres_forwards_prompts_and_recalls_when_it_is_there(
+    own: OwnPostgres, upstream: StandIn, ollama: StandIn
+) -> None:
+    edge(own, "hedwig", "messenger")
+    own.stop()
+    server = Served(upstream=upstream.url, database=own.url)
+    try:
+        assert eventually(lambda: answers(server))
+        assert prompt_of(server, ollama, "where is hedwig") == "."
+        assert server.client.get("/health").json()["ready"] is False
+        own.start()
+        assert eventually(lambda: "hedwig: [type] messenger" in prompt_of(server, ollama, "where is hedwig"))
+        assert server.client.get("/health").json()["ready"] is True
+    finally:
+        server.stop()
+
+
+def answers(server: Served) -> bool:
+    try:
+        return server.client.get("/api/version").status_code == 200
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,90 @@
+"""Why a request was given what it was given, and what happens to text beyond the latency budget."""
+
+import time
+from typing import Any
+
+import psycopg
+
+from tests.served.server import Served
+from tests.standin import StandIn
+
+WITHIN_S = 5
+
+
+def why(server: Served, request: str) -> Any:
+    answer = server.client.get(f"/why/{request}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_an_answer_names_the_request_and_why_tells_what_it_was_given(server: Served, ollama: StandIn) -> None:
+    server.teach("quux -isa repo")
+
+    answer = server.chat(("user", "restart quux"), headers={"X-Festinger-Agent": "dobby"})
+
+    told = why(server, answer.headers["x-festinger-request"])
+    [chat] = [request for request in ollama.requests() if request.path == "/api/chat"]
+    assert told["block"] in chat.body.decode().replace("\\n", "\n")
+    assert "quux: [type] repo" in told["block"]
+    assert {"concept": "quux", "why": "recalled"} in told["concepts"]
+    assert (told["agent"], told["model"], told["wire"], told["unread_characters"]) == ("dobby", "llama3", "chat", 0)
+
+
+def test_any_process_can_tell_of_a_request(server: Served, database: str, upstream: StandIn) -> None:
+    server.teach("quux -isa repo")
+    request = server.chat(("user", "restart quux again")).headers["x-festinger-request"]
+    told = why(server, request)
+    other = Served(upstream=upstream.url, database=database).wait_ready()
+    deadline = time.monotonic() + WITHIN_S
+
+    try:
+        while other.client.get(f"/why/{request}").status_code == 404 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert why(other, request) == told
+    finally:
+        other.stop()
+
+
+def test_what_is_stored_has_no_text_of_the_prompt(server: Served, database: str) -> None:
+    request = server.chat(("user", "a sentence of mine about quux")).headers["x-festinger-request"]
+    deadline = time.monotonic() + WITHIN_S
+    with psycopg.connect(database, autocommit=True) as client:
+        query = "SELECT row_to_json(recollection_event)::text FROM recollection_event WHERE request = %s"
+        while not (row := client.execute(query, [request]).fetchone()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    assert row is not None
+    assert "sentence of mine" not in row[0]
+
+
+def test_an_unknown_request_is_not_found(server: Served) -> None:
+    answer = server.client.get("/why/0123456789abcdef")
+
+    assert answer.status_code == 404
+    assert "0123456789abcdef" in answer.json()["error"]
+
+
+def test_a_request_that_is_left_alone_has_no_id(server: Served) -> None:
+    for answer in (
+        server.chat(("user", "restart quux"), headers={"X-Festinger": "off"}),
+        server.client.post("/api/chat", json={"model": "llama3", "messages": []}),
+        server.client.get("/api/tags"),
+    ):
+        assert "x-festinger-request" not in answer.headers
+
+
+def test_new_text_beyond_the_budget_is_read_when_it_is_sent_again(server: Served, ollama: StandIn) -> None:
+    """The budget is 200,000 characters for one request; the newest text comes first."""
+    server.teach("wumpus -isa repo")
+    history = [("user", f"wumpus {i}: " + "lorem ipsum dolor " * 6_500) for i in range(3)]  # 117,000 characters each
+
+    first = server.chat(*history, ("user", "and now"))
+    second = server.chat(*history, ("user", "and now"), ("user", "go on"))
+    third = server.chat(*history, ("user", "and now"), ("user", "go on"), ("user", "and on"))
+
+    unread = [
+        why(server, answer.headers["x-festinger-request"])["unread_characters"] for answer in (first, second, third)
+    ]
+    assert unread[0] > unread[1] > unread[2] == 0
+    assert "wumpus: [type] repo" in ollama.last().json()["messages"][0]["content"]
+    assert server.client.get("/health").json()["partly_enriched"] >= 2
