@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memory.cache import Cache
-from memory.domain.cues import Triple, find_cues, may_concern_a_concept
+from memory.domain.cues import Triple, find_cues, words_near_cues
 from memory.domain.envelopes import unwrap
 from memory.domain.messages import Message
 from memory.domain.rendering import CLOSING, OPENING
@@ -45,6 +45,7 @@ class Reading:
     parts: frozenset[str] = frozenset()
     emphasised: frozenset[str] = frozenset()
     triples: tuple[Triple, ...] = ()
+    near_cues: frozenset[str] = frozenset()  # words that may be in a statement; those of a whole reading are
 
     def put(self, found: Words, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
@@ -89,11 +90,11 @@ class Reader:
     ) -> list[Reading | None]:
         """A reading for each message, None for new ones beyond the allowance: they are read when they are resent.
 
-        The newest text matters most, so it is read first; and of it at least as much as is allowed."""
+        The newest text matters most: it is read first, and however late it is."""
         readings = [self._recall(digest) for digest in digests]
         missing = [index for index, reading in enumerate(readings) if reading is None]
         for index in reversed(missing):
-            if allowance.grants(self.readable(messages[index])):
+            if allowance.grants(self.readable(messages[index])) or index == len(messages) - 1:
                 readings[index] = self._read(digests[index], messages[index])
         return readings
 
@@ -114,7 +115,9 @@ class Reader:
         size = READING_BYTES + CHARACTER_BYTES * len(said.text)
         reading = Reading(digest, said.role, said.text, size, self.cache.edition)
         reading.put(known_words(said.text, self.cache.soas_by_token), self.cache.nameless)
-        if may_concern_a_concept(said.text[:CUE_TEXT_MAX], self.cache):
+        near = words_near_cues(said.text[:CUE_TEXT_MAX])
+        reading.near_cues = frozenset(near.before | near.after)
+        if any(map(self.cache.is_concept, near.before)):
             reading.triples = statements(self.cache, said)
         return self._remember(reading)
 
@@ -134,6 +137,7 @@ def complete(cache: Cache, reading: Reading) -> Reading:
         reading.words = " ".join(found.tokens)
         reading.put(found, cache.nameless)
         reading.triples = statements(cache, Message(reading.role, reading.text))
+        reading.near_cues = frozenset(word for triple in reading.triples for word in (triple.subject, triple.parent))
         reading.text, reading.edition = "", cache.edition
     return reading
 

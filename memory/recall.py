@@ -130,9 +130,10 @@ class _Prompt:
         return set().union(*(reading.names - reading.parts for reading in said))
 
     def states(self, cache: Cache, word: str) -> bool:
-        """Whether a statement is about the word. Last, because it reads to the end the messages that name it."""
-        naming = (complete(cache, reading) for reading in self._readings if word in reading.names)
-        return any(word in (triple.subject, triple.parent) for reading in naming for triple in reading.triples)
+        """Whether a statement is about the word. Last, because it reads to the end the messages that may have one."""
+        return any(
+            word in complete(cache, reading).near_cues for reading in self._readings if word in reading.near_cues
+        )
 
 
 def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:

@@ -5,12 +5,11 @@ supposed, denied or quoted as code states nothing.
 """
 
 import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory.domain import cue_words
 from memory.domain.closed_class import is_closed_class
@@ -18,8 +17,9 @@ from memory.domain.cue_forms import OPERATORS, PLACES, Cue, Form, find_forms
 from memory.domain.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
 from memory.domain.prose import Line, mask
 from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
+from memory.domain.tokens import words
 
-__all__ = ["Triple", "Vocabulary", "find_cues", "may_concern_a_concept"]
+__all__ = ["Triple", "Vocabulary", "find_cues", "words_near_cues"]
 
 # How far the statements of each role are believed, as a factor; a role we do not know is a tool.
 _TRUST: Final = {"user": 1.0, "system": 1.0, "developer": 1.0, "assistant": 0.8, "tool": 0.6}
@@ -30,7 +30,7 @@ _SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART
 _CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
 
 _GLANCE: Final = 100  # characters; three words are hardly longer
-_AROUND: Final = " .,;:!?\"'()[]{}*_`<>/\\"
+_MANY: Final = 200  # cues; the words around more of them are most of the text
 
 _DOUBT: Final = re.compile(rf"\b(?:{cue_words.DOUBTS})\b", re.IGNORECASE)
 _CONDITION: Final = re.compile(rf"\b(?:{cue_words.CONDITIONS})\b", re.IGNORECASE)
@@ -96,17 +96,28 @@ def find_cues(
     ]
 
 
-def may_concern_a_concept(text: str, vocabulary: Vocabulary) -> bool:
-    """False if no cue stands right after a concept with facts; `find_cues` then finds nothing about one. A tenth of
-    its time."""
-    return any(_follows_a_concept(text, cue, vocabulary) for cue in find_forms(text))
+class NearCues(NamedTuple):
+    """The words before cues, where `find_cues` takes its subjects from, and those after them, its parents."""
+
+    before: set[str]
+    after: set[str]
 
 
-def _follows_a_concept(text: str, cue: Cue, vocabulary: Vocabulary) -> bool:
-    before = unicodedata.normalize("NFKC", text[max(0, cue.start - _GLANCE) : cue.start]).lower()
-    words = [word.strip(_AROUND).removesuffix("'s") for word in before.split()[-3:]]
-    names = [*words, *("_".join(words[start:]) for start in range(len(words) - 1))]
-    return any(vocabulary.is_concept(name) for name in names)
+def words_near_cues(text: str) -> NearCues:
+    """More words than `find_cues` would use, in a tenth of its time."""
+    cues = list(find_forms(text))
+    if len(cues) > _MANY:
+        everything = _words_of([text])
+        return NearCues(everything, everything)
+    return NearCues(
+        _words_of([text[max(0, cue.start - _GLANCE) : cue.start] for cue in cues]),
+        _words_of([text[cue.end : cue.end + _GLANCE] for cue in cues]),
+    )
+
+
+def _words_of(texts: list[str]) -> set[str]:
+    found = words("\n".join(texts))
+    return found.tokens | found.emphasised
 
 
 def _asserting_sentences(prose: str, forms: list[Cue]) -> Iterator[tuple[int, str, list[Cue]]]:

@@ -5,8 +5,16 @@ import time
 from memory.cache import Cache
 from memory.config import Tuning
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow
-from memory.reading import CUE_SENTENCES_MAX, Allowance, Reader, digest_of, without_recollections
+from memory.domain.rows import SoasRow, UrdEdge
+from memory.reading import (
+    CUE_SENTENCES_MAX,
+    Allowance,
+    Reader,
+    Reading,
+    complete,
+    digest_of,
+    without_recollections,
+)
 
 
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
@@ -78,12 +86,12 @@ def test_what_was_left_is_read_when_it_is_sent_again() -> None:
     assert read_within(reader, said, characters=250) == [True] * 5
 
 
-def test_when_the_time_is_over_only_what_was_read_before_is_known() -> None:
+def test_when_the_time_is_over_only_the_newest_message_is_read() -> None:
     reader = Reader(Cache())
-    before = Message("user", "restart zorblat")
+    before, new, newest = Message("user", "restart zorblat"), Message("user", "new"), Message("user", "newest")
     reader.read(before)
 
-    assert read_within(reader, [before, Message("user", "new")], characters=10_000, seconds=-1) == [True, False]
+    assert read_within(reader, [before, new, newest], characters=10_000, seconds=-1) == [True, False, True]
 
 
 def test_of_one_message_no_more_is_read_than_of_a_request() -> None:
@@ -100,3 +108,36 @@ def test_of_a_message_full_of_statements_the_first_are_compared_at_once() -> Non
     text = "\n".join(f"zorblat{i} is a repo." for i in range(100))
 
     assert len(Reader(Cache()).read(Message("user", text)).triples) == CUE_SENTENCES_MAX
+
+
+# --- what the sender does not wait for ---
+
+
+def first_sight(cache: Cache, text: str) -> Reading:
+    message = Message("user", text)
+    [reading] = Reader(cache).read_within([message], [digest_of(message)], Allowance.of(cache))
+    assert reading is not None
+    return reading
+
+
+def test_at_first_sight_only_known_words_are_read() -> None:
+    cache = Cache()
+    cache.put_soas("zorblat", SoasRow(1))
+
+    reading = first_sight(cache, "restart zorblat, then kvasir")
+    assert reading.names == {"zorblat"}
+
+    assert complete(cache, reading).names == {"restart", "zorblat", "then", "kvasir"}
+
+
+def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
+    cache = Cache()
+    for number, word in enumerate(("zorblat", "repo", "type", "kvasir"), 1):
+        cache.put_soas(word, SoasRow(number))
+    cache.put_edges(1, [UrdEdge(1, 2, 3, True)])
+
+    assert [triple.subject for triple in first_sight(cache, "zorblat is a service").triples] == ["zorblat"]
+    assert first_sight(cache, "kvasir is a service").triples == ()
+    assert [triple.subject for triple in complete(cache, first_sight(cache, "kvasir is a service")).triples] == [
+        "kvasir"
+    ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.cues import Triple, find_cues
+from memory.domain.cues import Triple, find_cues, words_near_cues
 from memory.domain.envelopes import unwrap
 from memory.domain.prose import MASK, mask, sentence_around
 from memory.domain.tokens import tokenise
@@ -375,6 +375,15 @@ def test_any_text_is_read_to_ascending_triples_of_tokens(text):
             assert [token.text for token in tokenise(part)] == [part]
         assert len({triple.subject, triple.parent, triple.dimension}) == 3
         assert 0 < triple.confidence < 1
+
+
+@given(st.one_of(st.text(), st.lists(words).map(" ".join)))
+def test_every_subject_and_parent_stands_near_a_cue(text):
+    near = words_near_cues(text)
+
+    for triple in read(text):
+        assert triple.subject in near.before
+        assert triple.parent in near.after
 
 
 @given(st.lists(words.filter(lambda word: "`" not in word and "\n" not in word)).map(" ".join))

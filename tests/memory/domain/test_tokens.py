@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.domain.noise import MAX_TOKEN_LENGTH
-from memory.domain.tokens import tokenise, words
+from memory.domain.tokens import known_words, tokenise, words
 
 # Characters chosen for what they do: joiners, marks, letters that change length or case under NFKC, Hangul letters,
 # signs that spell several words, invisible ones.
@@ -216,6 +216,19 @@ def test_the_fast_path_reads_the_same_tokens(text):
 
     assert found.tokens == {token.text for token in tokens}
     assert found.emphasised == parts | {token.text for token in tokens if token.is_emphasised}
+
+
+@given(prose, st.data())
+@example("Foo Bar's baz. bar_baz iPhone ﬁle's", None)
+def test_known_words_are_those_of_all_that_the_vocabulary_has(text, data):
+    everything = words(text)
+    candidates = sorted(everything.tokens | everything.emphasised)
+    vocabulary = dict.fromkeys(candidates if data is None else data.draw(st.sets(st.sampled_from(candidates or ["a"]))))
+
+    found = known_words(text, vocabulary)
+
+    assert found.tokens == everything.tokens & vocabulary.keys()
+    assert found.emphasised == everything.emphasised & vocabulary.keys()
 
 
 @pytest.mark.parametrize("start", range(0, 0x20000, 0x1000))
