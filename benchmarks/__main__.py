@@ -4,24 +4,27 @@ import argparse
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
 
-from benchmarks import latency, reading, throughput, warm_load
+from benchmarks import latency, long, reading, scale, streams, throughput
 from benchmarks.database import prepared_home
 from benchmarks.figures import Figures
+from benchmarks.plan import ROUNDS, TOKENS, Plan
 from festinger_site.scratch import Interrupted, stop_on_signals
 
 LATEST = Path(__file__).parent / "results" / "latest.json"
-ROUNDS = 20
-MEASURES: dict[str, Callable[[Path, int], Figures]] = {
+MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "latency": latency.measure,
     "throughput": throughput.measure,
+    "streams": streams.measure,
+    "long": long.measure,
     "cues": reading.measure,
-    "cache": warm_load.measure,
+    "scale": scale.measure,
 }
 
 
@@ -37,32 +40,34 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    names = arguments.only or list(MEASURES)
-    results = {}
+    plan = Plan(arguments.rounds, arguments.tokens)
+    results = []
     print("Setting up a scratch database ...", file=sys.stderr, flush=True)
     with prepared_home() as home:
-        for name in names:
-            results[name] = MEASURES[name](home, arguments.rounds)
-            print(f"\n{results[name].as_table()}", flush=True)
-    write(arguments.json, results, arguments.rounds)
+        for name in arguments.only or MEASURES:
+            for figures in MEASURES[name](home, plan):
+                results.append(figures)
+                print(f"\n{figures.as_table()}", flush=True)
+    write(arguments.json, results, plan)
     print(f"\nWritten to {arguments.json}", file=sys.stderr)
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each is measured (default %(default)s)")
+    parser.add_argument("--tokens", type=int, default=TOKENS, help="size of the large world (default %(default)s)")
     parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="where the figures go")
     parser.add_argument("--only", action="append", choices=MEASURES, help="measure this; may be repeated")
     return parser.parse_args()
 
 
-def write(file: Path, results: dict[str, Figures], rounds: int) -> None:
+def write(file: Path, results: Sequence[Figures], plan: Plan) -> None:
     machine = {"python": platform.python_version(), "processors": os.cpu_count(), "machine": platform.machine()}
     report = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rounds": rounds,
+        **asdict(plan),
         **machine,
-        "results": {name: figures.as_json() for name, figures in results.items()},
+        "results": {figures.name: figures.as_json() for figures in results},
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))

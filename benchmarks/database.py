@@ -4,10 +4,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
 
 from festinger_site import home as homes
 from festinger_site import postgres, scratch
+
+COPIES = count(1)
 
 
 @contextmanager
@@ -38,5 +45,14 @@ def prepare(home: Path) -> None:
     )
 
 
-def dsn(home: Path) -> str:
-    return f"host={homes.database_socket(home)} port={homes.PORT} user=postgres dbname={homes.DATABASE}"
+def fresh(home: Path) -> str:
+    """The address of a new copy of the prepared database: what one measure teaches, no other finds."""
+    name = f"copy_{next(COPIES)}"
+    with psycopg.connect(address(home, "postgres"), autocommit=True) as connection:
+        names = {"name": sql.Identifier(name), "prepared": sql.Identifier(homes.DATABASE)}
+        connection.execute(sql.SQL("CREATE DATABASE {name} TEMPLATE {prepared}").format(**names))
+    return address(home, name)
+
+
+def address(home: Path, database: str) -> str:
+    return f"postgresql://postgres@/{database}?host={quote(str(homes.database_socket(home)))}&port={homes.PORT}"

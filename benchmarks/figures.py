@@ -11,6 +11,7 @@ class Figures:
     """``aims`` stand beside the rows they are about. They are aims: nothing fails for missing one.
     ``seen``: by row, the last block that arrived at the model server; empty for none."""
 
+    name: str
     title: str
     rows: Rows
     aims: dict[str, str] = field(default_factory=dict)
@@ -23,7 +24,10 @@ class Figures:
     def as_table(self) -> str:
         columns = list(dict.fromkeys(column for row in self.rows.values() for column in row))
         width_of_names = max(map(len, self.rows))
-        lines = [self.title, "".join([" " * (width_of_names + 2), *(f"  {column:>9}" for column in columns)])]
+        lines = [
+            f"{self.name}: {self.title}",
+            "".join([" " * (width_of_names + 2), *(f"  {column:>9}" for column in columns)]),
+        ]
         for name, row in self.rows.items():
             cells = [f"  {shown(row.get(column)):>{max(len(column), 9)}}" for column in columns]
             aim = f"   aim: {self.aims[name]}" if name in self.aims else ""

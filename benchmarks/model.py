@@ -2,11 +2,13 @@
 
 A bare protocol without a framework: what it costs is in every figure, so it must be little and always the same.
 ``GET /seen`` tells what came since it was last asked, so that nobody measures a path that recalls nothing.
+A prompt that asks for a stream gets ``num_predict`` lines; its model's name says how fast, as in ``paced-2ms``.
 """
 
 import asyncio
 import re
 import sys
+import time
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,6 +19,7 @@ from benchmarks.client import CONTENT_LENGTH, END_OF_HEAD, HOST
 from memory.domain.rendering import CLOSING, OPENING
 
 BLOCK = re.compile(f"{OPENING}.*?{CLOSING}", re.DOTALL)
+WANTS_STREAM = b'"stream":true'  # in a text its quotes would be escaped
 
 ANSWER = orjson.dumps(
     {
@@ -58,6 +61,49 @@ class Seen:
         return orjson.dumps(found)
 
 
+class Speech:
+    """A streamed answer, one line after the other at a steady pace. Each holds the time it left."""
+
+    HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked" + END_OF_HEAD
+
+    def __init__(self, transport: asyncio.Transport, body: bytes) -> None:
+        asked = orjson.loads(body)
+        self._transport = transport
+        self._left = int(asked["options"]["num_predict"])
+        self._pace_s = int(asked["model"].removeprefix("paced-").removesuffix("ms")) / 1000
+        self._loop = asyncio.get_running_loop()
+        self._due_s = self._loop.time()
+        self._next: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        self._transport.write(self.HEAD)
+        self._say()
+
+    def stop(self) -> None:
+        if self._next:
+            self._next.cancel()
+
+    def _say(self) -> None:
+        self._left -= 1
+        self._transport.write(line(is_last=not self._left))
+        if self._left:
+            self._due_s += self._pace_s
+            self._next = self._loop.call_at(self._due_s, self._say)
+
+
+def line(*, is_last: bool) -> bytes:
+    """A chunk of HTTP; the last one has its end with it."""
+    said = orjson.dumps(
+        {
+            "model": "mock",
+            "created_at": "2026-01-01T00:00:00Z",
+            "message": {"role": "assistant", "content": str(time.monotonic_ns())},
+            "done": is_last,
+        }
+    )
+    return b"%x\r\n%s\n\r\n%s" % (len(said) + 1, said, b"0\r\n\r\n" if is_last else b"")
+
+
 def reply(content: bytes) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
     return head.encode() + END_OF_HEAD + content
@@ -73,9 +119,14 @@ class Model(asyncio.Protocol):
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
         self._unread = b""
+        self._speech: Speech | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._speech:
+            self._speech.stop()
 
     def data_received(self, data: bytes) -> None:
         self._unread += data
@@ -85,14 +136,24 @@ class Model(asyncio.Protocol):
             end = start + (int(length[1]) if length else 0)
             if len(self._unread) < end:
                 return
-            self._transport.write(self._answer(self._unread[:start], self._unread[start:end]))
+            self._answer(self._unread[:start], self._unread[start:end])
             self._unread = self._unread[end:]
 
-    def _answer(self, head: bytes, body: bytes) -> bytes:
-        if head.startswith(self.PROMPTS):
+    def _answer(self, head: bytes, body: bytes) -> None:
+        if head.startswith(b"GET /seen "):
+            self._transport.write(reply(self._seen.report()))
+        elif not head.startswith(self.PROMPTS):
+            self._transport.write(self.OTHER_REPLY)
+        else:
             self._seen.note(body)
-            return self.CHAT_REPLY
-        return reply(self._seen.report()) if head.startswith(b"GET /seen ") else self.OTHER_REPLY
+            self._answer_prompt(body)
+
+    def _answer_prompt(self, body: bytes) -> None:
+        if WANTS_STREAM in body:
+            self._speech = Speech(self._transport, body)
+            self._speech.begin()
+        else:
+            self._transport.write(self.CHAT_REPLY)
 
 
 async def serve(port: int) -> None:

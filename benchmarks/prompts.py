@@ -56,11 +56,13 @@ OTHER = (
 )
 
 
-def fresh(*, headers: str = "", seed: int = 0) -> Iterator[bytes]:
-    """Requests for ``/api/chat`` as bytes, no two alike. ``headers``: whole lines, each with its end."""
+def fresh(*, headers: str = "", seed: int = 0, chunks: int = 0, pace_ms: int = 2) -> Iterator[bytes]:
+    """Requests for ``/api/chat`` as bytes, no two alike. ``headers``: whole lines, each with its end; ``chunks``: of
+    a streamed answer, 0 for one that comes at once."""
     random = Random(seed)
+    model = f"paced-{pace_ms}ms" if chunks else "mock"
     while True:
-        yield request(text(random), headers)
+        yield request([says("user", text(random))], headers, model=model, chunks=chunks)
 
 
 def resent(*, headers: str = "") -> Iterator[bytes]:
@@ -68,11 +70,11 @@ def resent(*, headers: str = "") -> Iterator[bytes]:
     return repeat(next(fresh(headers=headers, seed=-1)))
 
 
-def text(random: Random) -> str:
-    """Sentences in any order, up to TEXT_CHARACTERS; those that name the concepts are among them, and one with words
-    that were never seen before."""
-    chosen = [*NAMING, UNSEEN.format(*(identifier(random) for _ in range(4)))]
-    room = TEXT_CHARACTERS - sum(len(sentence) + 1 for sentence in chosen)
+def text(random: Random, characters: int = TEXT_CHARACTERS) -> str:
+    """Sentences in any order, up to so many characters; those that name the concepts are among them, and one with
+    words that were never seen before."""
+    chosen = [*NAMING, unseen(random)]
+    room = characters - sum(len(sentence) + 1 for sentence in chosen)
     for sentence in random.sample(OTHER, len(OTHER)):
         if len(sentence) < room:
             chosen.append(sentence)
@@ -81,14 +83,23 @@ def text(random: Random) -> str:
     return " ".join(chosen)
 
 
+def unseen(random: Random) -> str:
+    return UNSEEN.format(*(identifier(random) for _ in range(4)))
+
+
 def identifier(random: Random) -> str:
     return "".join(random.choices(ascii_lowercase, k=6)) + f"-{random.randrange(1000)}"
 
 
-def request(said: str, headers: str) -> bytes:
-    """With the headers that Python's clients of Ollama send."""
-    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": said}]
-    body = orjson.dumps({"model": "mock", "messages": messages, "stream": False, "options": {"num_ctx": 8192}})
+def says(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
+
+
+def request(messages: list[dict[str, str]], headers: str = "", *, model: str = "mock", chunks: int = 0) -> bytes:
+    """The messages after a system prompt, with the headers that Python's clients of Ollama send."""
+    options = {"num_ctx": 8192} | ({"num_predict": chunks} if chunks else {})
+    prompt = [says("system", SYSTEM), *messages]
+    body = orjson.dumps({"model": model, "messages": prompt, "stream": bool(chunks), "options": options})
     head = (
         "POST /api/chat HTTP/1.1\r\nHost: 127.0.0.1:11434\r\nAccept: application/json\r\n"
         "Accept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nUser-Agent: ollama-python/0.6.3\r\n"

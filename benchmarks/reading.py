@@ -1,13 +1,14 @@
 """How well and how fast a message is read: the cues in labelled sentences, and the time for new text."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from statistics import median
 
 from benchmarks import cues, prompts
 from benchmarks.figures import Figures, Rows
+from benchmarks.plan import Plan
 from memory.domain.cues import find_cues
 from memory.domain.tokens import words
 
@@ -15,15 +16,15 @@ AIM = "precision >= 0.97, recall >= 0.90"
 PROMPTS = 50  # per round; their median is the round's figure
 
 
-def measure(home: Path, rounds: int) -> Figures:
+def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     """Needs no database."""
     file = cues.HANDED if cues.HANDED.exists() else cues.OWN
     found = cues.measure(file)
     accuracy = {"sentences": found["sentences"], "precision": found["precision"], "recall": found["recall"]}
     rows: Rows = {file.name: accuracy}
-    rows |= {f"{name} of a new 2 KB": {"µs": value} for name, value in times(rounds).items()}
+    rows |= {f"{name} of a new 2 KB": {"µs": value} for name, value in times(plan.rounds).items()}
     rows |= {f"{name} of 48 KB": {"µs": value * 1000} for name, value in cues.times().items()}
-    return Figures("cues: what is read from a message", rows, {file.name: AIM})
+    yield Figures("cues", "what is read from a message", rows, {file.name: AIM})
 
 
 def times(rounds: int) -> dict[str, float]:

@@ -3,6 +3,7 @@ forwarder, and the mock model server behind both."""
 
 import http.client
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -15,17 +16,26 @@ from pathlib import Path
 import psutil
 
 from benchmarks.client import HOST, BenchmarkBroken
+from benchmarks.database import fresh
 from benchmarks.prompts import FACTS
 from festinger_site import home as homes
 from festinger_site import programs, scratch
 
-READY_S = 30
+READY_S = 180  # a large world takes its time
+LOOK_AGAIN_S = 0.01
+LOG_LINES = 30
+ONE_PROCESS = {"FESTINGER_WORKERS": "1"}
+MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
+    """``ready_s``: from its start until it listened."""
+
     port: int
     process: psutil.Process
+    log: Path
+    ready_s: float
 
     @property
     def url(self) -> str:
@@ -35,6 +45,21 @@ class Server:
         """Processor seconds used since its start; the kernel counts in hundredths."""
         times = self.process.cpu_times()
         return float(times.user + times.system)
+
+    def rss_mb(self) -> float:
+        return float(self.process.memory_info().rss / MEGABYTE)
+
+    def complaints(self) -> str:
+        """The last lines of its log that are no matter of course."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join([line for line in lines if " INFO " not in line][-LOG_LINES:])
+
+    def logged(self, event: str, fact: str) -> float:
+        """The number that the last such line of the log has. Raises BenchmarkBroken where there is none."""
+        found = re.findall(rf" {re.escape(event)} .*?\b{fact}=(\d+)", self.log.read_text(errors="replace"))
+        if not found:
+            raise BenchmarkBroken(f"{self.log} has no {event} with {fact}")
+        return float(found[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +71,9 @@ class Servers:
 
 @contextmanager
 def servers(home: Path) -> Iterator[Servers]:
-    """All three, ready, with the five facts taught."""
-    with model(home) as mock, forwarder(home, mock.url) as bare, festinger(home, mock.url) as proxy:
+    """All three, ready, with the five facts taught and nothing else known."""
+    database = fresh(home)
+    with model(home) as mock, forwarder(home, mock.url) as bare, festinger(home, mock.url, database) as proxy:
         teach(proxy)
         yield Servers(mock, bare, proxy)
 
@@ -64,21 +90,30 @@ def forwarder(home: Path, upstream: str) -> AbstractContextManager[Server]:
     return running("forwarder", home, port, upstream, command)
 
 
-def festinger(home: Path, upstream: str) -> AbstractContextManager[Server]:
+def festinger(home: Path, upstream: str, database: str, **more: str) -> AbstractContextManager[Server]:
+    """``more``: of its environment."""
     port = scratch.free_port()
-    return running("proxy", home, port, upstream, programs.uvicorn(HOST, port))
+    command = programs.uvicorn(HOST, port)
+    return running(f"proxy-{port}", home, port, upstream, command, database, **more)
 
 
 @contextmanager
-def running(name: str, home: Path, port: int, upstream: str, command: list[str]) -> Iterator[Server]:
+def running(
+    name: str, home: Path, port: int, upstream: str, command: list[str], database: str = "", **more: str
+) -> Iterator[Server]:
     """Raises BenchmarkBroken where it does not start."""
-    with (homes.log_folder(home) / f"{name}.log").open("ab") as log:
-        environment = scratch.environment(home, port, upstream)
-        process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment, stderr=log, start_new_session=True)
+    log = homes.log_folder(home) / f"{name}.log"
+    environment = scratch.environment(home, port, upstream) | ONE_PROCESS | more
+    if database:
+        environment["DATABASE_URL"] = database
+    scratch.stop_on_signals()  # whoever is started while we ignore them would ignore them, too
+    started = time.monotonic()
+    with log.open("ab") as errors:
+        process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment, stderr=errors, start_new_session=True)
     try:
         if not is_listening(process, port):
-            raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, f'{name}.log')}")
-        yield Server(port, psutil.Process(process.pid))
+            raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, log.name)}")
+        yield Server(port, psutil.Process(process.pid), log, time.monotonic() - started)
     finally:
         scratch.end(process)
 
@@ -91,7 +126,7 @@ def is_listening(process: subprocess.Popen[bytes], port: int) -> bool:
             socket.create_connection((HOST, port), timeout=1).close()
             return True
         except OSError:
-            time.sleep(0.05)
+            time.sleep(LOOK_AGAIN_S)
     return False
 
 

@@ -1,6 +1,6 @@
 """Where the prompts go: to the model server itself, through the bare forwarder, through Festinger."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +14,9 @@ from benchmarks.servers import Server, Servers
 WARM_UP = 50  # requests per target: connections, memos and branch predictors
 DIRECT, FORWARDER, FESTINGER = "direct", "bare forwarder", "Festinger"
 RESENT, OFF = "Festinger, resent", "Festinger, off"
+OFF_HEADER = "X-Festinger: off\r\n"
+
+Prompts = Callable[[str], Iterator[bytes]]  # requests with these headers, always the same ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +32,13 @@ class Target:
         return list(islice(self.requests, count))
 
 
-def targets_of(running: Servers, seed: int) -> list[Target]:
-    """``seed``: prompts made with the same one are the same, and no new ones to a server that had them."""
-    proxy = running.festinger
+def targets_of(running: Servers, asking: Prompts) -> list[Target]:
+    """All of them get the same prompts."""
     return [
-        Target(DIRECT, running.model, prompts.fresh(seed=seed)),
-        Target(FORWARDER, running.forwarder, prompts.fresh(seed=seed)),
-        Target(FESTINGER, proxy, prompts.fresh(seed=seed), recalls=True),
-        Target(RESENT, proxy, prompts.resent(), recalls=True),
-        Target(OFF, proxy, prompts.fresh(headers="X-Festinger: off\r\n", seed=seed)),
+        Target(DIRECT, running.model, asking("")),
+        Target(FORWARDER, running.forwarder, asking("")),
+        Target(FESTINGER, running.festinger, asking(""), recalls=True),
+        Target(OFF, running.festinger, asking(OFF_HEADER)),
     ]
 
 
@@ -63,7 +64,8 @@ class Witness:
         seen = orjson.loads(await self._connection.ask(b"GET /seen HTTP/1.1\r\nHost: model\r\n\r\n"))
         expected = (prompts_sent, prompts_sent if target.recalls else 0)
         if (seen["prompts"], seen["recollections"]) != expected:
-            raise BenchmarkBroken(f"{target.name}: {expected} prompts and recollections were due, not {seen}")
+            due = f"{target.name}: {expected} prompts and recollections were due, not {seen}"
+            raise BenchmarkBroken(f"{due}\n{target.server.complaints()}")
         block = self.last_blocks[target.name] = seen["last_block"]
         if target.recalls and not all(f"\n{concept}: " in block for concept in prompts.CONCEPTS):
             raise BenchmarkBroken(f"{target.name}: not all five concepts are in {block!r}")

@@ -3,27 +3,53 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import median
 
+from benchmarks import prompts
 from benchmarks.client import Connection
-from benchmarks.figures import Figures
+from benchmarks.figures import Figures, Rows
 from benchmarks.loop import run
+from benchmarks.plan import Plan
 from benchmarks.servers import servers
-from benchmarks.targets import RESENT, WARM_UP, Target, Witness, connected, targets_of
+from benchmarks.targets import (
+    DIRECT,
+    FESTINGER,
+    FORWARDER,
+    OFF,
+    WARM_UP,
+    Target,
+    Witness,
+    connected,
+    targets_of,
+)
 
 CONNECTIONS = 16
 BATCH = 400  # requests per target and round
+TITLE = f"{CONNECTIONS} connections, one process, new prompts of 2 KB"
+AIM = "of off >= 0.8, of forwarder >= 0.6"
 
 
-def measure(home: Path, rounds: int) -> Figures:
+def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     with servers(home) as running:
-        targets = [target for target in targets_of(running, seed=2) if target.name != RESENT]
-        rates = run(sample(targets, running.model.port, rounds))
-    rows = {name: {"requests/s": median(of_rounds)} for name, of_rounds in rates.items()}
-    return Figures(f"throughput: {CONNECTIONS} connections, one process", rows)
+        targets = targets_of(running, lambda headers: prompts.fresh(headers=headers, seed=2))
+        rates = run(sample(targets, running.model.port, plan.rounds))
+    yield Figures("throughput", TITLE, rows(rates), {FESTINGER: AIM})
+
+
+def rows(rates: Mapping[str, Sequence[float]]) -> Rows:
+    """Ratios are of each round: what else the machine does hits both."""
+    found: Rows = {}
+    for name, of_rounds in rates.items():
+        found[name] = {"requests/s": median(of_rounds)}
+        if name != DIRECT:
+            found[name] |= {
+                "of off": median(mine / off for mine, off in zip(of_rounds, rates[OFF], strict=True)),
+                "of forwarder": median(mine / bare for mine, bare in zip(of_rounds, rates[FORWARDER], strict=True)),
+            }
+    return found
 
 
 async def sample(targets: Sequence[Target], model_port: int, rounds: int) -> dict[str, list[float]]:

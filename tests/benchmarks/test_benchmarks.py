@@ -9,17 +9,19 @@ import pytest
 
 from festinger_site.home import PROJECT
 
-TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, resent", "Festinger, off"]
+TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, off"]
+FACTS = ["borogove", "dobby", "gnommoweb", "kvasir", "tulgey"]
+SMALL = ["--rounds", "1", "--tokens", "2000"]
 RUN_S = 600
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """What a run of one round printed, and the JSON it wrote."""
+    """What a run of one round, with a small large world, printed, and the JSON it wrote."""
     folder = tmp_path_factory.mktemp("benchmarks")
     (folder / "temp").mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks", "--rounds", "1", "--json", str(folder / "figures.json")],
+        [sys.executable, "-m", "benchmarks", *SMALL, "--json", str(folder / "figures.json")],
         cwd=PROJECT,
         env=os.environ | {"TMPDIR": str(folder / "temp")},
         stdout=subprocess.PIPE,
@@ -35,41 +37,65 @@ def run(tmp_path_factory):
     return printed, json.loads((folder / "figures.json").read_text())
 
 
+@pytest.fixture(scope="module")
+def rows(run):
+    """By figures, their rows."""
+    return {name: figures["rows"] for name, figures in run[1]["results"].items()}
+
+
+def concepts(block):
+    return sorted(line.partition(":")[0] for line in block.splitlines()[1:-1])
+
+
 def test_the_tables_have_a_row_for_everything_measured(run):
     printed, report = run
 
     lines = [line.strip() for line in printed.splitlines()]
-    for figures in report["results"].values():
-        assert figures["title"] in lines
-        for name in figures["rows"]:
-            assert any(line.startswith(f"{name}  ") for line in lines)
+    for name, figures in report["results"].items():
+        assert f"{name}: {figures['title']}" in lines
+        for row in figures["rows"]:
+            assert any(line.startswith(f"{row}  ") for line in lines)
 
 
-def test_the_json_has_the_figures_of_every_target(run):
-    _, report = run
+def test_the_json_has_the_figures_of_everything_measured(run, rows):
+    figures = "latency throughput streams long_text long_history cues scale reload changes start"
 
-    latency, throughput, cues, cache = (report["results"][name]["rows"] for name in report["results"])
+    assert [name.replace(" ", "_") for name in rows] == figures.split()
+    assert (run[1]["rounds"], run[1]["tokens"]) == (1, 2000)
 
-    assert list(report["results"]) == ["latency", "throughput", "cues", "cache"]
-    assert list(latency) == TARGETS
-    assert set(latency["Festinger"]) == {"p50 ms", "p99 ms", "added p50 ms", "ratio", "CPU ms"}
-    assert set(latency["direct"]) == {"p50 ms", "p99 ms", "CPU ms"}
-    assert list(throughput) == [name for name in TARGETS if name != "Festinger, resent"]
-    assert {"words of a new 2 KB", "find_cues of a new 2 KB"} < set(cues)
-    assert set(cache["load"]) == {"tokens", "ms", "s per million", "bytes per token"}
+
+def test_prompts_are_timed_at_every_target(rows):
+    assert list(rows["latency"]) == [*TARGETS[:3], "Festinger, resent", TARGETS[3]]
+    assert list(rows["long text"]) == list(rows["long history"]) == list(rows["throughput"]) == TARGETS
+    assert set(rows["latency"]["Festinger"]) == {"p50 ms", "p99 ms", "added p50 ms", "ratio", "CPU ms"}
+    assert set(rows["throughput"]["Festinger"]) == {"requests/s", "of off", "of forwarder"}
+
+
+def test_streams_are_timed_by_their_first_byte_and_by_their_chunks(rows):
+    assert list(rows["streams"]) == TARGETS[:3]
+    assert set(rows["streams"]["direct"]) == {"first byte ms", "chunk p50 ms", "chunk p99 ms"}
+    assert {"added first ms", "added chunk ms"} < set(rows["streams"]["Festinger"])
 
 
 def test_what_was_measured_was_enriched_with_five_facts(run):
-    _, report = run
+    seen = {name: figures["seen"] for name, figures in run[1]["results"].items()}
 
-    seen = report["results"]["latency"]["seen"]
+    assert seen["latency"]["Festinger"] == seen["latency"]["Festinger, resent"]
+    for name in ("latency", "long history", "streams"):
+        assert concepts(seen[name]["Festinger"]) == FACTS
+        assert seen[name]["direct"] == seen[name]["bare forwarder"] == ""
+    assert concepts(seen["scale"]["large world"]) == concepts(seen["scale"]["small world"]) == FACTS
 
-    assert seen["Festinger"] == seen["Festinger, resent"]
-    assert sorted(line.partition(":")[0] for line in seen["Festinger"].splitlines()[1:-1]) == [
-        "borogove",
-        "dobby",
-        "gnommoweb",
-        "kvasir",
-        "tulgey",
-    ]
-    assert (seen["direct"], seen["bare forwarder"], seen["Festinger, off"]) == ("", "", "")
+
+def test_the_large_world_has_the_size_that_was_asked_for(rows):
+    small, large = rows["start"]["small world"], rows["start"]["large world"]
+
+    assert large["tokens"] - small["tokens"] in range(1980, 2021)  # the JSON has four digits
+
+
+def test_every_process_sees_every_change(rows):
+    assert [row["changes"] for row in rows["changes"].values()] == [10, 10, 10]
+
+
+def test_streams_are_watched_during_a_reload_and_without_one(rows):
+    assert list(rows["reload"]) == ["while reloading", "as long without", "direct, while reloading"]
