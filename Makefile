@@ -5,12 +5,13 @@ VENV := .venv
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench demo clean
+.PHONY: help run test conformance check bench demo clean
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
 	@echo "make demo   the same against a stand-in for Ollama, with a few prompts"
 	@echo "make test   all tests (ARGS='-k words')      make check   what CI runs besides them"
+	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
@@ -22,6 +23,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest $(ARGS)
+
+conformance: $(VENV)/installed-dev
+	@exec $(VENV)/bin/python -m pytest tests/conformance $(ARGS)
 
 bench: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks $(ARGS)

@@ -1,0 +1,64 @@
+"""Two stand-ins, so that each side has a history of its own: one asked directly, one behind a Festinger."""
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import certifi
+import pytest
+from django.conf import settings
+
+from tests.conformance.sides import Side
+from tests.conformance.tap import Tap
+from tests.served.server import Served, new_database
+from tests.standin import StandIn
+
+FACTS = ("gnommoweb -isa repo", "snark -isa boojum")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """LiteLLM and LangChain leave sockets and event loops to the garbage collector; it comes when it likes."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+
+
+@pytest.fixture(scope="package", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """All is plain HTTP here, but each client reads the list of certificate authorities, for some 50 ms."""
+    end = "-----END CERTIFICATE-----\n"
+    one = tmp_path_factory.mktemp("tls") / "authority.pem"
+    one.write_text(certifi.contents().partition(end)[0] + end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certifi, "where", lambda: str(one))
+        yield
+
+
+@pytest.fixture(scope="session")
+def direct() -> Iterator[Side]:
+    with StandIn() as ollama, Tap(("127.0.0.1", ollama.port)) as tap:
+        yield Side(tap, ollama)
+
+
+@pytest.fixture(scope="session")
+def festinger() -> Iterator[Side]:
+    """Knows the facts: a prompt that names one of their concepts would show it, were it not for the header."""
+    database = new_database(settings.DATABASE_URL, "festinger_conformance")
+    with StandIn() as ollama:
+        served = Served(upstream=ollama.url, database=database).wait_ready()
+        assert [served.teach(fact).status_code for fact in FACTS] == [201, 201]
+        with Tap(("127.0.0.1", served.port)) as tap:
+            yield Side(tap, ollama)
+        served.stop()
+
+
+@pytest.fixture(scope="package")
+def litellm() -> Iterator[Any]:
+    """With the price list of its package: the newest one would come from the network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        import litellm
+    litellm.suppress_debug_info = True
+    yield litellm
+    gc.collect()  # while its warnings are still let pass
