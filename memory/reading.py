@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memory.cache import Cache
-from memory.domain.cues import Triple, find_cues, words_near_cues
+from memory.domain.cues import Triple, find_cues, may_state
 from memory.domain.envelopes import unwrap
 from memory.domain.messages import Message
 from memory.domain.rendering import CLOSING, OPENING
@@ -45,7 +45,6 @@ class Reading:
     parts: frozenset[str] = frozenset()
     emphasised: frozenset[str] = frozenset()
     triples: tuple[Triple, ...] = ()
-    near_cues: frozenset[str] = frozenset()  # words that may be in a statement; those of a whole reading are
 
     def put(self, found: Words, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
@@ -115,9 +114,8 @@ class Reader:
         size = READING_BYTES + CHARACTER_BYTES * len(said.text)
         reading = Reading(digest, said.role, said.text, size, self.cache.edition)
         reading.put(known_words(said.text, self.cache.soas_by_token), self.cache.nameless)
-        near = words_near_cues(said.text[:CUE_TEXT_MAX])
-        reading.near_cues = frozenset(near.before | near.after)
-        if any(map(self.cache.is_concept, near.before)):
+        concepts = [name for name in reading.names if self.cache.is_concept(name)]
+        if concepts and may_state(said.text[:CUE_TEXT_MAX], concepts):
             reading.triples = statements(self.cache, said)
         return self._remember(reading)
 
@@ -137,9 +135,17 @@ def complete(cache: Cache, reading: Reading) -> Reading:
         reading.words = " ".join(found.tokens)
         reading.put(found, cache.nameless)
         reading.triples = statements(cache, Message(reading.role, reading.text))
-        reading.near_cues = frozenset(word for triple in reading.triples for word in (triple.subject, triple.parent))
         reading.text, reading.edition = "", cache.edition
     return reading
+
+
+def states(cache: Cache, reading: Reading, name: str) -> bool:
+    """Whether the message states anything about the name, as subject or parent."""
+    if name not in reading.names:
+        return False
+    if reading.text and may_state(reading.text[:CUE_TEXT_MAX], [name], as_parent=True):
+        complete(cache, reading)
+    return any(name in (triple.subject, triple.parent) for triple in reading.triples)
 
 
 def statements(cache: Cache, said: Message) -> tuple[Triple, ...]:

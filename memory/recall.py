@@ -9,7 +9,7 @@ from memory.domain.rendering import block
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, may_ask, priority
 from memory.domain.selection import CHARACTERS_PER_TOKEN, Candidate, ShownFact, in_force, select
-from memory.reading import Reading, complete
+from memory.reading import Reading, states
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
 TRUSTED = frozenset({"gutask", "operator"})
@@ -130,10 +130,8 @@ class _Prompt:
         return set().union(*(reading.names - reading.parts for reading in said))
 
     def states(self, cache: Cache, word: str) -> bool:
-        """Whether a statement is about the word. Last, because it reads to the end the messages that may have one."""
-        return any(
-            word in complete(cache, reading).near_cues for reading in self._readings if word in reading.near_cues
-        )
+        """Last, because it may have to read on in the messages that name the word."""
+        return any(states(cache, reading, word) for reading in self._readings)
 
 
 def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
