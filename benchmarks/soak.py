@@ -17,13 +17,14 @@ import psutil
 from benchmarks import servers
 from benchmarks.client import HOST
 from benchmarks.database import fresh, prepared_home
-from benchmarks.misuse import AWAY, BODY_MAX_BYTES, KINDS, Misuse, drive
+from benchmarks.misuse import AT_ONCE, AWAY, BODY_MAX_BYTES, KINDS, Misuse, drive
 from festinger_site.scratch import Interrupted, standin, stop_on_signals
 
 REQUESTS = 10_000
 WARM_UP = 200  # of each kind: pools, caches and the allocator's own stock fill up
 SETTLE_S = 10.0
-FILES_MORE, TASKS_MORE = 3, 3  # the pool of connections breathes
+FILES_MORE = AT_ONCE + 3  # the pool of kept connections breathes
+TASKS_MORE = 3
 GROWTH_MAX_MB = 24.0  # of one kind, after its warm-up; ten thousand leaks of 3 KB are more
 
 

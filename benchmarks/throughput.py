@@ -19,6 +19,7 @@ from benchmarks.targets import (
     FESTINGER,
     FORWARDER,
     OFF,
+    RESENT,
     WARM_UP,
     Target,
     Witness,
@@ -28,15 +29,16 @@ from benchmarks.targets import (
 
 CONNECTIONS = 16
 BATCH = 400  # requests per target and round
-TITLE = f"{CONNECTIONS} connections, one process, new prompts of 2 KB"
+TITLE = f"{CONNECTIONS} connections, one process, prompts of 2 KB"
 AIM = "of off >= 0.8, of forwarder >= 0.6"
 
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     with servers(home) as running:
         targets = targets_of(running, lambda headers: prompts.fresh(headers=headers, seed=2))
+        targets.append(Target(RESENT, running.festinger, prompts.resent(), recalls=True))
         rates = run(sample(targets, running.model.port, plan.rounds))
-    yield Figures("throughput", TITLE, rows(rates), {FESTINGER: AIM})
+    yield Figures("throughput", TITLE, rows(rates), {FESTINGER: AIM, RESENT: AIM})
 
 
 def rows(rates: Mapping[str, Sequence[float]]) -> Rows:

@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
 
 import psycopg
 
@@ -18,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 KEPT = 5  # sentences of a concept, the newest
 NAMES_MAX = 300  # of one message
+ROWS_A_STATEMENT = 1_000
 LONG_TEXT = 8_000  # characters: some 2 ms, for which the event loop may stand still
 # Not the model's own words: what it makes up would explain itself.
 SPEAKERS = frozenset({"user", "system", "tool"})
@@ -40,37 +44,69 @@ TRIM = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence that names a concept. ``at``: seconds since the epoch."""
+
+    concept: str
+    sentence: str
+    role: str
+    agent: str
+    at: float
+
+
 async def keep(connection: Connection, cache: Cache, new: Iterable[Heard]) -> None:
-    """Stores the sentences in which new messages name concepts. What goes wrong here costs only evidence."""
-    pace = Pace()
-    for message in new:
+    """Stores the newest sentences in which new messages name concepts. What goes wrong here costs only evidence."""
+    found = await collect(cache, new)
+    for start in range(0, len(found), ROWS_A_STATEMENT):
         try:
-            await _keep(connection, cache, message)
+            await write(connection, found[start : start + ROWS_A_STATEMENT])
         except (psycopg.IntegrityError, psycopg.DataError):
             logger.exception("evidence.refused")
+
+
+async def collect(cache: Cache, new: Iterable[Heard]) -> list[Said]:
+    """At most ``KEPT`` different sentences of a concept, the newest first."""
+    found: dict[tuple[str, str], Said] = {}
+    counts: Counter[str] = Counter()
+    pace = Pace()
+    for message in sorted(new, key=lambda message: message.at, reverse=True):
+        names = [name for name in worth_explaining(cache, message) if counts[name] < KEPT]
+        for name, sentence in (await sentences_of(message, names)).items():
+            key = (name, sentence)
+            if key not in found:
+                found[key] = Said(name, sentence, message.reading.role, message.agent, message.at)
+                counts[name] += 1
         await pace.step()
-
-
-async def _keep(connection: Connection, cache: Cache, message: Heard) -> None:
-    said = what_is_said(Message(message.reading.role, message.text))
-    if said.role not in SPEAKERS or not said.text:
-        return
-    names = worth_explaining(cache, message)
-    if len(said.text) > LONG_TEXT:
-        sentences = await asyncio.to_thread(sentences_naming, said.text, names)
-    else:
-        sentences = sentences_naming(said.text, names)
-    if not sentences:
-        return
-    speaker = [[value] * len(sentences) for value in (said.role, message.agent, message.at)]
-    async with connection.transaction():
-        cursor = await connection.execute(KEEP, [list(sentences), list(sentences.values()), *speaker])
-        concepts = sorted({concept for (concept,) in await cursor.fetchall()})
-        await connection.execute(TRIM, [concepts, KEPT])
+    return list(found.values())
 
 
 def worth_explaining(cache: Cache, message: Heard) -> list[str]:
-    """The distinctive words of the message that nobody muted."""
-    rows = cache.soas_by_token
-    names = (name for name in sorted(message.reading.names - message.reading.parts) if name in rows)
-    return [name for name in names if not rows[name].is_common and not rows[name].is_muted][:NAMES_MAX]
+    """The salient words of the message that nobody muted. Others are met again before anybody asks about them."""
+    if message.reading.role not in SPEAKERS or not message.text:
+        return []
+    threshold, rows = cache.tuning.saliency_read_threshold, cache.soas_by_token
+    names = ((name, rows.get(name)) for name in sorted(message.reading.names - message.reading.parts))
+    salient = (
+        name
+        for name, row in names
+        if row and (row.saliency >= threshold or row.novelty) and not row.is_common and not row.is_muted
+    )
+    return list(islice(salient, NAMES_MAX))
+
+
+async def sentences_of(message: Heard, names: list[str]) -> dict[str, str]:
+    if not names:
+        return {}
+    text = what_is_said(Message(message.reading.role, message.text)).text
+    if len(text) > LONG_TEXT:
+        return await asyncio.to_thread(sentences_naming, text, names)
+    return sentences_naming(text, names)
+
+
+async def write(connection: Connection, said: list[Said]) -> None:
+    columns = [[getattr(one, name) for one in said] for name in ("concept", "sentence", "role", "agent", "at")]
+    async with connection.transaction():
+        cursor = await connection.execute(KEEP, columns)
+        concepts = sorted({concept for (concept,) in await cursor.fetchall()})
+        await connection.execute(TRIM, [concepts, KEPT])

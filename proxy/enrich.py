@@ -5,10 +5,10 @@ original request goes on.
 """
 
 import logging
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import getrandbits
 from typing import NamedTuple
 
 import orjson
@@ -84,7 +84,7 @@ class Enricher:
         block = self._place(wire, payload, prompt, recollection, now)
         enriched = orjson.dumps(payload) if block else body
         reasons, left_out = shortened(recollection.reasons)
-        request = os.urandom(8).hex()
+        request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
         event = {
             "request": request,
             "agent": agent,

@@ -278,20 +278,45 @@ def sentences(dsn: str) -> list[tuple[str, str]]:
         ).fetchall()
 
 
+ZORBLAT = "INSERT INTO soas (token, encounter_count, saliency) VALUES ('zorblat', 9, 0.95)"
+
+
 def test_the_newest_sentences_about_a_concept_are_kept(dsn: str) -> None:
+    with psycopg.connect(dsn) as client:
+        client.execute(ZORBLAT)
+
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
-        for i in range(7):
+        for i in range(4):
             process.hear(f"Well. Zorblat runs {'x' * i}! Good.")
+        await process.flusher.flush()
+        for i in range(4, 12):
+            process.hear(f"Well. Zorblat runs {'x' * i}! Good.")
+        await process.flusher.flush()
+
+    play(dsn, scenario)
+
+    kept = [sentence for token, sentence in sentences(dsn) if token == "zorblat"]
+    assert kept == [f"Zorblat runs {'x' * i}!" for i in range(7, 12)]
+
+
+def test_a_word_that_just_came_up_needs_no_evidence_yet(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        for i in range(6):
+            process.hear(f"Zorblat runs {i}.")
             await process.flusher.flush()
 
     play(dsn, scenario)
 
     kept = [sentence for token, sentence in sentences(dsn) if token == "zorblat"]
-    assert kept == [f"Zorblat runs {'x' * i}!" for i in range(2, 7)]
+    assert kept == [f"Zorblat runs {i}." for i in range(3, 6)]
 
 
 def test_what_the_model_says_itself_is_no_evidence(dsn: str) -> None:
+    with psycopg.connect(dsn) as client:
+        client.execute(ZORBLAT)
+
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
         process.hear("Zorblat is mine.", role="assistant")
@@ -299,7 +324,7 @@ def test_what_the_model_says_itself_is_no_evidence(dsn: str) -> None:
 
     play(dsn, scenario)
 
-    assert stored(dsn)["zorblat"] == 1
+    assert stored(dsn)["zorblat"] == 10
     assert sentences(dsn) == []
 
 
