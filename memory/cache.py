@@ -71,8 +71,9 @@ class Cache:
 
     def drop_soas(self, row_id: int) -> None:
         token = self.soas_by_id.pop(row_id, None)
-        if token is not None:
-            self.soas_by_token.pop(token, None)
+        row = self.soas_by_token.get(token) if token is not None else None
+        if token is not None and row is not None and row.id == row_id:  # else the word came back with another id
+            del self.soas_by_token[token]
             self.nameless.discard(token)
 
     def is_common(self, token: str) -> bool:

@@ -24,6 +24,8 @@ from memory.loading import (
     URD,
     Touched,
     all_rows,
+    batches,
+    in_slices,
     load,
     read_agents,
     read_config,
@@ -103,25 +105,31 @@ class Coherence:
     async def barrier(self, announce: Announce) -> AsyncIterator[None]:
         """Leaves the block only when this cache holds all that was committed in it. ``announce`` sends a
         payload to the channel after the block's last commit. Gives up after ``BARRIER_S`` seconds."""
-        key = uuid4().hex
-        self._barriers[key] = asyncio.Event()
+        yield
         try:
-            yield
-            await announce(f"barrier:{key}")
-            try:
-                await asyncio.wait_for(self._barriers[key].wait(), BARRIER_S)
-            except TimeoutError:
-                logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
-        finally:
-            del self._barriers[key]
+            async with asyncio.timeout(BARRIER_S):
+                await self._pass_barrier(announce)
+        except TimeoutError:
+            logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
 
     async def reload(self, announce: Announce) -> None:
         """Makes every process load everything, and waits until this one has. Raises TimeoutError."""
-        async with self.barrier(announce):
+        async with asyncio.timeout(RELOAD_S):
             await announce("reload:*")
-        asked = self._loads_asked
-        async with asyncio.timeout(RELOAD_S), self._load_ended:
-            await self._load_ended.wait_for(lambda: self._loads_done >= asked)
+            await self._pass_barrier(announce)
+            asked = self._loads_asked
+            async with self._load_ended:
+                await self._load_ended.wait_for(lambda: self._loads_done >= asked)
+
+    async def _pass_barrier(self, announce: Announce) -> None:
+        """Returns when all that was announced before has been applied here."""
+        key = uuid4().hex
+        self._barriers[key] = asyncio.Event()
+        try:
+            await announce(f"barrier:{key}")
+            await self._barriers[key].wait()
+        finally:
+            del self._barriers[key]
 
     # --- following ---
 
@@ -207,12 +215,14 @@ async def refresh(cache: Cache, connection: Connection, changes: Changes) -> Non
 
 
 async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    missing = set(ids)
-    for row_id, token, *columns in await all_rows(connection, SOAS + "WHERE id = ANY(%s)", ids):
-        cache.renew_soas(token, SoasRow(row_id, *columns))
-        missing.discard(row_id)
-    for row_id in missing:
-        cache.drop_soas(row_id)
+    async for some in in_slices(ids):
+        missing = set(some)
+        async for rows in batches(connection, SOAS + "WHERE id = ANY(%s)", some):
+            for row_id, token, *columns in rows:
+                cache.renew_soas(token, SoasRow(row_id, *columns))
+                missing.discard(row_id)
+        for row_id in missing:
+            cache.drop_soas(row_id)
 
 
 async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:

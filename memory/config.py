@@ -108,7 +108,7 @@ class Tuning:
         3, whole_number(0, 20), "Unknown concepts asked about in one block, at most; 0 asks nothing."
     )
     enrichment_max_characters: int = setting(
-        200_000,
+        100_000,
         whole_number(1_000, 10_000_000),
         "New text that is read for one request, in characters; the rest is read when it is sent again.",
     )

@@ -6,6 +6,7 @@ process took for new and was not is counted until the flush, which puts it right
 """
 
 import asyncio
+import logging
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ from memory.domain.rows import SoasRow
 from memory.domain.saliency import DAY, saliency
 from memory.loading import Pace
 from memory.reading import Reading, complete
+
+logger = logging.getLogger(__name__)
 
 SEEN_MAX = 200_000  # messages, at about 170 bytes
 # What waits for a flush while Postgres is away: readings, in bytes, and texts, in characters, which are only evidence.
@@ -137,6 +140,7 @@ class Encounters:
         for token, row in stored:
             if (old := self.cache.soas_by_token.get(token)) is not None:
                 row.keep_times(old)
+            row.load = self.cache.loads  # the load under way may have a picture from before the flush
             self.cache.put_soas(token, row)
             self._add_waiting(token, self._batch.named[token])
 
@@ -163,7 +167,11 @@ class Encounters:
         self._heard.set()
 
     def _learn(self, heard: Heard) -> None:
-        reading = complete(self.cache, heard.reading)
+        try:
+            reading = complete(self.cache, heard.reading)
+        except Exception:  # the other messages must be learned from, whatever this one holds
+            logger.exception("learn.failed", extra={"characters": len(heard.text)})
+            return
         self._count(reading.names - reading.parts - heard.counted, heard.at)
 
     def _count(self, names: Iterable[str], now: float) -> None:

@@ -4,8 +4,8 @@ in, the questions asked. Counts are exact: a message counts with the transaction
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from memory.cache import Cache
 from memory.database import Connection, connected, first_line
 from memory.domain.rows import SoasRow
 from memory.encounters import Batch, Encounters, Heard
-from memory.loading import SOAS, Pace, all_rows
+from memory.loading import SOAS, Pace, all_rows, batches
 
 logger = logging.getLogger(__name__)
 
@@ -24,10 +24,12 @@ INTERVAL_S = 30.0
 # What cannot wait is flushed early: a new word that became salient, to get its id, and a question that was asked,
 # for the other processes to know. Not more often than this.
 EARLY_S = 0.5
-WRITE_S = 20.0  # before a Postgres that stands still is given up
+WRITE_S = 20.0  # for one transaction, before a Postgres that stands still is given up
 LAST_WRITE_S = 4.0  # the same at the end, when the supervisor waits
 # New words of one statement. Over 2,000 would make every process load everything anew.
 WORDS_A_STATEMENT = 1_500
+# Of readings, in one transaction: what Postgres was away for is written step by step, however much it is.
+PORTION_BYTES = 500_000
 SEEN_LOADED = 100_000  # messages known from the start; those of older conversations are told apart by the flush
 
 # Flushers take turns: two that update the same rows in another order would deadlock.
@@ -66,7 +68,7 @@ MEET = """
     ON CONFLICT (token) DO UPDATE SET
         encounter_count = soas.encounter_count + excluded.encounter_count,
         last_seen = greatest(soas.last_seen, excluded.last_seen),
-        saliency = log(soas.encounter_count + excluded.encounter_count)
+        saliency = CASE WHEN soas.is_common THEN 0 ELSE log(soas.encounter_count + excluded.encounter_count) END
 """
 
 Item = TypeVar("Item")
@@ -93,7 +95,8 @@ class Flusher:
         """Loads which messages were counted lately, so that one resent after a restart is not taken for new."""
         try:
             async with asyncio.timeout(WRITE_S), connected(self._dsn, "flusher") as connection:
-                self.encounters.remember([(digest, at) for digest, at in await all_rows(connection, SEEN)])
+                rows = await all_rows(connection, SEEN)
+                self.encounters.remember((digest, at) for digest, at in reversed(rows))
         except (psycopg.Error, OSError) as error:
             logger.warning("seen.not_loaded", extra={"error": first_line(error)})
 
@@ -115,8 +118,7 @@ class Flusher:
 
     async def _try_to_write(self, batch: Batch) -> None:
         try:
-            async with asyncio.timeout(WRITE_S):
-                await self._write(batch)
+            await self._write(batch)
         except (psycopg.IntegrityError, psycopg.DataError):
             # It would fail again, and keep everything after it from being written.
             self.encounters.dropped += len(batch.heard)
@@ -133,19 +135,60 @@ class Flusher:
             logger.exception("flush.failed", extra={"messages": len(batch.heard)})
 
     async def _write(self, batch: Batch) -> None:
+        new: list[Heard] = []
         async with connected(self._dsn, "flusher") as connection:
-            async with connection.transaction():
-                await connection.execute(LOCK)
-                new = await hear(connection, batch.heard)
-                await meet(connection, new)
-                await connection.execute(SEE_AGAIN, columns(batch.seen_again.items(), 2))
+            for portion in portions(batch.heard.values()):
+                async with turn(connection):
+                    heard = await hear(connection, portion)
+                    await meet(connection, heard)
+                new += heard
+            async with turn(connection):
+                for again in chunks(batch.seen_again.items(), WORDS_A_STATEMENT):
+                    await connection.execute(SEE_AGAIN, columns(again, 2))
                 await connection.execute(ASK, columns(batch.asked.items(), 2))
-            self.encounters.settle(await rows_of(connection, list(batch.named)))
-            await evidence.keep(connection, self.cache, new)
+            await self._settle(connection, batch.named)
+            await self._keep_evidence(connection, new)
+
+    async def _settle(self, connection: Connection, names: Iterable[str]) -> None:
+        for some in chunks(names, WORDS_A_STATEMENT):
+            async with asyncio.timeout(WRITE_S):
+                async for rows in batches(connection, SOAS + "WHERE token = ANY(%s)", some):
+                    self.encounters.settle([(token, SoasRow(row_id, *facts)) for row_id, token, *facts in rows])
+
+    async def _keep_evidence(self, connection: Connection, new: Iterable[Heard]) -> None:
+        """The messages are counted: what fails here costs only evidence."""
+        try:
+            async with asyncio.timeout(WRITE_S):
+                await evidence.keep(connection, self.cache, new)
+        except Exception as error:
+            is_ours = not isinstance(error, (psycopg.Error, OSError))
+            logger.warning("evidence.lost", exc_info=is_ours, extra={"error": first_line(error)})
 
 
-async def hear(connection: Connection, heard: dict[bytes, Heard]) -> list[Heard]:
+@asynccontextmanager
+async def turn(connection: Connection) -> AsyncIterator[None]:
+    """One transaction of one flusher at a time. Raises TimeoutError."""
+    async with asyncio.timeout(WRITE_S), connection.transaction():
+        await connection.execute(LOCK)
+        yield
+
+
+def portions(heard: Iterable[Heard]) -> Iterator[list[Heard]]:
+    portion: list[Heard] = []
+    size = 0
+    for message in heard:
+        portion.append(message)
+        size += message.reading.size
+        if size >= PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+async def hear(connection: Connection, messages: Iterable[Heard]) -> list[Heard]:
     """Stores the digests of the messages; returns those that were not there, and so have not been counted."""
+    heard = {message.key: message for message in messages}
     keys = [(key, message.at) for key, message in heard.items()]
     cursor = await connection.execute(HEAR, columns(keys, 2), binary=True)
     return [heard[digest] for (digest,) in await cursor.fetchall()]
@@ -164,11 +207,6 @@ async def meet(connection: Connection, new: Iterable[Heard]) -> None:
     met = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
     for chunk in chunks(met, WORDS_A_STATEMENT):
         await connection.execute(MEET, columns(chunk, 3))
-
-
-async def rows_of(connection: Connection, names: list[str]) -> list[tuple[str, SoasRow]]:
-    rows = await all_rows(connection, SOAS + "WHERE token = ANY(%s)", names)
-    return [(token, SoasRow(row_id, *columns)) for row_id, token, *columns in rows]
 
 
 def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:

@@ -143,13 +143,15 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
         if old is not None and _says_the_same(old, row_id, count, novelty, is_common, is_muted, asked):
             old.load = load
             continue
+        if row_id in touched:
+            continue
         row = SoasRow(
             row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
         )
         if old is None and not is_common:
             by_token[token] = row
             by_id[row_id] = token
-        elif old is None or row_id not in touched:
+        else:
             cache.renew_soas(token, row)
 
 

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
-from psycopg import Error
+from psycopg import DataError, Error
 
 from memory.coherence import CHANNEL
 from memory.database import first_line
@@ -144,6 +144,8 @@ async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
     require(caller_of(current.world, request.scope), "agent")
     try:
         event = await current.events.find(request_id)
+    except DataError:
+        event = None  # no text that Postgres takes, and so no id
     except (Error, TimeoutError) as error:
         raise DatabaseAway from error
     if event is None:

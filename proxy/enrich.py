@@ -81,8 +81,10 @@ class Enricher:
         if payload is None or prompt is None:
             return Enriched(body)
         recollection, unread = self._recollect(prompt, agent, now)
-        block = self._place(wire, payload, prompt, recollection, now)
-        enriched = orjson.dumps(payload) if block else body
+        enriched = self._inject(wire, payload, prompt, recollection.block)
+        if enriched is not None:
+            self._note_asked(recollection, now)
+            self.counts.enriched += 1
         reasons, left_out = shortened(recollection.reasons)
         request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
         event = {
@@ -90,7 +92,7 @@ class Enricher:
             "agent": agent,
             "model": printable(prompt.model),
             "wire": wire.name,
-            "block": block,
+            "block": recollection.block if enriched is not None else "",
             "reasons": reasons,
             "reasons_left_out": left_out,
             "unread_characters": unread,
@@ -98,18 +100,14 @@ class Enricher:
             "at": now,
         }
         self._events.add(event)
-        return Enriched(enriched, request)
+        return Enriched(body if enriched is None else enriched, request)
 
-    def _place(
-        self, wire: WireFormat, payload: dict[str, object], prompt: Prompt, recollection: Recollection, now: float
-    ) -> str:
-        """Puts the block into the payload; the empty string where there is none, or no place for it."""
+    def _inject(self, wire: WireFormat, payload: dict[str, object], prompt: Prompt, block: str) -> bytes | None:
+        """The body with the block; None where there is none, or no place for it."""
         system = "" if prompt.has_system else self._modelfiles.system_of(prompt.model)
-        if not recollection.block or not wire.place(payload, recollection.block, system):
-            return ""
-        self._note_asked(recollection, now)
-        self.counts.enriched += 1
-        return recollection.block
+        if not block or not wire.place(payload, block, system):
+            return None
+        return orjson.dumps(payload)
 
     def _recollect(self, prompt: Prompt, agent: str, now: float) -> tuple[Recollection, int]:
         """The recollection, and how many characters of new text were left unread."""

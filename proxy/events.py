@@ -45,6 +45,7 @@ class Events:
         self._waiting: deque[Event] = deque()
         self._newest: deque[Event] = deque(maxlen=NEWEST_KEPT)
         self._wanted = asyncio.Event()
+        self._writing = asyncio.Lock()
 
     def add(self, event: Event) -> None:
         self._newest.append(event)
@@ -74,9 +75,12 @@ class Events:
 
     async def write(self) -> None:
         """Writes what waits, or keeps it when Postgres is away. Never raises."""
-        self._wanted.clear()
-        if not self._waiting:
-            return
+        async with self._writing:
+            self._wanted.clear()
+            if self._waiting:
+                await self._try_to_write()
+
+    async def _try_to_write(self) -> None:
         try:
             async with asyncio.timeout(WRITE_S), connected(self._dsn, "events") as connection:
                 while self._waiting:

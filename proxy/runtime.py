@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -70,8 +69,7 @@ class Runtime:
         """Writes what was counted, closes what was opened."""
         for task in self._tasks:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last flush must come
         await asyncio.gather(self.flusher.flush_last(), self.events.write_last())
         await self.modelfiles.aclose()
         await self.upstream.aclose()

@@ -9,12 +9,13 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Final
 
 from memory.domain import cue_words
 from memory.domain.closed_class import is_closed_class
 from memory.domain.cue_forms import OPERATORS, PLACES, Cue, Form, find_forms
+from memory.domain.normal_form import normalise
 from memory.domain.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
 from memory.domain.prose import Line, mask
 from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
@@ -69,11 +70,11 @@ class _Place:
 
 
 def find_cues(
-    text: str, role: str = "user", *, vocabulary: Vocabulary, sentences_max: int | None = None
+    text: str, role: str = "user", *, vocabulary: Vocabulary, characters_max: int | None = None
 ) -> list[Triple]:
     """The statements of a text in order; their spans do not overlap. Linear in the length of the text.
 
-    Of the sentences with a cue, only the first ``sentences_max`` are read."""
+    Of the sentences with a cue, the first are read that have no more than ``characters_max`` together."""
     forms = list(find_forms(text))
     if not forms:
         return []
@@ -90,9 +91,20 @@ def find_cues(
             start=start + triple.start,
             end=start + triple.end,
         )
-        for start, sentence, cues in islice(_asserting_sentences(prose, forms), sentences_max)
+        for start, sentence, cues in _up_to(characters_max, _asserting_sentences(prose, forms))
         for triple in _read_sentence(sentence, cues, vocabulary)
     ]
+
+
+def _up_to(
+    characters_max: int | None, sentences: Iterator[tuple[int, str, list[Cue]]]
+) -> Iterator[tuple[int, str, list[Cue]]]:
+    characters = 0
+    for start, sentence, cues in sentences:
+        characters += len(sentence)
+        if characters_max is not None and characters > characters_max:
+            return
+        yield start, sentence, cues
 
 
 def may_state(text: str, names: Collection[str], *, as_parent: bool = False) -> bool:
@@ -102,7 +114,7 @@ def may_state(text: str, names: Collection[str], *, as_parent: bool = False) -> 
         near = text[max(0, cue.start - _GLANCE) : cue.start]
         if as_parent:
             near += text[cue.end : cue.end + _GLANCE]
-        spelled = unicodedata.normalize("NFKC", near).lower()
+        spelled = unicodedata.normalize("NFKC", normalise(near).text.lower())
         joined = spelled.replace(" ", "_")  # as a name of several words is
         if any(name in spelled or name in joined for name in names):
             return True

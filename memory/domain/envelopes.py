@@ -23,9 +23,18 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
     if isinstance(said, str):
         return said, role if role in _NEVER_A_PERSON else "user"
     if "tool_name" in envelope and "tool_result" in envelope:
-        result = envelope["tool_result"]
-        return result if isinstance(result, str) else orjson.dumps(result).decode(), "tool"
+        return _as_text(envelope["tool_result"], text), "tool"
     return text, role
+
+
+def _as_text(result: object, envelope: str) -> str:
+    """The result; the whole envelope where the result is nested deeper than can be written."""
+    if isinstance(result, str):
+        return result
+    try:
+        return orjson.dumps(result).decode()
+    except orjson.JSONEncodeError:
+        return envelope
 
 
 def _open(text: str) -> Envelope:

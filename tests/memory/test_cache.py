@@ -78,3 +78,14 @@ def test_a_deleted_token_is_forgotten() -> None:
     cache.drop_soas(1)
 
     assert (cache.soas_by_token, cache.soas_by_id) == ({}, {})
+
+
+def test_a_word_that_came_back_with_another_id_stays_when_the_old_one_goes() -> None:
+    cache = Cache()
+    cache.put_soas("container", SoasRow(3))
+    cache.put_soas("container", SoasRow(9))
+
+    cache.drop_soas(3)
+
+    assert cache.soas_by_token["container"].id == 9
+    assert cache.soas_by_id == {9: "container"}

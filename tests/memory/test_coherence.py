@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from memory.cache import Cache
-from memory.coherence import NAME, Coherence
+from memory.coherence import NAME, Coherence, refresh_soas
+from memory.database import connected
 from memory.domain.rows import Fact, UrdEdge
 from memory.domain.selection import in_force
+from memory.loading import BATCH_ROWS
 from memory.models import Edge, Source
 from memory.store import Said, ensure_tokens, place
 
@@ -43,6 +45,25 @@ async def eventually(claim: Callable[[], bool]) -> bool:
     while not claim() and time.monotonic() < deadline:
         await asyncio.sleep(0.005)
     return claim()
+
+
+def test_others_have_their_turns_while_many_words_are_read_again(dsn: str) -> None:
+    words = 40 * BATCH_ROWS
+    with psycopg.connect(dsn) as client:
+        client.execute(f"INSERT INTO soas (id, token) SELECT n, 'word' || n FROM generate_series(1, {words}) AS n")
+    cache = Cache()
+
+    async def run() -> int:
+        async with connected(dsn, "test") as connection:
+            reading = asyncio.create_task(refresh_soas(cache, connection, list(range(1, words + 1))))
+            turns = 0
+            while not reading.done():
+                await asyncio.sleep(0)
+                turns += 0 < len(cache.soas_by_token) < words
+            return turns
+
+    assert asyncio.run(run()) > 3
+    assert len(cache.soas_by_token) == words
 
 
 SEED = """

@@ -1,5 +1,9 @@
 """Counting what messages name, before it is flushed."""
 
+import asyncio
+
+import pytest
+
 from memory.cache import Cache
 from memory.domain.messages import Message
 from memory.domain.rows import SoasRow
@@ -128,3 +132,21 @@ def test_what_finds_no_room_is_dropped_and_counted() -> None:
     encounters.observe(ONE, [(Message("user", "zorblat"), reading)], NOW)
 
     assert (encounters.dropped, encounters.pending()) == (1, 0)
+
+
+def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    encounters = Encounters(Cache())
+
+    def complete(cache: Cache, reading: Reading) -> Reading:
+        if "poison" in reading.words:
+            raise ValueError(reading.words)
+        return reading
+
+    monkeypatch.setattr("memory.encounters.complete", complete)
+    hear(encounters, "poison", "zorblat")
+    asyncio.run(encounters.learn())
+
+    assert encounters.take().named["zorblat"] == 1
+    assert [record.message for record in caplog.records] == ["learn.failed"]

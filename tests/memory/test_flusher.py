@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from memory.cache import Cache
-from memory.database import connected
+from memory.database import Connection, connected
 from memory.domain.messages import Message
-from memory.encounters import Encounters
-from memory.flusher import WORDS_A_STATEMENT, Flusher
+from memory.encounters import Encounters, Heard
+from memory.flusher import WORDS_A_STATEMENT, Flusher, meet
 from memory.loading import load
 from memory.reading import Reader
 from memory.store import ensure_tokens
@@ -146,6 +146,52 @@ def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
         process.hear("zorblat")
         await Flusher(process.cache, process.encounters, "host=/nowhere dbname=none").flush()
         await process.flusher.flush()
+
+    play(dsn, scenario)
+
+    assert stored(dsn) == {"zorblat": 1}
+
+
+def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a long outage it can be more than Postgres takes in the time of one transaction."""
+    monkeypatch.setattr("memory.flusher.PORTION_BYTES", 1)
+    turns = 0
+
+    async def breaking(connection: Connection, new: list[Heard]) -> None:
+        nonlocal turns
+        turns += 1
+        if turns == 3:
+            raise TimeoutError
+        await meet(connection, new)
+
+    monkeypatch.setattr("memory.flusher.meet", breaking)
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear(*(f"zorblat {i}" for i in range(5)))
+        await process.flusher.flush()
+        assert stored(dsn)["zorblat"] == 2
+        await process.flusher.flush()
+
+        assert process.cache.soas_by_token["zorblat"].encounter_count == 5
+
+    play(dsn, scenario)
+
+    assert stored(dsn)["zorblat"] == 5
+
+
+def test_evidence_that_fails_costs_no_count(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("memory.evidence.keep", fail)
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("zorblat")
+        await process.flusher.flush()
+
+        assert (process.encounters.pending(), process.encounters.dropped) == (0, 0)
 
     play(dsn, scenario)
 

@@ -9,6 +9,7 @@ import pytest
 from memory.cache import Cache
 from memory.database import connected
 from memory.domain.rows import SoasRow
+from memory.encounters import Encounters
 from memory.loading import BATCH_ROWS, Touched, load
 
 NOW = 1_800_000_000.0
@@ -102,6 +103,28 @@ def test_what_was_read_since_the_load_began_stays(dsn: str, cache: Cache) -> Non
     assert "newer" in cache.soas_by_token
     assert parents(cache) == []
     assert cache.pending_conflicts == set()
+
+
+def test_a_word_deleted_since_the_load_began_does_not_come_back(dsn: str) -> None:
+    cache = Cache()
+
+    load_again(dsn, cache, "INSERT INTO soas (id, token) VALUES (9, 'gone')", touched=Touched(soas={9}))
+
+    assert cache.soas_by_token == cache.soas_by_id == {}
+
+
+def test_a_word_that_a_flush_brought_during_a_load_stays(dsn: str, cache: Cache) -> None:
+    async def run() -> None:
+        async with connected(dsn, "test") as connection:
+            loading = asyncio.create_task(load(cache, connection))
+            while cache.loads == 1:
+                await asyncio.sleep(0)
+            Encounters(cache).settle([("newer", SoasRow(9))])
+            await loading
+
+    asyncio.run(run())
+
+    assert "newer" in cache.soas_by_token
 
 
 def test_a_provisional_mark_stays(dsn: str, cache: Cache) -> None:

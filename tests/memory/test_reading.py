@@ -8,6 +8,7 @@ from memory.domain.messages import Message
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.reading import (
     CUE_SENTENCES_MAX,
+    MARKED_TEXT_MAX,
     Allowance,
     Reader,
     Reading,
@@ -68,6 +69,28 @@ def test_an_unclosed_block_is_left_as_it_is() -> None:
     assert without_recollections("a <recollection> b") == "a <recollection> b"
 
 
+def test_a_text_that_stands_twice_in_a_request_is_read_and_weighed_once() -> None:
+    reader = Reader(Cache())
+    said = [Message("user", "restart zorblat")] * 3
+
+    assert read_within(reader, said, characters=20) == [True, True, True]
+    assert reader._size == sum(reading.size for reading in reader._readings.values())
+
+
+def test_a_resent_message_not_read_to_its_end_is_read_again_once_more_words_are_names() -> None:
+    cache = Cache()
+    cache.put_soas("mercury", SoasRow(1, is_common=True))
+    reader, said = Reader(cache), Message("user", "we use Mercury here")
+    read_within(reader, [said], characters=100)
+
+    cache.put_soas("mercury", SoasRow(1, is_common=True, novelty=1))
+
+    [reading] = reader.read_within([said], [digest_of(said)], Allowance.of(cache))
+    assert reading is not None
+    assert reading.names == {"mercury"}
+    assert reader._size == reading.size
+
+
 # --- the allowance ---
 
 
@@ -105,9 +128,24 @@ def test_of_one_message_no_more_is_read_than_of_a_request() -> None:
 
 
 def test_of_a_message_full_of_statements_the_first_are_compared_at_once() -> None:
-    text = "\n".join(f"zorblat{i} is a repo." for i in range(100))
+    text = "\n".join(f"zorblat{i:04} is a repo." for i in range(1_000))  # sentences of 22 characters
 
-    assert len(Reader(Cache()).read(Message("user", text)).triples) == CUE_SENTENCES_MAX
+    assert len(Reader(Cache()).read(Message("user", text)).triples) == CUE_SENTENCES_MAX // 22
+
+
+def test_a_sentence_without_end_is_not_read() -> None:
+    text = "zorblat is a repo " * 1_000
+
+    assert Reader(Cache()).read(Message("user", text)).triples == ()
+
+
+def test_of_text_that_takes_long_less_is_read() -> None:
+    text = "first " + "q\u0323\u0307 " * MARKED_TEXT_MAX + "last"
+
+    words = Reader(Cache()).read(Message("user", text)).words.split()
+
+    assert "first" in words
+    assert "last" not in words
 
 
 # --- what the sender does not wait for ---

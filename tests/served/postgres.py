@@ -3,10 +3,12 @@
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import psutil
 import psycopg
 
 from festinger_site import home as homes
@@ -54,11 +56,13 @@ class OwnPostgres:
     def freeze(self) -> None:
         """It takes connections, as the kernel does that, and answers nothing."""
         for process in postgres.processes(self.home):
-            process.suspend()
+            with suppress(psutil.NoSuchProcess):  # a backend that ended meanwhile
+                process.suspend()
 
     def thaw(self) -> None:
         for process in postgres.processes(self.home):
-            process.resume()
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
 
     def run(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url) as client:

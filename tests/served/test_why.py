@@ -64,6 +64,10 @@ def test_an_unknown_request_is_not_found(server: Served) -> None:
     assert "0123456789abcdef" in answer.json()["error"]
 
 
+def test_what_can_be_no_id_is_not_found(server: Served) -> None:
+    assert server.client.get("/why/%00").status_code == 404
+
+
 def test_a_request_that_is_left_alone_has_no_id(server: Served) -> None:
     for answer in (
         server.chat(("user", "restart quux"), headers={"X-Festinger": "off"}),
@@ -74,9 +78,9 @@ def test_a_request_that_is_left_alone_has_no_id(server: Served) -> None:
 
 
 def test_new_text_beyond_the_budget_is_read_when_it_is_sent_again(server: Served, ollama: StandIn) -> None:
-    """The budget is 200,000 characters for one request; the newest text comes first."""
+    """The budget is 100,000 characters for one request; the newest text comes first."""
     server.teach("wumpus -isa repo")
-    history = [("user", f"wumpus {i}: " + "lorem ipsum dolor " * 6_500) for i in range(3)]  # 117,000 characters each
+    history = [("user", f"wumpus {i}: " + "lorem ipsum dolor " * 3_000) for i in range(3)]  # 54,000 characters each
 
     first = server.chat(*history, ("user", "and now"))
     second = server.chat(*history, ("user", "and now"), ("user", "go on"))

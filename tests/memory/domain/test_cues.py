@@ -386,12 +386,19 @@ def test_what_is_stated_about_a_name_is_never_overlooked(text):
 
 def test_a_name_far_from_any_cue_is_in_no_statement():
     assert may_state("The Glitch University is a repo", ["glitch_university"])
+    assert may_state("D\u2019Artagnan is a repo", ["d'artagnan"])
     assert not may_state("gnommoweb failed. " + "x " * 100 + "That is a mess.", ["gnommoweb"])
 
 
 @given(st.lists(words.filter(lambda word: "`" not in word and "\n" not in word)).map(" ".join))
 def test_nothing_in_code_is_stated(text):
     assert read(f"`{text}`") == read(f"```\n{text}\n```") == []
+
+
+def test_a_tool_result_too_deep_to_be_written_is_left_in_its_envelope():
+    text = '{"tool_name": "shell", "tool_result": ' + "[" * 400 + "]" * 400 + "}"
+
+    assert unwrap(text, "user") == (text, "tool")
 
 
 @given(st.text(), st.sampled_from(["user", "tool"]))
