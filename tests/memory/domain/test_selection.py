@@ -66,7 +66,8 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
 
 def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
     """What is left of a block without its own fixed words is tokens, brackets and marks."""
-    fixed = [OPENING, CLOSING, CONFLICT, *question("\0").split("\0")]
+    in_other_quotes = question("'\0").split("'\0")
+    fixed = [OPENING, CLOSING, CONFLICT, *question("\0").split("\0"), *in_other_quotes]
     for part in fixed:
         text = text.replace(part, " ")
     for word in re.split(r"[\s:\[\]?]+", text):
