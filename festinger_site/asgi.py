@@ -16,6 +16,7 @@ from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: 
 from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
+from festinger_site.endings import end_with_parent, ended_by_signals  # noqa: E402
 from festinger_site.guard import Guard  # noqa: E402
 from festinger_site.lean import LeanHandler  # noqa: E402
 from proxy import runtime  # noqa: E402
@@ -26,7 +27,7 @@ from proxy.relay import bounded, send_error  # noqa: E402
 
 PROMPTS = frozenset({"/api/chat", "/api/generate"})
 OWN = frozenset({"/health", "/iknowthat", "/recollect", "/reload", "/gutask", "/docs", "/openapi.json", "/admin"})
-OWN_TREES = ("/admin/", settings.STATIC_URL)
+OWN_TREES = ("/admin/", "/why/", settings.STATIC_URL)
 
 lean = LeanHandler()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
@@ -44,7 +45,9 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
-    await runtime.start()
+    end_with_parent()
+    with ended_by_signals():
+        await runtime.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await runtime.stop()
@@ -62,7 +65,10 @@ async def route(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def own(scope: Scope, receive: Receive, send: Send) -> None:
-    """Django reads the whole body before it asks anything: it is bounded here."""
+    """Django reads the whole body before it asks anything: it is bounded here. HEAD is GET, whose body the server
+    leaves out."""
+    if scope["method"] == "HEAD":
+        scope = scope | {"method": "GET"}
     try:
         await stock(scope, bounded(receive, settings.FESTINGER_MAX_BODY_BYTES), send)
     except BodyTooLarge as error:

@@ -62,7 +62,7 @@ class LeanHandler(ASGIHandler):
             await self.send_response(response, send)
             return
         try:
-            await response.send_to(send)
+            await response.send_to(send, request.scope)
         finally:
             await response.aclose()
 

@@ -31,13 +31,6 @@ def postgres_program(home: Path) -> Program:
 
 
 def uvicorn(host: str, port: int) -> list[str]:
-    where = [f"--host={host}", f"--port={port}"]
-    how = ["--loop=uvloop", "--http=httptools", "--ws=none", "--lifespan=on"]
-    # Forwarded headers are not believed: who counts as local is decided on the real peer.
-    headers = ["--no-server-header", "--no-proxy-headers"]
-    # Longer than clients keep an idle connection, so that they close it and none is lost in between.
-    times = ["--timeout-keep-alive=120", "--timeout-graceful-shutdown=5"]
-    return [
-        *(sys.executable, "-m", "uvicorn", "festinger_site.asgi:application"),
-        *(*where, *how, *headers, *times, "--no-access-log"),
-    ]
+    """The proxy's server; the word with a colon is the application, so that another can be served alike."""
+    served = [sys.executable, "-m", "festinger_site.serve", "festinger_site.asgi:application"]
+    return [*served, f"--host={host}", f"--port={port}"]

@@ -13,6 +13,7 @@ HOME = home.path()
 # --- the proxy -----------------------------------------------------------------------------------------
 FESTINGER_HOST = env.text("FESTINGER_HOST", "127.0.0.1")
 FESTINGER_PORT = env.integer("FESTINGER_PORT", 11435, low=1, high=65535)
+FESTINGER_WORKERS = env.integer("FESTINGER_WORKERS", 1, low=1, high=64)
 FESTINGER_UPSTREAM = env.http_url("FESTINGER_UPSTREAM", "http://127.0.0.1:11434")
 FESTINGER_TRUST_LOOPBACK = env.boolean("FESTINGER_TRUST_LOOPBACK", True)
 FESTINGER_REQUIRE_TOKEN = env.boolean("FESTINGER_REQUIRE_TOKEN", False)

@@ -217,7 +217,7 @@ def announce(payload: str) -> None:
 
 @api.exception_handler(ProxyError)
 def on_proxy_error(request: HttpRequest, error: ProxyError) -> HttpResponse:
-    return JsonResponse({"error": str(error)}, status=error.status)
+    return JsonResponse({"error": str(error)}, status=error.status, content_type="application/json; charset=utf-8")
 
 
 @api.exception_handler(FactMistake)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import httpx
 import orjson
 
+from proxy.asgi import Event, Send
 from proxy.errors import ProxyError
 from proxy.upstream import Upstream
 
@@ -16,8 +17,9 @@ logger = logging.getLogger(__name__)
 KEPT_S = 600.0
 RETRY_S = 10.0
 MODELS_MAX = 1_000
-# These change what a model is.
+# These change what a model is. A stream of progress says so with its last line: {"status":"success"}.
 CHANGING = frozenset({"/api/create", "/api/pull", "/api/copy", "/api/delete"})
+CHANGED = b'"success"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,19 @@ class Known:
 
     system: str | None
     until: float
+
+
+def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
+    """``send`` for the answer of a request that changes models: what was known is forgotten before the client
+    hears of the change, so that its next prompt asks anew."""
+
+    async def tell(message: Event) -> None:
+        is_progress = message.get("more_body", False) and CHANGED not in message["body"]
+        if not is_progress:
+            modelfiles.forget()
+        await send(message)
+
+    return tell
 
 
 class Modelfiles:

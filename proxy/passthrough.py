@@ -1,6 +1,7 @@
 """Everything that is no prompt and not Festinger's own: streamed to the upstream and back, both ways."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from posixpath import normpath
 from typing import Any
@@ -10,39 +11,50 @@ from django.conf import settings
 from proxy import runtime
 from proxy.access import forwarded_headers
 from proxy.asgi import Event, Receive, Scope, Send
-from proxy.errors import BodyTooLarge, NotFound, ProxyError, UpstreamUnreachable
-from proxy.modelfiles import CHANGING
+from proxy.errors import NotFound, ProxyError
+from proxy.modelfiles import CHANGING, forgetting
 from proxy.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
+SMALL_BYTES = 64 * 1024
 
 
-class IncomingBody:
+class IncomingBody(AsyncIterator[bytes]):
     """The request's body as the upstream client reads it. ``done`` is set when nothing more will come."""
 
     def __init__(self, receive: Receive) -> None:
         self.done = asyncio.Event()
-        self.failure: ClientGone | ProxyError | None = None  # the upstream client hides what stops it
         self._receive = receive
+        self._read: deque[bytes] = deque()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def content(self) -> bytes | AsyncIterator[bytes]:
+        """A small body as a whole, so that it can be sent again on another connection; a large one as a stream.
+
+        Raises ClientGone and BodyTooLarge."""
+        size = 0
         while not self.done.is_set():
-            message = await self._next()
-            if not message.get("more_body", False):
-                self.done.set()
-            if chunk := message.get("body", b""):
-                yield chunk
+            self._read.append(await self._next())
+            size += len(self._read[-1])
+            if size > SMALL_BYTES:
+                return self
+        return b"".join(self._read)
 
-    async def _next(self) -> Event:
-        try:
-            message = await self._receive()
-            if message["type"] != "http.request":
-                raise ClientGone
-        except (ClientGone, BodyTooLarge) as failure:
-            self.failure = failure
-            raise
-        return message
+    async def __anext__(self) -> bytes:
+        if self._read:
+            return self._read.popleft()
+        if self.done.is_set():
+            raise StopAsyncIteration
+        return await self._next()
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if not message.get("more_body", False):
+            self.done.set()
+        if message["type"] != "http.request":
+            raise ClientGone
+        chunk: bytes = message.get("body", b"")
+        return chunk
 
 
 async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,10 +71,8 @@ async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
-    modelfiles = runtime.current().modelfiles
-    changes_models = scope["path"] in CHANGING
-    if changes_models:
-        modelfiles.forget()  # and once more at the end: a pull takes long
+    if scope["path"] in CHANGING:
+        send = forgetting(runtime.current().modelfiles, send)
     try:
         relay = await _open(scope, incoming)
     except ClientGone:
@@ -71,11 +81,9 @@ async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
         await send_error(send, error)
         return
     try:
-        await relay.send_to(send)
+        await relay.send_to(send, scope)
     finally:
         await relay.aclose()
-        if changes_models:
-            modelfiles.forget()
 
 
 async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
@@ -83,23 +91,22 @@ async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
         raise NotFound
     current = runtime.current()
     headers = forwarded_headers(current.world, scope)
-    length = dict(scope["headers"]).get(b"content-length")
-    has_body = length not in (None, b"0") or b"transfer-encoding" in dict(scope["headers"])
-    if length is not None and has_body:
-        headers.append((b"content-length", length))
-    if not has_body:
+    given = dict(scope["headers"])
+    if b"content-length" not in given and b"transfer-encoding" not in given:
         incoming.done.set()
-    content = aiter(incoming) if has_body else None
-    try:
-        return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
-    except UpstreamUnreachable:
-        if incoming.failure is not None:
-            raise incoming.failure from None
-        raise
+        content = None
+    else:
+        content = await incoming.content()
+    if isinstance(content, AsyncIterator) and b"content-length" in given:
+        headers.append((b"content-length", given[b"content-length"]))
+    return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
 
 
 def target(scope: Mapping[str, Any]) -> str:
     """Path and query as the client sent them, still encoded."""
+    sent: bytes = scope.get("target", b"")  # festinger_site/protocol.py leaves it there
+    if sent.startswith(b"/"):
+        return sent.decode("latin-1")
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
     query = scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 import aiohttp
@@ -11,8 +11,8 @@ import orjson
 from django.http import HttpResponseBase
 
 from proxy.asgi import Event, Receive, Send, body, start
-from proxy.domain.headers import to_client
-from proxy.errors import BodyTooLarge, ProxyError
+from proxy.domain.headers import Headers, to_client
+from proxy.errors import BodyTooLarge, ProxyError, UpstreamUnreachable
 
 logger = logging.getLogger(__name__)
 
@@ -22,19 +22,24 @@ class ClientGone(Exception):
 
 
 class Relay(HttpResponseBase):
-    """The upstream's open answer as a Django response. Whoever has it calls ``aclose``, which stops the
-    upstream where it is not done yet."""
+    """The upstream's open answer as a Django response, with ``more_headers`` of Festinger's own. Whoever has it
+    calls ``aclose``, which stops the upstream where it is not done yet."""
 
     streaming = True
 
-    def __init__(self, answer: httpx.Response) -> None:
+    def __init__(self, answer: httpx.Response, *, more_headers: Headers | None = None) -> None:
         super().__init__(status=answer.status_code)
         self._answer = answer
+        self._more_headers = more_headers or []
 
-    async def send_to(self, send: Send) -> None:
+    async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
         """Status, headers, chunks. Where the upstream breaks off, so does this: returning without the last
         message makes the server cut the connection, and the client sees what it would see directly."""
-        await send(start(self.status_code, to_client(self._answer.headers.raw)))
+        headers = to_client(self._answer.headers.raw, self.status_code) + self._more_headers
+        if knows_no_chunks(scope) and not any(name == b"content-length" for name, _ in headers):
+            await self._send_whole(send, headers)
+            return
+        await send(start(self.status_code, headers))
         try:
             async for chunk in self._stream:
                 await send(body(chunk, more=True))
@@ -43,6 +48,15 @@ class Relay(HttpResponseBase):
             return
         await send(body(b"", more=False))
 
+    async def _send_whole(self, send: Send, headers: Headers) -> None:
+        try:
+            content = b"".join([chunk async for chunk in self._stream])
+        except (httpx.TransportError, aiohttp.ClientError) as error:
+            await send_error(send, UpstreamUnreachable(f"the model server broke off: {error}"))
+            return
+        await send(start(self.status_code, [*headers, (b"content-length", b"%d" % len(content))]))
+        await send(body(content, more=False))
+
     async def aclose(self) -> None:
         await self._stream.aclose()
 
@@ -50,6 +64,11 @@ class Relay(HttpResponseBase):
     def _stream(self) -> httpx.AsyncByteStream:
         assert isinstance(self._answer.stream, httpx.AsyncByteStream)
         return self._answer.stream
+
+
+def knows_no_chunks(scope: Mapping[str, Any]) -> bool:
+    """A client of HTTP/1.0 gets an answer of unknown length as a whole. The server sends no chunks for HEAD."""
+    return scope["http_version"] == "1.0" and scope["method"] != "HEAD"
 
 
 def bounded(receive: Receive, limit: int) -> Receive:

@@ -2,30 +2,28 @@
 
 import logging
 from collections.abc import AsyncIterator, Iterable
-from functools import lru_cache
 
-import aiohttp
 import httpx
-from httpx_aiohttp import AiohttpTransport
+from aiohttp import ClientError, encode_basic_auth
+from yarl import URL
 
-from proxy.errors import BadRequest, UpstreamUnreachable
+from proxy.domain.headers import AUTHORIZATION, Headers
+from proxy.errors import UpstreamUnreachable
+from proxy.transport import CONNECT_S, ExactTransport
 
 logger = logging.getLogger(__name__)
-
-CONNECT_S = 10.0
-KEEP_ALIVE_S = 60.0
-# No read timeout: a model may load for minutes before its first token.
-TIMEOUT = {"connect": CONNECT_S, "read": None, "write": None, "pool": None}
 
 
 class Upstream:
     """The model server behind the proxy."""
 
     def __init__(self, base_url: str) -> None:
-        self._address = base_url
         self.base_url = without_password(base_url)  # as it is shown
-        self._url = lru_cache(maxsize=256)(self._parse)  # agents ask for the same two or three
-        self._transport = AiohttpTransport(client=_session)
+        address = URL(base_url)
+        self._prefix = address.raw_path.rstrip("/").encode()
+        self._credentials = _credentials(address)
+        self._url = httpx.URL(str(address.origin()))
+        self._transport = ExactTransport(address.origin())
 
     async def open(
         self,
@@ -36,29 +34,49 @@ class Upstream:
     ) -> httpx.Response:
         """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
 
-        Raises UpstreamUnreachable."""
+        Raises UpstreamUnreachable, or what reading ``content`` raised."""
+        request = httpx.Request(
+            method,
+            self._url,
+            headers=framed(self._authorized(headers), content),
+            stream=Body(content) if isinstance(content, AsyncIterator) else httpx.ByteStream(content or b""),
+            extensions={"target": self._prefix + target.encode("latin-1")},
+        )
         try:
-            request = httpx.Request(
-                method,
-                self._url(target),
-                headers=list(headers),
-                content=content,
-                extensions={"timeout": TIMEOUT},
-            )
             return await self._transport.handle_async_request(request)
-        except httpx.InvalidURL as error:
-            raise BadRequest(f"this address cannot be asked for: {error}") from error
-        except (httpx.TransportError, aiohttp.ClientError, OSError) as error:
+        except (httpx.TransportError, ClientError, OSError) as error:
             logger.warning("upstream.unreachable", extra={"url": self.base_url, "error": str(error)[:200]})
+            _let_go(error)
             raise UpstreamUnreachable(
                 f"Festinger cannot reach the model server at {self.base_url}: {_reason(error)}"
             ) from error
 
-    def _parse(self, target: str) -> httpx.URL:
-        return httpx.URL(self._address + target)
+    def _authorized(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+        if not self._credentials:
+            return list(headers)
+        return [header for header in headers if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
 
     async def aclose(self) -> None:
         await self._transport.aclose()
+
+
+class Body(httpx.AsyncByteStream):
+    """A request's body that is still arriving."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._chunks
+
+
+def framed(headers: Headers, content: bytes | AsyncIterator[bytes] | None) -> Headers:
+    """The headers with the length of the content, or with its encoding where the length is not known."""
+    if isinstance(content, bytes):
+        headers.append((b"content-length", b"%d" % len(content)))
+    elif content is not None and not any(name == b"content-length" for name, _ in headers):
+        headers.append((b"transfer-encoding", b"chunked"))
+    return headers
 
 
 def without_password(url: str) -> str:
@@ -66,15 +84,22 @@ def without_password(url: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
-def _session() -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
-        auto_decompress=False,
-        trust_env=False,
-    )
+def _credentials(address: URL) -> bytes:
+    """The value of an Authorization header, from user and password in the address; empty where there are none."""
+    if address.user is None:
+        return b""
+    return encode_basic_auth(address.user, address.password or "").encode()
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Frees what the frames of its traceback hold, the request's body above all: aiohttp's frames hold the error
+    in turn, and only the collector of cycles would find them, much later."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no connection within {CONNECT_S:g} s"
     return str(error).partition("\n")[0] or type(error).__name__

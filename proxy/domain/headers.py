@@ -21,6 +21,9 @@ HOP_BY_HOP = frozenset(
 # The upstream checks Host against its own address; an encoded answer could not be read in passing.
 OF_THE_REQUEST = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b"expect"}
 OF_THE_RESPONSE = HOP_BY_HOP | {b"date"}
+AUTHORIZATION = b"authorization"
+CONTENT_LENGTH = frozenset({b"content-length"})
+WITHOUT_BODY = frozenset({204, 304})  # 304 may tell the length of what it does not send; the server here cannot
 
 
 def to_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[bytes] = frozenset()) -> Headers:
@@ -31,10 +34,12 @@ def to_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[by
     return [*kept, (b"accept-encoding", b"identity")]
 
 
-def to_client(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+def to_client(headers: Iterable[tuple[bytes, bytes]], status: int) -> Headers:
     """The upstream's headers as the client gets them."""
     lowered = [(name.lower(), value) for name, value in headers]
     dropped = OF_THE_RESPONSE | _named_by_connection(lowered)
+    if status in WITHOUT_BODY:
+        dropped |= CONTENT_LENGTH
     return [(name, value) for name, value in lowered if name not in dropped]
 
 

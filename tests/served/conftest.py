@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 
 from tests.served.server import Served, new_database
+from tests.served.wire import RawUpstream
 from tests.standin import StandIn
 
 
@@ -31,3 +32,30 @@ def server(database: str, upstream: StandIn) -> Iterator[Served]:
 def ollama(upstream: StandIn) -> StandIn:
     upstream.clear()
     return upstream
+
+
+@pytest.fixture(scope="session")
+def raw_upstream() -> Iterator[RawUpstream]:
+    raw = RawUpstream()
+    yield raw
+    raw.stop()
+
+
+@pytest.fixture(scope="session")
+def raw_server(database: str, raw_upstream: RawUpstream) -> Iterator[Served]:
+    served = Served(upstream=raw_upstream.url, database=database)
+    yield served.wait_ready()
+    served.stop()
+
+
+@pytest.fixture
+def model(raw_upstream: RawUpstream) -> RawUpstream:
+    """Behind ``raw_server``; answers OK until it is told otherwise."""
+    raw_upstream.clear()
+    return raw_upstream
+
+
+@pytest.fixture
+def port(raw_server: Served, model: RawUpstream) -> int:
+    """Where ``raw_server`` listens."""
+    return raw_server.port

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,12 @@ class Served:
             "FESTINGER_UPSTREAM": upstream,
             "DATABASE_URL": database,
         }
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  a pipe that nobody reads would stop it
         self.process = subprocess.Popen(
             uvicorn(host, self.port),
             cwd=PROJECT,
             env=os.environ | settings | environment,
-            stderr=subprocess.PIPE,
-            text=True,
+            stderr=self._errors,
         )
         self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=30)
 
@@ -99,7 +100,12 @@ class Served:
         self.client.close()
         self.process.terminate()
         try:
-            return self.process.communicate(timeout=STOP_S)[1]
+            self.process.wait(STOP_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            return self.process.communicate()[1]
+            self.process.wait()
+        if self._errors.closed:
+            return ""
+        with self._errors:
+            self._errors.seek(0)
+            return self._errors.read()

@@ -166,14 +166,14 @@ def test_a_second_launch_on_the_same_home_is_refused(run):
 
 def test_a_killed_worker_comes_back_and_the_proxy_does_not_notice(run):
     wait_until(lambda: run.main_process("worker"), 30)
-    worker, proxy = run.main_process("worker"), run.main_process("uvicorn")
+    worker, proxy = run.main_process("worker"), run.main_process("festinger_site.serve")
 
     worker.kill()
     worker.wait(5)
 
     wait_until(lambda: run.main_process("worker"), 20)
     assert run.main_process("worker") != worker
-    assert run.main_process("uvicorn") == proxy
+    assert run.main_process("festinger_site.serve") == proxy
     assert run.health()["ready"] is True
 
 

@@ -30,4 +30,10 @@ def test_the_client_gets_the_upstreams_headers_less_framing_and_date() -> None:
         (b"Content-Length", b"3"),
     ]
 
-    assert to_client(headers) == [(b"content-type", b"a"), (b"content-length", b"3")]
+    assert to_client(headers, 200) == [(b"content-type", b"a"), (b"content-length", b"3")]
+
+
+def test_an_answer_without_a_body_has_no_length() -> None:
+    headers = [(b"ETag", b"1"), (b"Content-Length", b"3")]
+
+    assert [to_client(headers, status) for status in (204, 304)] == [[(b"etag", b"1")]] * 2

@@ -1,0 +1,51 @@
+"""The server keeps nothing of requests that go wrong. ``python -m benchmarks.soak`` does the same by the thousands."""
+
+import asyncio
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from benchmarks.misuse import AWAY, BODY_MAX_BYTES, KINDS, drive
+from benchmarks.soak import settled, state_of
+from tests.served.server import Served
+from tests.standin import StandIn
+
+REQUESTS = 100  # of each kind
+WARM_UP = 20
+
+
+@pytest.fixture(scope="module")
+def proxy(database: str, upstream: StandIn) -> Iterator[Served]:
+    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES=str(BODY_MAX_BYTES))
+    yield served.wait_ready()
+    served.stop()
+
+
+@pytest.fixture(scope="module")
+def alone(database: str) -> Iterator[Served]:
+    served = Served(upstream="http://127.0.0.1:9", database=database)
+    yield served.wait_ready()
+    served.stop()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_kept_of(proxy: Served, kind: str) -> None:
+    process = psutil.Process(proxy.process.pid)
+    asyncio.run(drive(proxy.port, KINDS[kind], WARM_UP))
+    before = state_of(process, proxy.port)
+
+    asyncio.run(drive(proxy.port, KINDS[kind], REQUESTS))
+
+    assert not settled(process, proxy.port, before).has_grown(before)
+
+
+@pytest.mark.parametrize("kind", AWAY)
+def test_nothing_is_kept_where_there_is(alone: Served, kind: str) -> None:
+    process = psutil.Process(alone.process.pid)
+    asyncio.run(drive(alone.port, AWAY[kind], WARM_UP))
+    before = state_of(process, alone.port)
+
+    asyncio.run(drive(alone.port, AWAY[kind], REQUESTS))
+
+    assert not settled(process, alone.port, before).has_grown(before)

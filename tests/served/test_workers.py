@@ -1,0 +1,132 @@
+"""The server as a process: several workers on one port, and how it starts and ends."""
+
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import psutil
+import psycopg
+import pytest
+
+from tests.served.server import Served, free_port
+from tests.standin import StandIn
+
+SOON_S = 15  # a worker imports Django and loads the cache
+AT_ONCE_S = 5
+
+
+@pytest.fixture
+def served(database: str, upstream: StandIn) -> Iterator[Served]:
+    served = Served(upstream=upstream.url, database=database, FESTINGER_WORKERS="2").wait_ready()
+    wait_until(lambda: len(workers(served)) == 2)
+    yield served
+    served.stop()
+
+
+def workers(served: Served) -> list[psutil.Process]:
+    """Those that serve: multiprocessing's helper is a child, too."""
+    found = []
+    for child in psutil.Process(served.process.pid).children():
+        with suppress(psutil.Error):  # it has just died
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_worker_that_dies_is_replaced_and_prompts_go_on(served: Served) -> None:
+    died, other = workers(served)
+
+    died.kill()
+
+    wait_until(lambda: died not in workers(served) and len(workers(served)) == 2)
+    assert other in workers(served)
+    assert served.chat(("user", "hi")).status_code == 200
+
+
+def test_told_to_stop_all_workers_write_what_they_counted(served: Served, database: str) -> None:
+    def say(number: int) -> int:
+        answer = served.client.post(
+            "/api/chat",
+            json={
+                "model": "llama3",
+                "stream": False,
+                "messages": [{"role": "user", "content": f"{number} jabberwock"}],
+            },
+            headers={"Connection": "close"},  # so that the next one may go to the other worker
+        )
+        return answer.status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(say, range(40))) == {200}
+    errors = served.stop()
+
+    with psycopg.connect(database) as client:
+        row = client.execute("SELECT encounter_count FROM soas WHERE token = 'jabberwock'").fetchone()
+    assert (row, served.process.returncode) == ((40,), 0)
+    assert "Traceback" not in errors
+
+
+def test_without_their_parent_workers_end_and_leave_the_port(served: Served) -> None:
+    left = workers(served)
+
+    served.process.kill()
+
+    _, alive = psutil.wait_procs(left, timeout=SOON_S)
+    assert alive == []
+    socket.create_server(("127.0.0.1", served.port)).close()
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_at_once_while_it_waits_for_postgres(upstream: StandIn, count: str, number: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        database = f"postgresql://u:p@127.0.0.1:{silent.getsockname()[1]}/name"
+        served = Served(upstream=upstream.url, database=database, FESTINGER_WORKERS=count)
+        silent.settimeout(SOON_S)
+        with silent.accept()[0]:
+            served.process.send_signal(number)
+            try:
+                served.process.wait(AT_ONCE_S)
+            finally:
+                served.stop()
+
+
+def test_it_listens_on_ipv6(database: str, upstream: StandIn) -> None:
+    port = free_port()
+    served = Served(upstream=upstream.url, database=database, host="::1", port=port)
+
+    def answers() -> bool:
+        with socket.socket(socket.AF_INET6) as client:
+            return client.connect_ex(("::1", port)) == 0
+
+    wait_until(answers)
+    served.stop()
+
+
+def test_a_name_is_listened_to_at_all_its_addresses(database: str, upstream: StandIn) -> None:
+    served = Served(upstream=upstream.url, database=database, host="localhost").wait_ready()
+
+    addresses = {address for *_, address in socket.getaddrinfo("localhost", served.port, type=socket.SOCK_STREAM)}
+    for address in addresses:
+        socket.create_connection(address[:2], timeout=AT_ONCE_S).close()
+    served.stop()
+
+
+def test_an_address_that_cannot_be_had_is_one_line(database: str, upstream: StandIn) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        served = Served(upstream=upstream.url, database=database, port=port)
+        assert served.process.wait(SOON_S) == 1
+        errors = served.stop()
+
+    assert errors.splitlines() == [f"cannot listen on 127.0.0.1, port {port}: Address already in use"]
