@@ -5,13 +5,14 @@ VENV := .venv
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance check bench demo clean
+.PHONY: help run test conformance check bench soak demo clean
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
 	@echo "make demo   the same against a stand-in for Ollama, with a few prompts"
 	@echo "make test   all tests (ARGS='-k words')      make check   what CI runs besides them"
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
+	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
@@ -29,6 +30,9 @@ conformance: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks $(ARGS)
+
+soak: $(VENV)/installed-dev
+	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)
 
 check: $(VENV)/installed-dev
 	$(VENV)/bin/python -m ruff check .
