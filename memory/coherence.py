@@ -1,7 +1,8 @@
 """Keeps a cache in step with Postgres: a full load, then the changes that triggers announce.
 
 Payloads on the channel ``festinger`` (memory/migrations/0002): ``<table>:<key>,<key>...`` names rows,
-``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller.
+``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller, ``signal:<name>`` what
+other rooms tell their like in the other processes.
 """
 
 import asyncio
@@ -45,17 +46,20 @@ Announce = Callable[[str], Awaitable[None]]
 
 @dataclass(slots=True)
 class Changes:
-    """What was announced: keys by table, tables that are read whole, whether all is, and who waits."""
+    """What was announced: keys by table, tables that are read whole, whether all is, who waits, and signals."""
 
     keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     tables: set[str] = field(default_factory=set)
     everything: bool = False
     barriers: list[str] = field(default_factory=list)
+    signals: set[str] = field(default_factory=set)
 
     def add(self, payload: str) -> None:
         kind, _, what = payload.partition(":")
         if kind == "barrier":
             self.barriers.append(what)
+        elif kind == "signal":
+            self.signals.add(what)
         elif kind in REFRESH and what:
             self.keys[kind].update(int(key) for key in what.split(","))
         elif (table := what if kind == "reload" else kind) in SMALL:
@@ -73,6 +77,7 @@ class Coherence:
         self.is_listening = False
         self._dsn = dsn
         self._barriers: dict[str, asyncio.Event] = {}
+        self._subscribers: dict[str, Callable[[], None]] = {}
         self._tried = asyncio.Event()
         self._loads_asked = 0
         self._loads_done = 0
@@ -111,6 +116,18 @@ class Coherence:
                 await self._pass_barrier(announce)
         except TimeoutError:
             logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
+
+    def subscribe(self, signal: str, subscriber: Callable[[], None]) -> None:
+        """Calls the subscriber when any process sends the signal, this one too."""
+        self._subscribers[signal] = subscriber
+
+    async def signal(self, name: str) -> None:
+        """Sends a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds."""
+        try:
+            async with asyncio.timeout(BARRIER_S), connected(self._dsn, NAME) as connection:
+                await connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{name}"])
+        except (psycopg.Error, OSError) as error:
+            logger.warning("coherence.signal_lost", extra={"signal": name, "error": first_line(error)})
 
     async def reload(self, announce: Announce) -> None:
         """Makes every process load everything, and waits until this one has. Raises TimeoutError."""
@@ -160,6 +177,8 @@ class Coherence:
             await self._wake_loader()
         self._touched.add(changes.keys)
         await refresh(self.cache, connection, changes)
+        for name in changes.signals & self._subscribers.keys():
+            self._subscribers[name]()
         for key in changes.barriers:
             if (event := self._barriers.get(key)) is not None:
                 event.set()

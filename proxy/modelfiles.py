@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import httpx
@@ -31,20 +32,29 @@ class Known:
 
 
 def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
-    """``send`` for the answer of a request that changes models: what was known is forgotten before the client
-    hears of the change, so that its next prompt asks anew."""
+    """``send`` for the answer of a request that changes models: what was known is forgotten, here and in the other
+    processes, before the client hears of the change, so that its next prompt asks anew."""
 
     async def tell(message: Event) -> None:
         is_progress = message.get("more_body", False) and CHANGED not in message["body"]
         if not is_progress:
             modelfiles.forget()
+            if message["type"] == "http.response.body":
+                await modelfiles.tell_others()
         await send(message)
 
     return tell
 
 
+async def nobody() -> None:
+    """The others of a process that is alone."""
+
+
 class Modelfiles:
-    def __init__(self, upstream: Upstream) -> None:
+    """``tell_others`` makes the other processes forget."""
+
+    def __init__(self, upstream: Upstream, tell_others: Callable[[], Awaitable[None]] = nobody) -> None:
+        self.tell_others = tell_others
         self._upstream = upstream
         self._known: dict[str, Known] = {}
         self._asking: dict[str, asyncio.Task[None]] = {}

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.conf import settings
 
@@ -18,6 +19,8 @@ from proxy.modelfiles import Modelfiles
 from proxy.upstream import Upstream
 
 logger = logging.getLogger(__name__)
+
+MODELS_CHANGED = "models"
 
 
 @dataclass(slots=True)
@@ -38,7 +41,9 @@ class Runtime:
     def from_settings(cls) -> "Runtime":
         world = cache.world
         upstream = Upstream(settings.FESTINGER_UPSTREAM)
-        modelfiles = Modelfiles(upstream)
+        coherence = Coherence(world, settings.DATABASE_URL)
+        modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
+        coherence.subscribe(MODELS_CHANGED, modelfiles.forget)
         encounters = Encounters(world)
         events = Events(settings.DATABASE_URL)
         return cls(
@@ -47,7 +52,7 @@ class Runtime:
             modelfiles=modelfiles,
             encounters=encounters,
             enricher=Enricher(world, Reader(world), encounters, modelfiles, events),
-            coherence=Coherence(world, settings.DATABASE_URL),
+            coherence=coherence,
             flusher=Flusher(world, encounters, settings.DATABASE_URL),
             events=events,
         )

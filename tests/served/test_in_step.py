@@ -148,6 +148,24 @@ def test_a_question_asked_by_one_process_is_not_asked_by_another(
     assert asked()
 
 
+def test_a_model_that_changed_through_one_process_is_asked_about_anew_by_all(
+    three: list[Served], ollama: StandIn
+) -> None:
+    def asked_about(server: Served) -> int:
+        ollama.clear()
+        server.chat(("user", "say hello"), model="system-model")
+        time.sleep(0.1)  # it is asked about in the background
+        return sum(request.path == "/api/show" for request in ollama.requests())
+
+    for server in three:
+        asked_about(server)
+    assert [asked_about(server) for server in three] == [0, 0, 0]
+
+    three[0].client.post("/api/copy", json={"source": "system-model", "destination": "another"})
+
+    assert [asked_about(server) for server in three] == [1, 1, 1]
+
+
 # --- counts ---
 
 
