@@ -21,6 +21,7 @@ from memory.database import Connection, connected, first_line
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.loading import (
     QUEUE,
+    SMALL,
     SOAS,
     URD,
     Touched,
@@ -28,9 +29,6 @@ from memory.loading import (
     batches,
     in_slices,
     load,
-    read_agents,
-    read_config,
-    read_dimensions,
 )
 
 logger = logging.getLogger(__name__)
@@ -175,7 +173,7 @@ class Coherence:
         if changes.everything:
             self._loads_asked += 1
             await self._wake_loader()
-        self._touched.add(changes.keys)
+        self._touched.add(changes.keys, changes.tables)
         await refresh(self.cache, connection, changes)
         for name in changes.signals & self._subscribers.keys():
             self._subscribers[name]()
@@ -260,5 +258,4 @@ async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) ->
         cache.put_pending(concept_id, dim_ids)
 
 
-SMALL = {"dimension": read_dimensions, "config": read_config, "agent": read_agents}
 REFRESH = {"soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue}

@@ -8,7 +8,7 @@ in slices of a few milliseconds, and what was not met is dropped at the end.
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -58,11 +58,13 @@ class Touched:
     soas: set[int] = field(default_factory=set)
     urd: set[int] = field(default_factory=set)
     resolution_queue: set[int] = field(default_factory=set)
+    tables: set[str] = field(default_factory=set)  # those that are read whole
 
-    def add(self, keys: Mapping[str, set[int]]) -> None:
+    def add(self, keys: Mapping[str, set[int]], tables: Iterable[str]) -> None:
         """``keys`` by table."""
         for table, some in keys.items():
             getattr(self, table).update(some)
+        self.tables.update(tables)
 
 
 async def load(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
@@ -76,7 +78,11 @@ async def load(cache: Cache, connection: Connection, touched: Touched | None = N
             await _load_soas(cache, connection, touched.soas)
             await _load_urd(cache, connection, touched.urd)
             await _load_queue(cache, connection, touched.resolution_queue)
-            for read in (read_dimensions, read_config, read_agents):
+        # As they are now, not as they were when the load began.
+        for table, read in SMALL.items():
+            await read(cache, connection)
+            while table in touched.tables:
+                touched.tables.discard(table)
                 await read(cache, connection)
     cache.loaded_at = time.time()
 
@@ -220,6 +226,9 @@ async def read_config(cache: Cache, connection: Connection) -> None:
 
 async def read_agents(cache: Cache, connection: Connection) -> None:
     cache.agents = {digest: AgentRow(name, scope) for digest, name, scope in await all_rows(connection, AGENTS)}
+
+
+SMALL = {"dimension": read_dimensions, "config": read_config, "agent": read_agents}
 
 
 class Shared(dict[Value, Value]):

@@ -149,6 +149,25 @@ def test_what_is_about_to_be_pruned_is_not_loaded(dsn: str) -> None:
     assert sorted(cache.soas_by_token) == ["concept", "parent", "twice", "type"]
 
 
+def test_a_setting_changed_during_a_load_is_not_put_back(dsn: str) -> None:
+    with psycopg.connect(dsn) as client:
+        client.execute("INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 20000) AS n")
+    cache = Cache()
+
+    async def run() -> None:
+        async with connected(dsn, "test") as connection, connected(dsn, "other") as other:
+            loading = asyncio.create_task(load(cache, connection))
+            while not cache.soas_by_token:
+                await asyncio.sleep(0)
+            await other.execute("INSERT INTO config (key, value, updated_at) VALUES ('zero_hit_max', '1', now())")
+            assert not loading.done()
+            await loading
+
+    asyncio.run(run())
+
+    assert cache.tuning.zero_hit_max == 1
+
+
 def test_others_have_their_turns_during_a_load(dsn: str) -> None:
     words = 40 * BATCH_ROWS
     with psycopg.connect(dsn) as client:
