@@ -63,9 +63,12 @@ class Events:
             if event["request"] == request:
                 return dict(event)
         async with asyncio.timeout(WRITE_S), connected(self._dsn, "why") as connection:
-            cursor = await connection.execute(FIND, [request])
-            row = await cursor.fetchone()
-        return dict(zip(COLUMNS.split(", "), row, strict=True)) if row else None
+            for wait_s in (0, INTERVAL_S / 2, INTERVAL_S):  # the process that had it may be about to write it
+                await asyncio.sleep(wait_s)
+                cursor = await connection.execute(FIND, [request])
+                if row := await cursor.fetchone():
+                    return dict(zip(COLUMNS.split(", "), row, strict=True))
+        return None
 
     async def run(self) -> None:
         while True:
