@@ -23,11 +23,16 @@ class RecollectionEventAdmin(ReadOnly, ModelAdmin):
     ordering = ("-at",)
     show_full_result_count = False
     fields = (
-        ("request", "at"),
-        ("agent", "model", "wire"),
+        "request",
+        "at",
+        "agent",
+        "model",
+        "wire",
         "block_as_shown",
         "reasons_by_concept",
-        ("reasons_left_out", "unread_characters", "enrich_ms"),
+        "reasons_left_out",
+        "unread_characters",
+        "enrich_ms",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecollectionEvent]:
