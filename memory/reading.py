@@ -4,7 +4,7 @@ Reading is remembered by digest, because clients resend the whole history each t
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -45,7 +45,7 @@ class Reading:
     names: frozenset[str] = frozenset()
     parts: frozenset[str] = frozenset()
     emphasised: frozenset[str] = frozenset()
-    triples: tuple[Triple, ...] = ()
+    triples: tuple[Triple, ...] | None = None  # not looked for yet
 
     def put(self, found: Words, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
@@ -117,7 +117,7 @@ class Reader:
 
     def _read(self, digest: bytes, message: Message) -> Reading:
         said = what_is_said(Message(message.role, message.text[: self.readable(message)]))
-        if not is_plain(said.text):
+        if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         size = READING_BYTES + CHARACTER_BYTES * len(said.text)
         reading = Reading(digest, said.role, said.text, size, self.cache.edition)
@@ -125,7 +125,7 @@ class Reader:
         reading.put(known_words(said.text, self.cache.soas_by_token, nameless), nameless)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts and may_state(said.text[:CUE_TEXT_MAX], concepts):
-            reading.triples = statements(self.cache, said)
+            read_statements(self.cache, reading)
         return self._remember(reading)
 
     def _remember(self, reading: Reading) -> Reading:
@@ -143,23 +143,27 @@ def complete(cache: Cache, reading: Reading) -> Reading:
         found = words(reading.text)
         reading.words = " ".join(found.tokens)
         reading.put(found, cache.nameless)
-        reading.triples = statements(cache, Message(reading.role, reading.text))
+        read_statements(cache, reading)
         reading.text, reading.edition = "", cache.edition
     return reading
 
 
-def states(cache: Cache, reading: Reading, name: str) -> bool:
-    """Whether the message states anything about the name, as subject or parent."""
-    if name not in reading.names:
-        return False
-    if reading.text and may_state(reading.text[:CUE_TEXT_MAX], [name], as_parent=True):
-        complete(cache, reading)
-    return any(name in (triple.subject, triple.parent) for triple in reading.triples)
+def stated_among(cache: Cache, readings: Sequence[Reading], names: Set[str]) -> set[str]:
+    """Those of the names that the messages state something about, as subject or parent."""
+    stated: set[str] = set()
+    for reading in readings:
+        asked = names & reading.names
+        if asked and (reading.triples is not None or may_state(reading.text[:CUE_TEXT_MAX], asked, as_parent=True)):
+            stated |= {word for triple in read_statements(cache, reading) for word in (triple.subject, triple.parent)}
+    return stated & names
 
 
-def statements(cache: Cache, said: Message) -> tuple[Triple, ...]:
-    text = said.text[:CUE_TEXT_MAX]
-    return tuple(find_cues(text, said.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX))
+def read_statements(cache: Cache, reading: Reading) -> tuple[Triple, ...]:
+    if reading.triples is None:
+        text = reading.text[:CUE_TEXT_MAX]
+        found = find_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX)
+        reading.triples = tuple(found)
+    return reading.triples
 
 
 def digest_of(message: Message) -> bytes:

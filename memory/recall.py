@@ -9,7 +9,7 @@ from memory.domain.rendering import block
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, may_ask, priority
 from memory.domain.selection import CHARACTERS_PER_TOKEN, Candidate, ShownFact, in_force, select
-from memory.reading import Reading, states
+from memory.reading import Reading, stated_among
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
 TRUSTED = frozenset({"gutask", "operator"})
@@ -43,7 +43,7 @@ def recollect(cache: Cache, readings: Sequence[Reading], now: float) -> Recollec
     known, unknown, reasons = _sort(cache, salient, readings, now)
     selection = select(
         known,
-        unknown,
+        _not_stated(cache, unknown, readings, reasons),
         show=lambda edge: _show(cache, edge),
         max_concepts=cache.tuning.recollection_max_concepts,
         max_questions=cache.tuning.zero_hit_max,
@@ -61,7 +61,7 @@ def disputes(cache: Cache, readings: Sequence[Reading], now: float) -> list[Disp
     the very prompt that brings a contradiction already shows its ``?``."""
     cache.forget_old_disputes(now)
     found = []
-    for triple in (triple for reading in readings for triple in reading.triples):
+    for triple in (triple for reading in readings for triple in reading.triples or ()):
         concept = cache.soas_by_token.get(triple.subject)
         dim = cache.soas_by_token.get(triple.dimension)
         if concept is None or dim is None or dim.id in cache.superseding_dims:
@@ -129,10 +129,6 @@ class _Prompt:
         said = (reading for reading in self._readings if reading.role == "user")
         return set().union(*(reading.names - reading.parts for reading in said))
 
-    def states(self, cache: Cache, word: str) -> bool:
-        """Last, because it may have to read on in the messages that name the word."""
-        return any(states(cache, reading, word) for reading in self._readings)
-
 
 def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
     return any(edge.source in TRUSTED for edge in edges or ())
@@ -156,9 +152,21 @@ def _why_not_ask(cache: Cache, word: str, row: SoasRow, prompt: _Prompt, now: fl
         return "a common word"
     if row.id in cache.referenced:
         return "known as a parent or a dimension"
-    if not may_ask(row, now):
-        return "asked about lately"
-    return "stated in this prompt" if prompt.states(cache, word) else ""
+    return "" if may_ask(row, now) else "asked about lately"
+
+
+def _not_stated(
+    cache: Cache, unknown: Sequence[Candidate], readings: Sequence[Reading], reasons: dict[str, str]
+) -> list[Candidate]:
+    """Of the first candidates those that no statement is about; why the others are not asked about goes to
+    ``reasons``. Only of the first, because statements may have to be looked for."""
+    in_order = sorted(unknown, key=lambda candidate: (-candidate.priority, candidate.row.id))
+    few = 2 * cache.tuning.zero_hit_max
+    first, rest = in_order[:few], in_order[few:]
+    stated = stated_among(cache, readings, {candidate.token for candidate in first})
+    reasons |= dict.fromkeys((candidate.token for candidate in rest), "too many concepts")
+    reasons |= dict.fromkeys(stated, "stated in this prompt")
+    return [candidate for candidate in first if candidate.token not in stated]
 
 
 def _show(cache: Cache, edge: UrdEdge) -> ShownFact:

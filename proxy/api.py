@@ -133,7 +133,7 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     return {
         "block": recollection.block,
         "concepts": listed(recollection.reasons),
-        "cues": [describe(triple) for triple in reading.triples],
+        "cues": [describe(triple) for triple in reading.triples or ()],
     }
 
 
