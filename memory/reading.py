@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memory.cache import Cache
-from memory.domain.cues import Triple, find_cues, may_state
+from memory.domain.cues import Triple, find_cues, names_near_cues
 from memory.domain.envelopes import unwrap
 from memory.domain.messages import Message
 from memory.domain.rendering import CLOSING, OPENING
@@ -124,7 +124,7 @@ class Reader:
         nameless = self.cache.nameless
         reading.put(known_words(said.text, self.cache.soas_by_token, nameless), nameless)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
-        if concepts and may_state(said.text[:CUE_TEXT_MAX], concepts):
+        if concepts and names_near_cues(said.text[:CUE_TEXT_MAX], concepts):
             read_statements(self.cache, reading)
         return self._remember(reading)
 
@@ -148,13 +148,15 @@ def complete(cache: Cache, reading: Reading) -> Reading:
     return reading
 
 
-def stated_among(cache: Cache, readings: Sequence[Reading], names: Set[str]) -> set[str]:
-    """Those of the names that the messages state something about, as subject or parent."""
+def stated_among(readings: Sequence[Reading], names: Set[str]) -> set[str]:
+    """Those of the names that the messages state something about, as subject or parent. Where nobody has looked for
+    statements yet, those that may be: it is known for certain when the message is sent again."""
     stated: set[str] = set()
     for reading in readings:
-        asked = names & reading.names
-        if asked and (reading.triples is not None or may_state(reading.text[:CUE_TEXT_MAX], asked, as_parent=True)):
-            stated |= {word for triple in read_statements(cache, reading) for word in (triple.subject, triple.parent)}
+        if reading.triples is not None:
+            stated |= {word for triple in reading.triples for word in (triple.subject, triple.parent)}
+        elif asked := names & reading.names:
+            stated |= names_near_cues(reading.text[:CUE_TEXT_MAX], asked, as_parents=True)
     return stated & names
 
 

@@ -163,7 +163,7 @@ def _not_stated(
     in_order = sorted(unknown, key=lambda candidate: (-candidate.priority, candidate.row.id))
     few = 2 * cache.tuning.zero_hit_max
     first, rest = in_order[:few], in_order[few:]
-    stated = stated_among(cache, readings, {candidate.token for candidate in first})
+    stated = stated_among(readings, {candidate.token for candidate in first})
     reasons |= dict.fromkeys((candidate.token for candidate in rest), "too many concepts")
     reasons |= dict.fromkeys(stated, "stated in this prompt")
     return [candidate for candidate in first if candidate.token not in stated]

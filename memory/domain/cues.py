@@ -20,7 +20,7 @@ from memory.domain.noun_phrases import Passage, Phrase, is_adjective, is_plural,
 from memory.domain.prose import Line, mask
 from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
 
-__all__ = ["Triple", "Vocabulary", "find_cues", "may_state"]
+__all__ = ["Triple", "Vocabulary", "find_cues", "names_near_cues"]
 
 # How far the statements of each role are believed, as a factor; a role we do not know is a tool.
 _TRUST: Final = {"user": 1.0, "system": 1.0, "developer": 1.0, "assistant": 0.8, "tool": 0.6}
@@ -107,18 +107,18 @@ def _up_to(
         yield start, sentence, cues
 
 
-def may_state(text: str, names: Collection[str], *, as_parent: bool = False) -> bool:
-    """False if no cue stands shortly after one of the names (or before it, ``as_parent``): then `find_cues` makes none
-    of them a subject. A fraction of its time."""
+def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
+    """Those of the names that stand shortly before a cue (or after it, ``as_parents``): of no other `find_cues` makes a
+    subject. A fraction of its time."""
+    near: set[str] = set()
     for cue in find_forms(text):
-        near = text[max(0, cue.start - _GLANCE) : cue.start]
-        if as_parent:
-            near += text[cue.end : cue.end + _GLANCE]
-        spelled = unicodedata.normalize("NFKC", normalise(near).text.lower())
+        around = text[max(0, cue.start - _GLANCE) : cue.start]
+        if as_parents:
+            around += text[cue.end : cue.end + _GLANCE]
+        spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         joined = spelled.replace(" ", "_")  # as a name of several words is
-        if any(name in spelled or name in joined for name in names):
-            return True
-    return False
+        near.update(name for name in names if name in spelled or name in joined)
+    return near
 
 
 def _asserting_sentences(prose: str, forms: list[Cue]) -> Iterator[tuple[int, str, list[Cue]]]:

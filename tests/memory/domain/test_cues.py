@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.cues import Triple, find_cues, may_state
+from memory.domain.cues import Triple, find_cues, names_near_cues
 from memory.domain.envelopes import unwrap
 from memory.domain.prose import MASK, mask, sentence_around
 from memory.domain.tokens import tokenise
@@ -380,14 +380,14 @@ def test_any_text_is_read_to_ascending_triples_of_tokens(text):
 @given(st.one_of(st.text(), st.lists(words).map(" ".join)))
 def test_what_is_stated_about_a_name_is_never_overlooked(text):
     for triple in read(text):
-        assert may_state(text, [triple.subject])
-        assert may_state(text, [triple.parent], as_parent=True)
+        assert names_near_cues(text, [triple.subject])
+        assert names_near_cues(text, [triple.parent], as_parents=True)
 
 
 def test_a_name_far_from_any_cue_is_in_no_statement():
-    assert may_state("The Glitch University is a repo", ["glitch_university"])
-    assert may_state("D\u2019Artagnan is a repo", ["d'artagnan"])
-    assert not may_state("gnommoweb failed. " + "x " * 100 + "That is a mess.", ["gnommoweb"])
+    assert names_near_cues("The Glitch University is a repo", ["glitch_university"])
+    assert names_near_cues("D\u2019Artagnan is a repo", ["d'artagnan"])
+    assert not names_near_cues("gnommoweb failed. " + "x " * 100 + "That is a mess.", ["gnommoweb"])
 
 
 @given(st.lists(words.filter(lambda word: "`" not in word and "\n" not in word)).map(" ".join))
