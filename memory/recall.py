@@ -97,18 +97,17 @@ def _sort(
     known, unknown, reasons = [], [], {}
     for word, row in salient:
         edges = cache.urd_by_concept.get(row.id)
-        weight = priority(row, now, half_life)
         if row.is_common and word not in prompt.emphasised and not _has_trusted_edge(edges):
             reasons[word] = "a common word"
         elif edges:
             if facts := _in_force(cache, edges, now):
-                known.append(Candidate(row, word, weight, facts))
+                known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:
                 reasons[word] = "no facts in force"
         elif refusal := _why_not_ask(cache, word, row, prompt, now):
             reasons[word] = refusal
         else:
-            unknown.append(Candidate(row, word, weight))
+            unknown.append(Candidate(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
 
 

@@ -116,6 +116,7 @@ def normalise(text: str) -> NormalText:
     return NormalText("".join(pieces), normal_starts, source_starts)
 
 
+@lru_cache(maxsize=4)  # one text is asked for up to four times in a row
 def normal_text(text: str) -> str | None:
     """A text with the tokens of `normalise(text).text`, in less time; None where marks or Hangul letters prevent it.
 
