@@ -37,13 +37,19 @@ class Tap:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def _accept(self) -> None:
         with suppress(OSError):  # closed
             while True:
                 client, _ = self._listener.accept()
-                line = Line(client, socket.create_connection(self._target))
+                try:
+                    server = socket.create_connection(self._target)
+                except OSError:
+                    client.close()
+                    raise
+                line = Line(client, server)
                 self._lines.append(line)  # before anything can go over it
                 line.start()
 
@@ -56,16 +62,20 @@ class Tap:
                 raise TimeoutError(f"an answer is still under way after {timeout_s} s")
             time.sleep(POLL_S)
         found = sorted(zip([line.since for line in self._lines], settled, strict=True), key=lambda pair: pair[0])
-        for line in self._lines:
+        for line in self._lines.copy():
             line.forget()
-        self._lines = [line for line in self._lines if not line.has_ended]
+            if line.has_ended:
+                line.close()
+                self._lines.remove(line)
         return [answer for _, answers in found for answer in answers or []]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *args: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts
         self._listener.close()
+        self._accepting.join()  # from now on no line is added
         self._hang_up()
 
     def _hang_up(self) -> None:
@@ -110,8 +120,6 @@ class Line:
         self._sent.clear()
         self._received.clear()
         self.since = time.monotonic()
-        if self.has_ended:
-            self.close()
 
     def close(self) -> None:
         for end in (self._client, self._server):
