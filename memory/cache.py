@@ -70,9 +70,9 @@ class Cache:
         self.put_soas(token, row)
 
     def drop_soas(self, row_id: int) -> None:
-        token = self.soas_by_id.pop(row_id, None)
-        row = self.soas_by_token.get(token) if token is not None else None
-        if token is not None and row is not None and row.id == row_id:  # else the word came back with another id
+        token = self.soas_by_id.pop(row_id, "")
+        row = self.soas_by_token.get(token)
+        if row is not None and row.id == row_id:  # else the word came back with another id
             del self.soas_by_token[token]
             self.nameless.discard(token)
 

@@ -1,7 +1,10 @@
-"""Connections of the server process to Postgres, beside Django's: they never block the event loop."""
+"""Connections of the server process to Postgres, beside Django's: they never block the event loop. And what goes
+over them: rows as columns, in portions."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import islice
+from typing import TypeVar
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -9,9 +12,14 @@ from psycopg.rows import TupleRow
 
 Connection = psycopg.AsyncConnection[TupleRow]
 
+Item = TypeVar("Item")
+
 CONNECT_S = 5
 # A connection that died without a word is noticed within half a minute.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
+# Flushers take turns: two that update the same rows in another order would deadlock. So does pruning: a flusher must
+# not count a word that is about to go.
+FLUSHERS_TURN = "SELECT pg_advisory_xact_lock(75, 0)"
 
 
 @asynccontextmanager
@@ -29,6 +37,18 @@ async def connected(dsn: str, name: str) -> AsyncIterator[Connection]:
         yield connection
 
 
+def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:
+    """The rows as columns, as ``unnest`` takes them."""
+    table = list(rows)
+    return [[row[at] for row in table] for at in range(count)]
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    waiting = iter(items)
+    while chunk := list(islice(waiting, size)):
+        yield chunk
+
+
 def first_line(error: BaseException) -> str:
-    """Of Postgres' messages, the one that fits a log line."""
+    """What of an error fits a log line."""
     return str(error).partition("\n")[0] or type(error).__name__

@@ -4,14 +4,15 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import psycopg
 
 from memory.cache import Cache
-from memory.database import Connection
+from memory.database import Connection, chunks, columns
 from memory.domain.evidence import sentences_naming
 from memory.domain.messages import Message
+from memory.domain.saliency import is_salient
 from memory.encounters import Heard
 from memory.loading import Pace
 from memory.reading import what_is_said
@@ -43,8 +44,7 @@ TRIM = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A sentence that names a concept. ``at``: seconds since the epoch."""
 
     concept: str
@@ -57,9 +57,9 @@ class Said:
 async def keep(connection: Connection, cache: Cache, new: Iterable[Heard]) -> None:
     """Stores the newest sentences in which new messages name concepts. What goes wrong here costs only evidence."""
     found = await collect(cache, new)
-    for start in range(0, len(found), ROWS_A_STATEMENT):
+    for some in chunks(found, ROWS_A_STATEMENT):
         try:
-            await write(connection, found[start : start + ROWS_A_STATEMENT])
+            await write(connection, some)
         except (psycopg.IntegrityError, psycopg.DataError):
             logger.exception("evidence.refused")
 
@@ -87,11 +87,7 @@ def worth_explaining(cache: Cache, message: Heard) -> list[str]:
         return []
     threshold, rows = cache.tuning.saliency_read_threshold, cache.soas_by_token
     names = ((name, rows.get(name)) for name in sorted(message.reading.names - message.reading.parts))
-    salient = (
-        name
-        for name, row in names
-        if row and (row.saliency >= threshold or row.novelty) and not row.is_common and not row.is_muted
-    )
+    salient = (name for name, row in names if row and is_salient(row, threshold) and not row.is_common)
     return sorted(salient, key=lambda name: rows[name].id in cache.urd_by_concept)[:NAMES_MAX]
 
 
@@ -105,8 +101,7 @@ async def sentences_of(message: Heard, names: list[str]) -> dict[str, str]:
 
 
 async def write(connection: Connection, said: list[Said]) -> None:
-    columns = [[getattr(one, name) for one in said] for name in ("concept", "sentence", "role", "agent", "at")]
     async with connection.transaction():
-        cursor = await connection.execute(KEEP, columns)
+        cursor = await connection.execute(KEEP, columns(said, 5))
         concepts = sorted({concept for (concept,) in await cursor.fetchall()})
         await connection.execute(TRIM, [concepts, KEPT])

@@ -4,16 +4,14 @@ in, the questions asked. Counts are exact: a message counts with the transaction
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
-from itertools import islice
-from typing import TypeVar
 
 import psycopg
 
 from memory import evidence
 from memory.cache import Cache
-from memory.database import Connection, connected, first_line
+from memory.database import FLUSHERS_TURN, Connection, chunks, columns, connected, first_line
 from memory.domain.rows import SoasRow
 from memory.encounters import Batch, Encounters, Heard
 from memory.loading import SOAS, Pace, all_rows, batches
@@ -32,8 +30,6 @@ WORDS_A_STATEMENT = 1_500
 PORTION_BYTES = 500_000
 SEEN_LOADED = 100_000  # messages known from the start; those of older conversations are told apart by the flush
 
-# Flushers take turns: two that update the same rows in another order would deadlock.
-LOCK = "SELECT pg_advisory_xact_lock(75, 0)"
 HEAR = """
     INSERT INTO seen_message (digest, last_seen) SELECT digest, to_timestamp(at)
     FROM unnest(%s::bytea[], %s::float8[]) AS heard (digest, at) ON CONFLICT DO NOTHING RETURNING digest
@@ -70,8 +66,6 @@ MEET = """
         last_seen = greatest(soas.last_seen, excluded.last_seen),
         saliency = CASE WHEN soas.is_common THEN 0 ELSE log(soas.encounter_count + excluded.encounter_count) END
 """
-
-Item = TypeVar("Item")
 
 
 class Flusher:
@@ -169,7 +163,7 @@ class Flusher:
 async def turn(connection: Connection) -> AsyncIterator[None]:
     """One transaction of one flusher at a time. Raises TimeoutError."""
     async with asyncio.timeout(WRITE_S), connection.transaction():
-        await connection.execute(LOCK)
+        await connection.execute(FLUSHERS_TURN)
         yield
 
 
@@ -207,15 +201,3 @@ async def meet(connection: Connection, new: Iterable[Heard]) -> None:
     met = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
     for chunk in chunks(met, WORDS_A_STATEMENT):
         await connection.execute(MEET, columns(chunk, 3))
-
-
-def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:
-    """The rows as columns, as ``unnest`` takes them."""
-    table = list(rows)
-    return [[row[at] for row in table] for at in range(count)]
-
-
-def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    waiting = iter(items)
-    while chunk := list(islice(waiting, size)):
-        yield chunk

@@ -21,6 +21,7 @@ from memory import config
 from memory.cache import AgentRow, Cache
 from memory.database import Connection
 from memory.domain.rows import SoasRow, UrdEdge
+from memory.domain.saliency import FORGOTTEN_AFTER_DAYS
 
 Value = TypeVar("Value")
 
@@ -35,10 +36,10 @@ SOAS = """
     FROM soas
 """
 # What is about to be pruned (memory/pruning.py) is not worth its memory.
-KEPT = """
+KEPT = f"""
     WHERE (
         encounter_count <= 1 AND novelty = 0 AND asked_count = 0 AND NOT is_common AND NOT is_muted
-        AND last_seen < now() - interval '90 days'
+        AND last_seen < now() - interval '{FORGOTTEN_AFTER_DAYS} days'
         AND NOT EXISTS (SELECT FROM urd WHERE urd.id = soas.id)
         AND NOT EXISTS (SELECT FROM urd WHERE urd.parent_id = soas.id)) IS NOT TRUE
 """

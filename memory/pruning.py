@@ -12,12 +12,14 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
+from memory.database import FLUSHERS_TURN, first_line
+from memory.domain.saliency import FORGOTTEN_AFTER_DAYS
 from memory.models import EdgeHistory, SeenMessage, Soas
 
 logger = logging.getLogger(__name__)
 
 SEEN_MESSAGES_KEPT = timedelta(days=30)
-WORDS_KEPT = timedelta(days=90)
+WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
 
 # Rows of one transaction. Over 2,000 touched words make every process load its cache anew (migration 0002).
 BATCH = 1_900
@@ -27,8 +29,6 @@ RUN_S = 20.0  # of one run: whoever stops the worker does not wait long. The nex
 # 76 is the class of these locks, beside those of the ring trigger (74) and of the flusher (75).
 TRY_LOCK = "SELECT pg_try_advisory_lock(76, hashtext(%s))"
 UNLOCK = "SELECT pg_advisory_unlock(76, hashtext(%s))"
-# The flusher's own: it must not count a word that is about to go.
-FLUSHERS_TURN = "SELECT pg_advisory_xact_lock(75, 0)"
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def _forget(words: QuerySet[Soas]) -> int:
             cursor.execute("DELETE FROM soas WHERE id = ANY(%s)", [ids])
             return cursor.rowcount
     except IntegrityError as error:
-        logger.info("prune.skipped", extra={"error": str(error).partition("\n")[0]})
+        logger.info("prune.skipped", extra={"error": first_line(error)})
         return 0
 
 

@@ -160,12 +160,11 @@ def stated_among(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     return stated & names
 
 
-def read_statements(cache: Cache, reading: Reading) -> tuple[Triple, ...]:
+def read_statements(cache: Cache, reading: Reading) -> None:
     if reading.triples is None:
         text = reading.text[:CUE_TEXT_MAX]
         found = find_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX)
         reading.triples = tuple(found)
-    return reading.triples
 
 
 def digest_of(message: Message) -> bytes:

@@ -8,7 +8,7 @@ from memory.cache import Cache
 from memory.domain.rendering import block
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, may_ask, priority
-from memory.domain.selection import CHARACTERS_PER_TOKEN, Candidate, ShownFact, in_force, select
+from memory.domain.selection import CHARACTERS_PER_TOKEN, Candidate, ShownFact, by_priority, in_force, select
 from memory.reading import Reading, stated_among
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
@@ -75,8 +75,7 @@ def disputes(cache: Cache, readings: Sequence[Reading], now: float) -> list[Disp
 
 
 def _salient(cache: Cache, readings: Sequence[Reading]) -> Salient:
-    """The words whose saliency or novelty reaches the threshold. Written out, because of a long history it is asked
-    of thousands."""
+    """As ``is_salient`` says of each; written out, because of a long history it is asked of thousands."""
     threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
     names: set[str] = set().union(*(reading.names for reading in readings))
     return [
@@ -159,7 +158,7 @@ def _not_stated(
 ) -> list[Candidate]:
     """Of the first candidates those that no statement is about; why the others are not asked about goes to
     ``reasons``. Only of the first, because statements may have to be looked for."""
-    in_order = sorted(unknown, key=lambda candidate: (-candidate.priority, candidate.row.id))
+    in_order = by_priority(unknown)
     few = 2 * cache.tuning.zero_hit_max
     first, rest = in_order[:few], in_order[few:]
     stated = stated_among(readings, {candidate.token for candidate in first})

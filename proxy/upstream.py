@@ -7,6 +7,7 @@ import httpx
 from aiohttp import ClientError, encode_basic_auth
 from yarl import URL
 
+from memory.database import first_line
 from proxy.domain.headers import AUTHORIZATION, Headers
 from proxy.errors import UpstreamUnreachable
 from proxy.transport import CONNECT_S, ExactTransport
@@ -102,4 +103,4 @@ def _let_go(error: BaseException | None) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no connection within {CONNECT_S:g} s"
-    return str(error).partition("\n")[0] or type(error).__name__
+    return first_line(error)

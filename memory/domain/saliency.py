@@ -7,6 +7,9 @@ from memory.domain.rows import SoasRow
 HOUR = 3600.0
 DAY = 24 * HOUR
 
+# A word that was met once and is of no use is forgotten after so long.
+FORGOTTEN_AFTER_DAYS = 90
+
 # After how long a concept that nobody explained is asked about again, by how often it was asked.
 ASK_BACK_OFF = (0.0, HOUR, DAY, 7 * DAY, 30 * DAY)
 
@@ -14,6 +17,10 @@ ASK_BACK_OFF = (0.0, HOUR, DAY, 7 * DAY, 30 * DAY)
 def saliency(encounter_count: int) -> float:
     """log10 of the messages that named the concept; 0 for none and for the first."""
     return log10(encounter_count) if encounter_count > 1 else 0.0
+
+
+def is_salient(row: SoasRow, threshold: float) -> bool:
+    return not row.is_muted and (row.saliency >= threshold or row.novelty >= threshold)
 
 
 def priority(row: SoasRow, now: float, half_life: float) -> float:

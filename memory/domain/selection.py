@@ -59,12 +59,12 @@ def select(
     recently confirmed edges stay."""
     selection = Selection()
     room = max_characters - block_length([])
-    room = _choose_facts(selection, _by_priority(known), show, max_concepts, room)
-    _choose_questions(selection, _by_priority(unknown), max_questions, room)
+    room = _choose_facts(selection, by_priority(known), show, max_concepts, room)
+    _choose_questions(selection, by_priority(unknown), max_questions, room)
     return selection
 
 
-def _by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
+def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: (-candidate.priority, candidate.row.id))
 
 

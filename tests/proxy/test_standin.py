@@ -13,24 +13,6 @@ from tests.standin import StandIn
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[StandIn]:
-    with StandIn() as standin:
-        yield standin
-
-
-@pytest.fixture
-def standin(running: StandIn) -> StandIn:
-    running.clear()
-    return running
-
-
-@pytest.fixture
-def http(standin: StandIn) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=standin.url, trust_env=False, timeout=5) as client:
-        yield client
-
-
 def stream_of(http: httpx.Client, model: str, *, stream: bool = True, timeout_s: float = 5):
     asked = {"model": model, "messages": HELLO, "stream": stream}
     return http.stream("POST", "/api/chat", json=asked, timeout=timeout_s)

@@ -19,12 +19,6 @@ TOOL = {
 }
 
 
-@pytest.fixture(scope="module")
-def standin() -> Iterator[StandIn]:
-    with StandIn() as standin:
-        yield standin
-
-
 @pytest.fixture
 def client(standin: StandIn) -> Iterator[ollama.Client]:
     with ollama.Client(host=standin.url, trust_env=False) as client:

@@ -2,13 +2,10 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-
-from tests.standin import StandIn
 
 HELLO = [{"role": "user", "content": "hello"}]
 SKY = "The sky is blue because of Rayleigh scattering: short waves of light are scattered most."
@@ -27,18 +24,6 @@ LAST = {
     "/v1/messages": b"event: message_stop\n",
 }
 every_path = pytest.mark.parametrize("path", ASKED)
-
-
-@pytest.fixture(scope="module")
-def standin() -> Iterator[StandIn]:
-    with StandIn() as standin:
-        yield standin
-
-
-@pytest.fixture
-def http(standin: StandIn) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=standin.url, trust_env=False, timeout=5) as client:
-        yield client
 
 
 def post(http: httpx.Client, path: str, model: str = "llama3", **more: Any) -> httpx.Response:

@@ -22,12 +22,6 @@ class AgentReply(BaseModel):
     tool_name: str
 
 
-@pytest.fixture(scope="module")
-def standin() -> Iterator[StandIn]:
-    with StandIn() as standin:
-        yield standin
-
-
 @pytest.fixture
 def oai(standin: StandIn) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(base_url=f"{standin.url}/v1", api_key="none", max_retries=0) as client:

@@ -3,26 +3,11 @@
 import base64
 import json
 import struct
-from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from tests.standin import StandIn
-
 SKY = "The sky is blue because of Rayleigh scattering: short waves of light are scattered most."
-
-
-@pytest.fixture(scope="module")
-def standin() -> Iterator[StandIn]:
-    with StandIn() as standin:
-        yield standin
-
-
-@pytest.fixture
-def http(standin: StandIn) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=standin.url, trust_env=False, timeout=5) as client:
-        yield client
 
 
 class TestEmbeddings:

@@ -1,0 +1,26 @@
+"""One stand-in for the tests of a file, its record empty at the start of each."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.standin import StandIn
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[StandIn]:
+    with StandIn() as standin:
+        yield standin
+
+
+@pytest.fixture
+def standin(running: StandIn) -> StandIn:
+    running.clear()
+    return running
+
+
+@pytest.fixture
+def http(standin: StandIn) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=standin.url, trust_env=False, timeout=5) as client:
+        yield client
