@@ -66,6 +66,15 @@ def cron(raw: str) -> str:
     return raw
 
 
+def one_of(*choices: str) -> Parse:
+    def parse(raw: str) -> str:
+        if raw not in choices:
+            raise ConfigMistake(f"takes {' or '.join(choices)}, not {raw!r}")
+        return raw
+
+    return parse
+
+
 def setting(default: Any, parse: Parse, help: str) -> Any:
     return field(default=default, metadata={"parse": parse, "help": help})
 
@@ -90,6 +99,28 @@ class Tuning:
     )
     resolution_schedule: str = setting(
         "0 2 * * *", cron, "When the resolver runs: five cron fields, in FESTINGER_TIME_ZONE."
+    )
+    resolution_mode: str = setting(
+        "auto",
+        one_of("auto", "propose"),
+        "auto: the resolver applies what the model decides; propose: an operator approves it first.",
+    )
+    resolution_trigger: str = setting(
+        "schedule",
+        one_of("schedule", "on_collision"),
+        "schedule: conflicts wait for the resolver's run; on_collision: each is also decided minutes after it arose.",
+    )
+    resolution_delay_minutes: float = setting(
+        5.0, number(0, 1440), "With on_collision: how many minutes after the collision it is decided."
+    )
+    resolution_max_changes: int = setting(
+        200, whole_number(1, 100_000), "Conflicts that one run of the resolver decides, at most."
+    )
+    llm_daily_calls: int = setting(
+        1000, whole_number(0, 1_000_000), "Calls of language models that Festinger makes in one day, at most."
+    )
+    llm_timeout_s: float = setting(
+        60.0, number(1, 3600), "How long a language model may take for one answer, in seconds."
     )
     recollection_confidence_floor: float = setting(0.6, number(0, 1), "Facts below this confidence are not recalled.")
     recollection_recency_days: float = setting(

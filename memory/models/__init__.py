@@ -7,6 +7,7 @@ flags of ``soas`` in the admin.
 
 from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source
 from memory.models.heard import Evidence, SeenMessage
+from memory.models.learning import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
 
 __all__ = [
@@ -18,7 +19,9 @@ __all__ = [
     "Evidence",
     "Heartbeat",
     "LanguageModel",
+    "LlmCall",
     "NormalForm",
+    "Observation",
     "SeenMessage",
     "Soas",
     "Source",

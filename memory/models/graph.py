@@ -132,6 +132,9 @@ class Edge(models.Model):
     confidence = models.FloatField(default=1.0, db_default=1.0)
     source = models.CharField(max_length=16, choices=Source)
     agent = models.CharField(max_length=120, blank=True, default="", db_default="")
+    said_at = models.DateTimeField(
+        db_default=Now(), help_text="When it was last stated; of two statements the later one supersedes."
+    )
     last_confirmed = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -186,6 +189,7 @@ class EdgeHistory(models.Model):
     before = models.JSONField(null=True, blank=True)
     after = models.JSONField(null=True, blank=True)
     actor = models.CharField(max_length=120)
+    role = models.CharField(max_length=16, blank=True, default="", db_default="")
     source = models.CharField(max_length=16, choices=Source)
     reason = models.TextField(blank=True, default="", db_default="")
     at = models.DateTimeField(db_default=Now())

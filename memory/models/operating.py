@@ -20,11 +20,24 @@ class LanguageModel(models.Model):
     model_name = models.CharField(max_length=120)
     base_url = models.URLField(blank=True, default="", db_default="")
     api_key = models.TextField(blank=True, default="", db_default="", editable=False)
+    input_price = models.DecimalField(
+        max_digits=10, decimal_places=4, null=True, blank=True, help_text="US dollars for a million tokens read."
+    )
+    output_price = models.DecimalField(
+        max_digits=10, decimal_places=4, null=True, blank=True, help_text="US dollars for a million tokens written."
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         db_table = "models"
+        verbose_name = "language model"
         constraints = [
+            models.CheckConstraint(
+                condition=(Q(input_price=None) | Q(input_price__gte=0))
+                & (Q(output_price=None) | Q(output_price__gte=0)),
+                name="models_prices_are_not_negative",
+                violation_error_message="A price is at least 0.",
+            ),
             models.CheckConstraint(
                 condition=Q(provider__in=["claude", "openai", "ollama"]), name="models_provider_is_known"
             ),
