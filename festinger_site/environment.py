@@ -3,12 +3,14 @@
 Every secret can also come from a file: ``NAME_FILE`` names it, as container platforms mount them.
 """
 
+import base64
 import os
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
+FERNET_KEY_BYTES = 32
 
 
 class EnvironmentMistake(Exception):
@@ -30,6 +32,24 @@ def secret(name: str, default: str = "") -> str:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise EnvironmentMistake(f"{name}_FILE={path}: cannot be read ({error.strerror})") from error
+
+
+def fernet_keys(name: str, raw: str) -> list[str]:
+    """The comma-separated keys of a variable's value: 32 bytes in Base64 each.
+
+    Raises EnvironmentMistake, which never repeats the value."""
+    keys = [part.strip() for part in raw.split(",") if part.strip()]
+    for key in keys:
+        try:
+            is_whole = len(base64.urlsafe_b64decode(key)) == FERNET_KEY_BYTES
+        except ValueError:
+            is_whole = False
+        if not is_whole:
+            raise EnvironmentMistake(
+                f"{name}: takes keys of {FERNET_KEY_BYTES} bytes in Base64, as `openssl rand -base64 32` prints them,"
+                " with a comma between two"
+            )
+    return keys
 
 
 def integer(name: str, default: int, *, low: int, high: int) -> int:

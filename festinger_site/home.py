@@ -1,8 +1,10 @@
 """The home folder: everything Festinger keeps outside its database, and where the embedded one is reached.
 
     secret_key          Django's key, for its owner only
+    encryption_keys     what the keys of language models are encrypted with, for its owner only (memory/keys.py)
     postgres/           the embedded database's files, or a link to them (festinger_site/postgres_account.py)
     run/                sockets, where their path is short enough
+    journal/            what is to be learned while Postgres is away (memory/journal.py), for its owner only
     supervisor/  log/   what the processes are told and what they say
     *.lock              who runs, starts or uses this home (festinger_site/tenancy.py)
 
@@ -176,16 +178,21 @@ def connection_parts(url: str) -> dict[str, Any]:
     return parts
 
 
+# Who sends a wake-up does not wait long for a database that is away, nor for ever for one that vanished.
+BROKER_PATIENCE = {"connect_timeout": 5, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
+
+
 def broker_options(broker_url: str, database_url: str) -> dict[str, Any]:
     """Transport options for Celery's broker: those of PGMQ on our own database, none for any other."""
     if not broker_url.startswith("pgmq"):
         return {}
     return {
-        "conn_string": make_conninfo(**connection_parts(database_url)),
+        "conn_string": make_conninfo(**BROKER_PATIENCE | connection_parts(database_url)),
         "init_extension": False,  # bootstrap installs PGMQ as plain SQL; the extension is not in the wheel
         "use_notify": True,
         "wait_time_seconds": 0,  # with the default of 10 the first message of each process takes 6.5 s
         "polling_interval": 1,
         "visibility_timeout": 60,
         "pool_size": 2,
+        "pool_timeout": BROKER_PATIENCE["connect_timeout"],
     }

@@ -9,6 +9,7 @@ from festinger_site import home
 VERSION = "0.1.0"
 PROJECT = home.PROJECT
 HOME = home.path()
+JOURNAL = HOME / "journal"
 
 # --- the proxy -----------------------------------------------------------------------------------------
 FESTINGER_HOST = env.text("FESTINGER_HOST", "127.0.0.1")
@@ -23,6 +24,8 @@ FESTINGER_MAX_BODY_BYTES = env.integer("FESTINGER_MAX_BODY_BYTES", 64 * 1024 * 1
 
 # --- Django --------------------------------------------------------------------------------------------
 SECRET_KEY = env.secret("FESTINGER_SECRET_KEY") or home.secret_key()
+# The first encrypts the keys of language models, all decrypt; without any, memory/keys.py keeps a file in the home.
+ENCRYPTION_KEYS = env.fernet_keys("FESTINGER_ENCRYPTION_KEY", env.secret("FESTINGER_ENCRYPTION_KEY"))
 DEBUG = False
 # festinger_site.guard has checked Host and Origin before Django sees a request.
 ALLOWED_HOSTS = ["*"]

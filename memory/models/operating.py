@@ -1,11 +1,26 @@
 """What operators look after: language models, settings, agents; and the parts' signs of life."""
 
+from urllib.parse import urlsplit
+
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from memory import config
+
+
+def http_address(text: str) -> None:
+    """Refuses what is no http(s) address. Names without a dot are fine, as containers have them."""
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port)
+    except ValueError:
+        is_address = False
+    if not is_address or not text.isprintable() or " " in text:
+        raise ValidationError("Takes an address such as https://host:8000/v1.")
+    if "@" in parts.netloc:
+        raise ValidationError("An address is shown: enter a key or a password as the key.")
 
 
 class LanguageModel(models.Model):
@@ -18,7 +33,14 @@ class LanguageModel(models.Model):
 
     provider = models.CharField(max_length=16, choices=Provider)
     model_name = models.CharField(max_length=120)
-    base_url = models.URLField(blank=True, default="", db_default="")
+    base_url = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[http_address],
+        help_text="Empty for the provider's own; for Ollama, for FESTINGER_UPSTREAM. OpenAI's ends in /v1.",
+    )
     api_key = models.TextField(blank=True, default="", db_default="", editable=False)
     input_price = models.DecimalField(
         max_digits=10, decimal_places=4, null=True, blank=True, help_text="US dollars for a million tokens read."
@@ -51,6 +73,14 @@ class LanguageModel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider} {self.model_name}"
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether it cannot be asked without one: servers of one's own, and Ollama, may need none."""
+        needs_key = self.provider == self.Provider.CLAUDE or (
+            self.provider == self.Provider.OPENAI and not self.base_url
+        )
+        return needs_key and not self.api_key
 
 
 class Config(models.Model):

@@ -45,7 +45,8 @@ def operator(client: Client) -> Client:
 
 
 LISTS = ["memory/soas", "memory/edge", "memory/dimension", "memory/config", "memory/edgehistory", "memory/agent",
-         "memory/heartbeat", "memory/evidence", "resolution/conflict", "proxy/recollectionevent"]  # fmt: skip
+         "memory/heartbeat", "memory/evidence", "resolution/conflict", "resolution/decision", "resolution/run",
+         "resolution/decidedtriple", "proxy/recollectionevent"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -90,7 +91,19 @@ def test_a_setting_is_changed_and_a_bad_value_refused(operator: Client) -> None:
     assert Config.objects.get(key="zero_hit_max").value == "1"
 
 
+def test_what_a_dimension_does_on_a_collision_is_for_operators_to_choose(operator: Client) -> None:
+    dimension = Soas.objects.get(token="type").dimension
+    path = f"/admin/memory/dimension/{dimension.pk}/change/"
+
+    operator.post(path, {"question": dimension.question, "on_collision": "supersede"})
+    refused = operator.post(path, {"question": dimension.question, "on_collision": "ignore"})
+
+    dimension.refresh_from_db()
+    assert (dimension.on_collision, refused.status_code) == ("supersede", 200)
+
+
 @pytest.mark.parametrize("path", ["memory/edge", "memory/edgehistory", "memory/evidence", "resolution/conflict",
+                                  "resolution/decision", "resolution/run", "resolution/decidedtriple",
                                   "memory/soas", "proxy/recollectionevent"])  # fmt: skip
 def test_a_record_is_not_added_by_hand(operator: Client, path: str) -> None:
     assert operator.get(f"/admin/{path}/add/").status_code == 403

@@ -67,3 +67,19 @@ def test_a_secret_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(EnvironmentMistake, match=r"X_FILE=.*absent: cannot be read"):
         env.secret("X")
+
+
+KEYS = ["A" * 43 + "=", "-_" * 21 + "A=", "+/" * 21 + "A="]
+
+
+def test_encryption_keys_stand_between_commas() -> None:
+    assert env.fernet_keys("X", f" {KEYS[0]}, {KEYS[1]} ,{KEYS[2]},") == KEYS
+    assert env.fernet_keys("X", "") == []
+
+
+@pytest.mark.parametrize("raw", ["hush", "A" * 44, f"{KEYS[0]},hush", "schlüssel"])
+def test_what_is_no_encryption_key_is_told_without_being_shown(raw: str) -> None:
+    with pytest.raises(EnvironmentMistake, match=r"^X: takes keys of 32 bytes in Base64") as raised:
+        env.fernet_keys("X", raw)
+
+    assert raw not in str(raised.value)

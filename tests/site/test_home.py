@@ -101,9 +101,15 @@ def test_an_address_that_cannot_be_used_is_a_mistake_that_tells_no_password(url)
 def test_the_broker_on_our_own_database_gets_its_address_as_keywords():
     options = home.broker_options("pgmq://", "postgresql://u:it's%20%5C@h:1/name")
 
-    assert conninfo_to_dict(options["conn_string"]) == {
-        "user": "u", "password": "it's \\", "host": "h", "port": "1", "dbname": "name",
-    }  # fmt: skip
+    address = {"user": "u", "password": "it's \\", "host": "h", "port": "1", "dbname": "name"}
+    patience = {key: str(value) for key, value in home.BROKER_PATIENCE.items()}
+    assert conninfo_to_dict(options["conn_string"]) == address | patience
+
+
+def test_an_address_may_say_how_long_the_broker_waits():
+    options = home.broker_options("pgmq://", "postgresql://h/name?connect_timeout=60")
+
+    assert conninfo_to_dict(options["conn_string"])["connect_timeout"] == "60"
 
 
 def test_another_broker_gets_no_options():

@@ -1,0 +1,127 @@
+"""Providers' keys, encrypted with Fernet: by FESTINGER_ENCRYPTION_KEY, or by a file in the home for its owner only.
+
+No error, log line or repr in here holds a key."""
+
+import base64
+import fcntl
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.db import transaction
+
+from memory.models import LanguageModel
+
+FILE = "encryption_keys"
+# The file keeps the key before the newest: a row that was encrypted while the keys changed can still be read.
+KEPT = 2
+KEY_MAX = 4096  # characters of a provider's key
+# What a header can carry. An HTTP client that is given anything else quotes it in its error.
+_PLAIN = re.compile(r"[!-~]+")
+
+
+class KeyMistake(Exception):
+    """A key cannot be stored or read. The message is for people and never holds the key."""
+
+
+def encrypt(key: str) -> str:
+    """A provider's key as ``models.api_key`` holds it; white space around it is dropped. Raises KeyMistake."""
+    key = key.strip()
+    if not _PLAIN.fullmatch(key) or len(key) > KEY_MAX:
+        raise KeyMistake(f"A key is 1 to {KEY_MAX} printable ASCII characters without spaces.")
+    return _fernet().encrypt(key.encode()).decode()
+
+
+def decrypt(token: str) -> str:
+    """The key that was encrypted. Raises KeyMistake where no key that Festinger has fits."""
+    try:
+        key = _fernet().decrypt(token).decode("ascii")
+    except (InvalidToken, ValueError):  # no Fernet token, or not even Base64
+        raise KeyMistake(
+            "The stored key cannot be decrypted: FESTINGER_ENCRYPTION_KEY, or encryption_keys in the home, is not what"
+            " it was encrypted with. Enter the key again."
+        ) from None
+    if not _PLAIN.fullmatch(key):
+        raise KeyMistake("The stored key is not one that can be sent. Enter the key again.")
+    return key
+
+
+def rotate() -> tuple[int, list[LanguageModel]]:
+    """Encrypts all stored keys with the newest key, which is a new one where a file in the home has them.
+
+    How many were, and the models whose key could not be decrypted, which stay as they are."""
+    if not settings.ENCRYPTION_KEYS:
+        with _file() as file:
+            _write(file, [_new_key(), *_read(file)])
+    fernet = _fernet()
+    count, lost = 0, []
+    with transaction.atomic():
+        for model in LanguageModel.objects.exclude(api_key="").select_for_update().order_by("id"):
+            try:
+                token = fernet.rotate(model.api_key).decode()
+            except (InvalidToken, ValueError):
+                lost.append(model)
+                continue
+            LanguageModel.objects.filter(id=model.id).update(api_key=token)
+            count += 1
+    if not settings.ENCRYPTION_KEYS and not lost:
+        with _file() as file:
+            _write(file, _read(file)[:KEPT])
+    return count, lost
+
+
+def _fernet() -> MultiFernet:
+    """Read anew each time: another process may have rotated the file."""
+    return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS or _kept_keys()])
+
+
+def _kept_keys() -> list[str]:
+    """The keys of the file, newest first; it gets its first one on first need."""
+    with _file() as file:
+        keys = _read(file)
+        if not keys:
+            keys = [_new_key()]
+            _write(file, keys)
+        return keys
+
+
+@contextmanager
+def _file() -> Iterator[IO[str]]:
+    """Locked, so that two processes that need it first agree on one key."""
+    path = settings.HOME / FILE
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+    except OSError as error:
+        raise KeyMistake(f"{path}: cannot be read or written ({error.strerror})") from error
+
+
+def _read(file: IO[str]) -> list[str]:
+    file.seek(0)
+    try:
+        keys = file.read().split()
+        for key in keys:
+            Fernet(key)
+    except ValueError:
+        raise KeyMistake(f"{settings.HOME / FILE} does not hold one key a line. Restore it from a backup.") from None
+    return keys
+
+
+def _write(file: IO[str], keys: list[str]) -> None:
+    text = "".join(f"{key}\n" for key in keys)
+    file.seek(0)
+    file.write(text)
+    file.truncate()
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _new_key() -> str:
+    return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()

@@ -1,0 +1,65 @@
+"""What can go wrong when a language model is asked.
+
+    LlmError
+        NoModel         none is chosen
+        NoBudget        the calls of the day are used up
+        Misconfigured   the key, the address, the model's name, or what it is asked for
+        Unavailable     away, too slow or too busy, also after further tries
+        Refused         it does not want to answer
+        Unreadable      its answer is cut, or not of the form that was asked for
+
+``str()`` is for people, of one line, and never holds a key.
+"""
+
+
+class LlmError(Exception):
+    pass
+
+
+class NoModel(LlmError):
+    pass
+
+
+class NoBudget(LlmError):
+    pass
+
+
+class Misconfigured(LlmError):
+    pass
+
+
+class Unavailable(LlmError):
+    pass
+
+
+class Refused(LlmError):
+    pass
+
+
+class Unreadable(LlmError):
+    pass
+
+
+class HttpFailure(Exception):
+    """One try failed, with an HTTP status or, if it is 0, without one. Stays within this package."""
+
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = headers or {}  # names in small letters
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed later: 529 is Anthropic's for overloaded."""
+        if self.headers.get("x-should-retry") == "false" or "insufficient_quota" in self.message:
+            return False
+        return self.status in (0, 408, 409, 429) or self.status >= 500
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """What the server asks to wait; None where it does not say."""
+        try:
+            return max(0.0, float(self.headers.get("retry-after", "")))
+        except ValueError:  # absent, or a date, which none of the three sends
+            return None

@@ -1,0 +1,24 @@
+"""``manage.py rotate_keys``: encrypts the stored keys anew."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory import keys
+
+
+class Command(BaseCommand):
+    help = (
+        "Encrypts all stored keys of language models with the newest key: the first of FESTINGER_ENCRYPTION_KEY, or,"
+        " without that, a new one in the home."
+    )
+
+    def handle(self, **_: Any) -> None:
+        try:
+            count, lost = keys.rotate()
+        except keys.KeyMistake as mistake:
+            raise CommandError(str(mistake)) from None
+        self.stdout.write(f"{count} encrypted with the newest key.")
+        if lost:
+            names = ", ".join(f"{model.pk} ({model})" for model in lost)
+            raise CommandError(f"These could not be decrypted, enter their keys again: {names}.")
