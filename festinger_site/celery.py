@@ -15,11 +15,27 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
+def wake(task: str) -> None:
+    """Sends a wake-up: a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away.
+
+    Raises what the broker's client raises."""
+    app.send_task(task, ignore_result=True)
+
+
 @signals.setup_logging.connect
 def use_django_logging(**_: object) -> None:
     from django.conf import settings
 
     logging.config.dictConfig(settings.LOGGING)
+
+
+@signals.worker_ready.connect
+def sweep(**_: object) -> None:
+    """What a worker that died had taken on, and what was said while none was there."""
+    try:
+        wake("resolution.tasks.sweep")
+    except Exception as error:  # whatever the broker is: beat sends the next one
+        logging.getLogger(__name__).warning("wake.failed", extra={"error": str(error)})
 
 
 @app.on_after_finalize.connect

@@ -5,13 +5,14 @@ Postgres; tests fill the dicts directly. Only the event loop's thread touches it
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from memory.config import Tuning
 from memory.domain.rows import SoasRow, UrdEdge
 
 Slot = tuple[int, int]  # concept id, dimension id
+TripleKey = tuple[int, int, int]  # concept id, dimension id, parent id
 
 # A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
 PROVISIONAL_S = 60.0
@@ -21,6 +22,17 @@ PROVISIONAL_S = 60.0
 class AgentRow:
     name: str
     scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided about a triple: who had said it by then, the opening of the conversation (empty for none), when
+    (seconds since the epoch), and the dimension in which the fact stands now, if it does."""
+
+    agents: tuple[str, ...]
+    conversation: bytes
+    decided_at: float
+    moved_to: int | None = None
 
 
 @dataclass(slots=True)
@@ -38,7 +50,10 @@ class Cache:
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
     queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
     provisional: dict[Slot, float] = field(default_factory=dict)  # until when, seconds since the epoch
+    decided: dict[TripleKey, Decided] = field(default_factory=dict)
+    decided_of: dict[int, set[TripleKey]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
+    split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
     referenced: Counter[int] = field(default_factory=Counter)
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
     tuning: Tuning = field(default_factory=Tuning)
@@ -124,6 +139,23 @@ class Cache:
             self.queued_slots[concept_id] = queued
         for slot in queued:
             self._mark(slot)
+
+    def put_decided(self, concept_id: int, decided: Mapping[TripleKey, Decided]) -> None:
+        """Replaces what was decided about triples of one concept."""
+        for triple in self.decided_of.pop(concept_id, ()):
+            del self.decided[triple]
+        if decided:
+            self.decided_of[concept_id] = set(decided)
+            self.decided.update(decided)
+
+    def splits_of(self, dim_id: int) -> set[int]:
+        """The dimensions that were split from this one, and from those."""
+        found: set[int] = set()
+        waiting = {dim_id}
+        while waiting:
+            waiting = set().union(*(self.split_dims.get(dim, ()) for dim in waiting)) - found
+            found |= waiting
+        return found
 
     def dispute(self, slot: Slot, now: float) -> None:
         """Marks a slot whose collision was seen in a prompt, until its queue row arrives."""

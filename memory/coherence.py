@@ -20,6 +20,7 @@ from memory.cache import Cache
 from memory.database import Connection, connected, first_line
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.loading import (
+    DECIDED,
     QUEUE,
     SMALL,
     SOAS,
@@ -29,6 +30,7 @@ from memory.loading import (
     batches,
     in_slices,
     load,
+    read_decided,
 )
 
 logger = logging.getLogger(__name__)
@@ -258,4 +260,15 @@ async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) ->
         cache.put_pending(concept_id, dim_ids)
 
 
-REFRESH = {"soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue}
+async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
+    for concept_id in ids:
+        cache.put_decided(concept_id, by_concept.get(concept_id, {}))
+
+
+REFRESH = {
+    "soas": refresh_soas,
+    "urd": refresh_urd,
+    "resolution_queue": refresh_queue,
+    "decided_triple": refresh_decided,
+}

@@ -8,15 +8,17 @@ process took for new and was not is counted until the flush, which puts it right
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from memory.cache import Cache
 from memory.domain.messages import Message
+from memory.domain.observed import Observed
 from memory.domain.rows import SoasRow
-from memory.domain.saliency import DAY, saliency
+from memory.domain.saliency import DAY, HOUR, saliency
+from memory.heard import Heard, Triple, confirmed, statements, unexplained
 from memory.loading import Pace
-from memory.reading import Reading, complete
+from memory.reading import Reading, learn
 
 logger = logging.getLogger(__name__)
 
@@ -24,30 +26,27 @@ SEEN_MAX = 200_000  # messages, at about 170 bytes
 # What waits for a flush while Postgres is away: readings, in bytes, and texts, in characters, which are only evidence.
 READINGS_MAX = 100_000_000
 TEXTS_MAX = 16_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """A message that this process took for new. ``text`` is empty where too much of it waits already; ``counted``
-    are the names that were counted when it came."""
-
-    key: bytes
-    reading: Reading
-    text: str
-    agent: str
-    at: float  # seconds since the epoch
-    counted: frozenset[str]
+# Learning takes turns with prompts, and leaves them two thirds of the time, unless much waits.
+SLICE_S = 0.001
+REST_S = 0.002
+MUCH = 200  # messages
+# An unknown concept is handed over once in so long, however often it is named.
+UNEXPLAINED_EVERY_S = HOUR
+UNEXPLAINED_MAX = 10_000
 
 
 @dataclass(slots=True)
 class Batch:
     """What one flush writes. ``named`` is what was counted in memory for it; ``seen_again``, keys of messages that
-    were sent again after a day; ``asked``, when a soas id was asked about."""
+    were sent again after a day; ``asked``, when a soas id was asked about; ``unexplained``, concepts that a language
+    model is to be asked about, and where they were named; ``confirmed``, when facts were mentioned."""
 
     heard: dict[bytes, Heard] = field(default_factory=dict)
     named: Counter[str] = field(default_factory=Counter)
     seen_again: dict[bytes, float] = field(default_factory=dict)
     asked: dict[int, float] = field(default_factory=dict)
+    unexplained: dict[str, Heard] = field(default_factory=dict)
+    confirmed: dict[Triple, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.heard or self.seen_again or self.asked)
@@ -57,22 +56,27 @@ class Batch:
         self.named += later.named
         self.seen_again |= later.seen_again
         self.asked |= later.asked
+        self.unexplained |= later.unexplained
+        self.confirmed |= later.confirmed
 
 
 @dataclass(slots=True)
 class Encounters:
     """On the hot path only known names are counted, whose saliency may change with it; ``learn`` reads and counts the
-    rest right after it, and common words wait for the flush.
+    rest right after it, hands statements to ``observe_statements``, and common words wait for the flush.
 
     ``wanted`` asks for a flush before its time. ``dropped`` counts messages that found no room."""
 
     cache: Cache
+    observe_statements: Callable[[list[Observed]], None] = lambda observed: None
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     dropped: int = 0
     _batch: Batch = field(default_factory=Batch)
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, when the database was last told
     _unlearned: deque[Heard] = field(default_factory=deque)
     _heard: asyncio.Event = field(default_factory=asyncio.Event)
+    _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _handed_over: dict[str, float] = field(default_factory=dict)  # unexplained concepts, and when
     _waiting_readings: int = 0
     _waiting_texts: int = 0
 
@@ -112,17 +116,30 @@ class Encounters:
             await self.learn()
 
     async def learn(self) -> None:
-        """Reads the rest of what was heard, and counts it."""
-        pace = Pace()
-        self._heard.clear()
-        while self._unlearned:
-            self._learn(self._unlearned.popleft())
-            await pace.step()
+        """Reads the rest of what was heard, and counts it. Others run in between."""
+        async with self._learning:
+            pace = Pace(SLICE_S, REST_S if len(self._unlearned) < MUCH else 0.0)
+            self._heard.clear()
+            while self._unlearned:
+                heard = self._unlearned[0]  # it stays there until it is learned, whatever happens in between
+                await self._learn_from(heard, pace)
+                if self._unlearned and self._unlearned[0] is heard:
+                    self._unlearned.popleft()
+
+    async def _learn_from(self, heard: Heard, pace: Pace) -> None:
+        try:
+            for _ in learn(self.cache, heard.reading):
+                await pace.step()
+            observed = []
+            for statement in statements(self.cache, heard):
+                observed.append(statement)
+                await pace.step()
+            self._note(heard, observed)
+        except Exception:  # the other messages must be learned from, whatever this one holds
+            logger.exception("learn.failed", extra={"characters": len(heard.text)})
 
     def take(self) -> Batch:
-        """All that waits."""
-        while self._unlearned:
-            self._learn(self._unlearned.popleft())
+        """All that waits. What nobody has learned from yet is in it, less what it would teach: ``learn`` first."""
         batch, self._batch = self._batch, Batch()
         self._waiting_readings = self._waiting_texts = 0
         self.wanted.clear()
@@ -166,13 +183,24 @@ class Encounters:
         self._unlearned.append(heard)
         self._heard.set()
 
-    def _learn(self, heard: Heard) -> None:
-        try:
-            reading = complete(self.cache, heard.reading)
-        except Exception:  # the other messages must be learned from, whatever this one holds
-            logger.exception("learn.failed", extra={"characters": len(heard.text)})
+    def _note(self, heard: Heard, observed: list[Observed]) -> None:
+        """All that was learned from one message, at once."""
+        self._count(heard.reading.names - heard.reading.parts - heard.counted, heard.at)
+        if observed:
+            self.observe_statements(observed)
+        for name in unexplained(self.cache, heard):
+            self._hand_over(name, heard)
+        self._batch.confirmed |= dict.fromkeys(confirmed(self.cache, heard), heard.at)
+
+    def _hand_over(self, name: str, heard: Heard) -> None:
+        if heard.at - self._handed_over.get(name, 0.0) < UNEXPLAINED_EVERY_S:
             return
-        self._count(reading.names - reading.parts - heard.counted, heard.at)
+        self._handed_over.pop(name, None)
+        self._handed_over[name] = heard.at
+        if len(self._handed_over) > UNEXPLAINED_MAX:
+            del self._handed_over[next(iter(self._handed_over))]
+        self._batch.unexplained[name] = heard
+        self.wanted.set()
 
     def _count(self, names: Iterable[str], now: float) -> None:
         rows, named = self.cache.soas_by_token, self._batch.named

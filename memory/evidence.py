@@ -13,7 +13,7 @@ from memory.database import Connection, chunks, columns
 from memory.domain.evidence import sentences_naming
 from memory.domain.messages import Message
 from memory.domain.saliency import is_salient
-from memory.encounters import Heard
+from memory.heard import Heard
 from memory.loading import Pace
 from memory.reading import what_is_said
 

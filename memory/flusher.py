@@ -4,7 +4,7 @@ in, the questions asked. Counts are exact: a message counts with the transaction
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
 import psycopg
@@ -13,7 +13,8 @@ from memory import evidence
 from memory.cache import Cache
 from memory.database import FLUSHERS_TURN, Connection, chunks, columns, connected, first_line
 from memory.domain.rows import SoasRow
-from memory.encounters import Batch, Encounters, Heard
+from memory.encounters import Batch, Encounters
+from memory.heard import Heard, Triple
 from memory.loading import SOAS, Pace, all_rows, batches
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,23 @@ MEET = """
         encounter_count = soas.encounter_count + excluded.encounter_count,
         last_seen = greatest(soas.last_seen, excluded.last_seen),
         saliency = CASE WHEN soas.is_common THEN 0 ELSE log(soas.encounter_count + excluded.encounter_count) END
+"""
+
+# A worker asks a language model about them, or waits until there is one. One that waits already is not asked twice.
+HAND_OVER = """
+    INSERT INTO observation (kind, concept, digest, role, agent, said_at)
+    SELECT 'concept', concept, digest, role, agent, to_timestamp(at)
+    FROM unnest(%s::text[], %s::bytea[], %s::text[], %s::text[], %s::float8[])
+        AS unexplained (concept, digest, role, agent, at)
+    ON CONFLICT DO NOTHING
+"""
+# Whoever places facts holds locks on edges: what is locked is mentioned again.
+CONFIRM = """
+    UPDATE urd SET last_confirmed = to_timestamp(at) FROM (
+        SELECT edge_id, at FROM urd JOIN unnest(%s::int[], %s::int[], %s::int[], %s::float8[])
+            AS mentioned (concept, parent, dim, at) ON (urd.id, parent_id, dim_id) = (concept, parent, dim)
+        WHERE last_confirmed < to_timestamp(at) - interval '1 hour' FOR UPDATE OF urd SKIP LOCKED
+    ) AS due WHERE urd.edge_id = due.edge_id
 """
 
 
@@ -141,7 +159,7 @@ class Flusher:
                     await connection.execute(SEE_AGAIN, columns(again, 2))
                 await connection.execute(ASK, columns(batch.asked.items(), 2))
             await self._settle(connection, batch.named)
-            await self._keep_evidence(connection, new)
+            await self._teach(connection, batch, new)
 
     async def _settle(self, connection: Connection, names: Iterable[str]) -> None:
         for some in chunks(names, WORDS_A_STATEMENT):
@@ -149,14 +167,16 @@ class Flusher:
                 async for rows in batches(connection, SOAS + "WHERE token = ANY(%s)", some):
                     self.encounters.settle([(token, SoasRow(row_id, *facts)) for row_id, token, *facts in rows])
 
-    async def _keep_evidence(self, connection: Connection, new: Iterable[Heard]) -> None:
-        """The messages are counted: what fails here costs only evidence."""
+    async def _teach(self, connection: Connection, batch: Batch, new: Iterable[Heard]) -> None:
+        """The messages are counted: what fails here costs only what else they teach."""
         try:
             async with asyncio.timeout(WRITE_S):
                 await evidence.keep(connection, self.cache, new)
+                await hand_over(connection, batch.unexplained)
+                await confirm(connection, batch.confirmed)
         except Exception as error:
             is_ours = not isinstance(error, (psycopg.Error, OSError))
-            logger.warning("evidence.lost", exc_info=is_ours, extra={"error": first_line(error)})
+            logger.warning("teaching.lost", exc_info=is_ours, extra={"error": first_line(error)})
 
 
 @asynccontextmanager
@@ -201,3 +221,15 @@ async def meet(connection: Connection, new: Iterable[Heard]) -> None:
     met = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
     for chunk in chunks(met, WORDS_A_STATEMENT):
         await connection.execute(MEET, columns(chunk, 3))
+
+
+async def hand_over(connection: Connection, unexplained: Mapping[str, Heard]) -> None:
+    """The concepts go to the workers, after the sentences that name them."""
+    rows = [(name, heard.key, heard.reading.role, heard.agent, heard.at) for name, heard in unexplained.items()]
+    for chunk in chunks(rows, WORDS_A_STATEMENT):
+        await connection.execute(HAND_OVER, columns(chunk, 5))
+
+
+async def confirm(connection: Connection, mentioned: Mapping[Triple, float]) -> None:
+    for chunk in chunks(((*triple, at) for triple, at in mentioned.items()), WORDS_A_STATEMENT):
+        await connection.execute(CONFIRM, columns(chunk, 4))

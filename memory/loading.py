@@ -18,7 +18,7 @@ from typing import TypeVar
 from psycopg.rows import TupleRow
 
 from memory import config
-from memory.cache import AgentRow, Cache
+from memory.cache import AgentRow, Cache, Decided, TripleKey
 from memory.database import Connection
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import FORGOTTEN_AFTER_DAYS
@@ -47,7 +47,12 @@ URD = """
     SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8 FROM urd
 """
 QUEUE = "SELECT DISTINCT concept_id, dim_id FROM resolution_queue WHERE status IN ('pending', 'proposed')"
+DECIDED = """
+    SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
+    FROM decided_triple
+"""
 SUPERSEDING = "SELECT id FROM dimension WHERE on_collision = 'supersede'"
+SPLIT = "SELECT split_from_id, id FROM dimension WHERE split_from_id IS NOT NULL"
 CONFIG = "SELECT key, value FROM config"
 AGENTS = "SELECT token_hash, name, scope FROM agent"
 
@@ -59,6 +64,7 @@ class Touched:
     soas: set[int] = field(default_factory=set)
     urd: set[int] = field(default_factory=set)
     resolution_queue: set[int] = field(default_factory=set)
+    decided_triple: set[int] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)  # those that are read whole
 
     def add(self, keys: Mapping[str, set[int]], tables: Iterable[str]) -> None:
@@ -79,6 +85,7 @@ async def load(cache: Cache, connection: Connection, touched: Touched | None = N
             await _load_soas(cache, connection, touched.soas)
             await _load_urd(cache, connection, touched.urd)
             await _load_queue(cache, connection, touched.resolution_queue)
+            await _load_decided(cache, connection, touched.decided_triple)
         # As they are now, not as they were when the load began.
         for table, read in SMALL.items():
             await read(cache, connection)
@@ -101,15 +108,18 @@ def collector_at_rest() -> Iterator[None]:
 
 
 class Pace:
-    """Lets the event loop's other tasks run when a slice of work is over."""
+    """Lets the event loop's other tasks run when a slice of work is over, and rests for ``rest_s`` then: without a
+    rest, each turn of the loop has one slice in it."""
 
-    def __init__(self) -> None:
-        self._until = time.perf_counter() + SLICE_S
+    def __init__(self, slice_s: float = SLICE_S, rest_s: float = 0.0) -> None:
+        self._slice_s = slice_s
+        self._rest_s = rest_s
+        self._until = time.perf_counter() + slice_s
 
     async def step(self) -> None:
         if time.perf_counter() >= self._until:
-            await asyncio.sleep(0)
-            self._until = time.perf_counter() + SLICE_S
+            await asyncio.sleep(self._rest_s)
+            self._until = time.perf_counter() + self._slice_s
 
 
 async def batches(
@@ -210,6 +220,23 @@ async def _load_queue(cache: Cache, connection: Connection, touched: set[int]) -
         cache.put_pending(concept, queued.get(concept, []))
 
 
+async def _load_decided(cache: Cache, connection: Connection, touched: set[int]) -> None:
+    by_concept = await read_decided(connection, DECIDED)
+    for concept in (by_concept.keys() | cache.decided_of.keys()) - touched:
+        cache.put_decided(concept, by_concept.get(concept, {}))
+
+
+async def read_decided(
+    connection: Connection, query: str, keys: Sequence[object] | None = None
+) -> dict[int, dict[TripleKey, Decided]]:
+    """By concept."""
+    by_concept: dict[int, dict[TripleKey, Decided]] = {}
+    for concept, dim, parent, agents, conversation, decided_at, moved_to in await all_rows(connection, query, keys):
+        decided = Decided(tuple(agents), conversation, decided_at, moved_to)
+        by_concept.setdefault(concept, {})[concept, dim, parent] = decided
+    return by_concept
+
+
 async def in_slices(items: list[Value]) -> AsyncIterator[list[Value]]:
     pace = Pace()
     for start in range(0, len(items), SWEPT_ROWS):
@@ -219,6 +246,10 @@ async def in_slices(items: list[Value]) -> AsyncIterator[list[Value]]:
 
 async def read_dimensions(cache: Cache, connection: Connection) -> None:
     cache.superseding_dims = {dim_id for (dim_id,) in await all_rows(connection, SUPERSEDING)}
+    split: dict[int, set[int]] = {}
+    for origin, dim_id in await all_rows(connection, SPLIT):
+        split.setdefault(origin, set()).add(dim_id)
+    cache.split_dims = split
 
 
 async def read_config(cache: Cache, connection: Connection) -> None:

@@ -1,4 +1,5 @@
-"""What is old goes, a batch at a time: messages that nobody resends, words that were met once and never again."""
+"""What is old goes, a batch at a time: messages that nobody resends, what was learned from them, words that were met
+once and never again, calls of language models."""
 
 import logging
 import time
@@ -14,11 +15,14 @@ from django.db.models.functions import Cast
 
 from memory.database import FLUSHERS_TURN, first_line
 from memory.domain.saliency import FORGOTTEN_AFTER_DAYS
-from memory.models import EdgeHistory, SeenMessage, Soas
+from memory.models import EdgeHistory, Evidence, LlmCall, Observation, SeenMessage, Soas
 
 logger = logging.getLogger(__name__)
 
 SEEN_MESSAGES_KEPT = timedelta(days=30)
+STATEMENTS_KEPT = timedelta(days=30)
+QUESTIONS_KEPT = timedelta(days=7)
+CALLS_KEPT = timedelta(days=400)
 WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
 
 # Rows of one transaction. Over 2,000 touched words make every process load its cache anew (migration 0002).
@@ -48,6 +52,27 @@ def alone(what: str) -> Iterator[bool]:
 def prune_seen_messages(now: datetime) -> int:
     """Deletes the messages that nobody has sent for long; how many went."""
     return prune(SeenMessage.objects.filter(last_seen__lt=now - SEEN_MESSAGES_KEPT), by="last_seen")
+
+
+def prune_statements(now: datetime) -> int:
+    """Deletes the statements that were settled long ago, unless their message is remembered: as long as it may be
+    resent, the row keeps it from teaching again. How many went."""
+    seen = SeenMessage.objects.filter(digest=OuterRef("digest"))
+    return prune(_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
+
+
+def prune_questions(now: datetime) -> int:
+    """Deletes the concepts that a language model was asked about long ago; how many went."""
+    return prune(_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
+
+
+def prune_calls(now: datetime) -> int:
+    """Deletes the calls of language models that were long ago; how many went."""
+    return prune(LlmCall.objects.filter(at__lt=now - CALLS_KEPT), by="at")
+
+
+def _settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observation]:
+    return Observation.objects.filter(kind=kind, created_at__lt=before).exclude(state=Observation.State.PENDING)
 
 
 def prune(rows: QuerySet[Any], by: str) -> int:
@@ -115,12 +140,22 @@ def _forget(words: QuerySet[Soas]) -> int:
 
 
 def _unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
-    """Those to which no row refers that would be broken without them. Histories also tell of parents, in JSON;
-    every edge came into the world with an ``after``."""
+    """Those to which no row refers but their evidence. Histories also tell of parents, in JSON; every edge came into
+    the world with an ``after``."""
     told = EdgeHistory.objects.annotate(parent=Cast(KT("after__parent_id"), models.IntegerField()))
     words = words.filter(~Exists(told.filter(parent=OuterRef("pk"))))
-    for relation in Soas._meta.related_objects:
-        if relation.on_delete is models.PROTECT:
+    for relation in Soas._meta.get_fields(include_hidden=True):
+        if isinstance(relation, models.ManyToOneRel) and relation.related_model is not Evidence:
             referring = relation.related_model._default_manager.filter(**{relation.field.name: OuterRef("pk")})
             words = words.filter(~Exists(referring))
     return words
+
+
+# The messages first: what was learned from them goes with them.
+OLD = {
+    "seen_messages": prune_seen_messages,
+    "statements": prune_statements,
+    "questions": prune_questions,
+    "words": prune_words,
+    "calls": prune_calls,
+}

@@ -1,16 +1,16 @@
 """From a message to what it says: the words it names and the facts it states.
 
-Reading is remembered by digest, because clients resend the whole history each turn.
+Readings are remembered, because clients resend the whole history each turn.
 """
 
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory.cache import Cache
-from memory.domain.cues import Triple, find_cues, names_near_cues
+from memory.domain.cues import Triple, find_cues, iter_cues, names_near_cues
 from memory.domain.envelopes import unwrap
 from memory.domain.messages import Message
 from memory.domain.rendering import CLOSING, OPENING
@@ -25,6 +25,8 @@ CHARACTER_BYTES = 4  # of its text: each word once in a string, and in a set or 
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
 MARKED_TEXT_MAX = 10_000
+# Of the words that are read by and by, in one step.
+STEP_CHARACTERS = 4_000
 
 
 @dataclass(slots=True)
@@ -34,7 +36,8 @@ class Reading:
 
     ``words``, each once, stand in one string with spaces between. ``names`` are those that can be recalled or asked
     about: all but the common ones that nothing is known about; ``parts`` are those of them that stand only within a
-    compound, which is a word of its own. ``emphasised`` are the words written as a name or within one."""
+    compound, which is a word of its own. ``emphasised`` are the words written as a name or within one. ``triples`` are
+    the first statements; ``learn`` finds all."""
 
     digest: bytes
     role: str
@@ -72,64 +75,73 @@ class Allowance:
         return True
 
 
+class Key(NamedTuple):
+    """Tells a message within this process: Python's hash of a text is keyed with a secret of the process, and takes a
+    fifth of the time of a digest."""
+
+    role: str
+    characters: int
+    hash: int
+
+    @classmethod
+    def of(cls, message: Message) -> "Key":
+        return cls(message.role, len(message.text), hash(message.text))
+
+
 @dataclass(slots=True)
 class Reader:
-    """Reads messages, each once: a resent one is found by its digest."""
+    """Reads messages, each once: a resent one is remembered."""
 
     cache: Cache
-    _readings: dict[bytes, Reading] = field(default_factory=dict)
+    _readings: dict[Key, Reading] = field(default_factory=dict)
     _size: int = 0
 
     def read(self, message: Message) -> Reading:
         """The whole reading."""
-        digest = digest_of(message)
-        return complete(self.cache, self._recall(digest) or self._read(digest, message))
+        key = Key.of(message)
+        return complete(self.cache, self._recall(key) or self._read(key, message))
 
-    def read_within(
-        self, messages: Sequence[Message], digests: Sequence[bytes], allowance: Allowance
-    ) -> list[Reading | None]:
+    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> list[Reading | None]:
         """A reading for each message, None for new ones beyond the allowance: they are read when they are resent.
 
         The newest text matters most: it is read first, and however late it is."""
-        readings = [self._recall(digest) for digest in digests]
+        keys = list(map(Key.of, messages))
+        readings = list(map(self._recall, keys))
         missing = [index for index, reading in enumerate(readings) if reading is None]
         for index in reversed(missing):
-            reading = self._recall(digests[index])  # the same text may stand there twice
-            if reading is None and (allowance.grants(self.readable(messages[index])) or index == len(messages) - 1):
-                reading = self._read(digests[index], messages[index])
+            reading = self._recall(keys[index])  # the same text may stand there twice
+            size, is_last = readable(self.cache, messages[index]), index == len(messages) - 1
+            if reading is None and (allowance.grants(size) or is_last):
+                reading = self._read(keys[index], messages[index])
             readings[index] = reading
         return readings
 
-    def readable(self, message: Message) -> int:
-        """How many characters of the message are read at all: no more than one request may read."""
-        return min(len(message.text), self.cache.tuning.enrichment_max_characters)
-
-    def _recall(self, digest: bytes) -> Reading | None:
-        reading = self._readings.get(digest)
+    def _recall(self, key: Key) -> Reading | None:
+        reading = self._readings.get(key)
         if reading is None or reading.edition == self.cache.edition:
             return reading
         if reading.text:  # only what was a name then is known of it: it has to be read again
-            self._size -= self._readings.pop(digest).size
+            self._size -= self._readings.pop(key).size
             return None
         reading.put(Words(set(reading.words.split()), set(reading.emphasised)), self.cache.nameless)
         reading.edition = self.cache.edition
         return reading
 
-    def _read(self, digest: bytes, message: Message) -> Reading:
-        said = what_is_said(Message(message.role, message.text[: self.readable(message)]))
+    def _read(self, key: Key, message: Message) -> Reading:
+        said = said_in(self.cache, message)
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         size = READING_BYTES + CHARACTER_BYTES * len(said.text)
-        reading = Reading(digest, said.role, said.text, size, self.cache.edition)
+        reading = Reading(digest_of(message), said.role, said.text, size, self.cache.edition)
         nameless = self.cache.nameless
         reading.put(known_words(said.text, self.cache.soas_by_token, nameless), nameless)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts and names_near_cues(said.text[:CUE_TEXT_MAX], concepts):
             read_statements(self.cache, reading)
-        return self._remember(reading)
+        return self._remember(key, reading)
 
-    def _remember(self, reading: Reading) -> Reading:
-        self._readings[reading.digest] = reading
+    def _remember(self, key: Key, reading: Reading) -> Reading:
+        self._readings[key] = reading
         self._size += reading.size
         while self._size > READINGS_MAX_BYTES:
             oldest = self._readings.pop(next(iter(self._readings)))
@@ -138,14 +150,47 @@ class Reader:
 
 
 def complete(cache: Cache, reading: Reading) -> Reading:
-    """The same reading, whole."""
+    """The same reading with all its words, at once."""
     if reading.text:
-        found = words(reading.text)
-        reading.words = " ".join(found.tokens)
-        reading.put(found, cache.nameless)
         read_statements(cache, reading)
-        reading.text, reading.edition = "", cache.edition
+        _put_words(cache, reading, words(reading.text))
     return reading
+
+
+def learn(cache: Cache, reading: Reading) -> Iterator[None]:
+    """Reads what is left, words and statements, step by step: other tasks may run in between."""
+    text = reading.text
+    if not text:
+        return
+    found = Words(set(), set())
+    for part in _lines(text, STEP_CHARACTERS):
+        some = words(part)
+        found.tokens.update(some.tokens)
+        found.emphasised.update(some.emphasised)
+        yield
+    if reading.triples is None or len(text) > CUE_SENTENCES_MAX:
+        triples = []
+        for triple in iter_cues(text, reading.role, vocabulary=cache):
+            if triple is not None:
+                triples.append(triple)
+            yield
+        reading.triples = tuple(triples)
+    _put_words(cache, reading, found)
+
+
+def _put_words(cache: Cache, reading: Reading, found: Words) -> None:
+    reading.words = " ".join(found.tokens)
+    reading.put(found, cache.nameless)
+    reading.text, reading.edition = "", cache.edition
+
+
+def _lines(text: str, size: int) -> Iterator[str]:
+    """The text in parts of whole lines, roughly of this size: no word and no name reaches over a line's end."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + size) + 1 or len(text)
+        yield text[start:end]
+        start = end
 
 
 def stated_among(readings: Sequence[Reading], names: Set[str]) -> set[str]:
@@ -171,6 +216,16 @@ def digest_of(message: Message) -> bytes:
     """16 bytes that tell a message by its role and its text."""
     text = message.text.encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=16, person=message.role.encode("utf-8", "surrogatepass")[:16]).digest()
+
+
+def readable(cache: Cache, message: Message) -> int:
+    """How many characters of the message are read at all: no more than one request may read."""
+    return min(len(message.text), cache.tuning.enrichment_max_characters)
+
+
+def said_in(cache: Cache, message: Message) -> Message:
+    """What is said in the part of the message that is read."""
+    return what_is_said(Message(message.role, message.text[: readable(cache, message)]))
 
 
 def what_is_said(message: Message) -> Message:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from memory.cache import Cache
+from memory.cache import Cache, TripleKey
+from memory.domain.decided import is_reopened
 from memory.domain.rendering import block
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, may_ask, priority
@@ -56,9 +57,12 @@ def recollect(cache: Cache, readings: Sequence[Reading], now: float) -> Recollec
     )
 
 
-def disputes(cache: Cache, readings: Sequence[Reading], now: float) -> list[Dispute]:
-    """Marks the slots that new messages contradict, where the dimension queues, and returns what collided:
-    the very prompt that brings a contradiction already shows its ``?``."""
+def disputes(
+    cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
+) -> list[Dispute]:
+    """Marks the slots that new messages contradict, where placing them will queue a conflict, and returns what
+    collided: the very prompt that brings a contradiction already shows its ``?``. ``conversation`` is the digest of
+    its opening."""
     cache.forget_old_disputes(now)
     found = []
     for triple in (triple for reading in readings for triple in reading.triples or ()):
@@ -67,11 +71,27 @@ def disputes(cache: Cache, readings: Sequence[Reading], now: float) -> list[Disp
         if concept is None or dim is None or dim.id in cache.superseding_dims:
             continue
         existing = cache.urd_by_concept_dim.get((concept.id, dim.id))
-        if existing is None or existing.is_root or cache.soas_by_id.get(existing.parent_id) == triple.parent:
+        if existing is None or existing.is_root:
+            continue
+        parent = cache.soas_by_token.get(triple.parent)
+        if parent is not None and _is_settled(cache, (concept.id, dim.id, parent.id), agent, conversation, now):
             continue
         cache.dispute((concept.id, dim.id), now)
         found.append(Dispute(existing, triple.parent, triple.is_isa))
     return found
+
+
+def _is_settled(cache: Cache, key: TripleKey, agent: str, conversation: bytes, now: float) -> bool:
+    """Whether the triple is known, there or where it was moved to, or was decided about and is not reopened."""
+    concept, dim, parent = key
+    decided = cache.decided.get(key)
+    places = {dim, *cache.splits_of(dim)} | ({decided.moved_to} if decided and decided.moved_to is not None else set())
+    edges = (cache.urd_by_concept_dim.get((concept, place)) for place in places)
+    if any(edge is not None and edge.parent_id == parent for edge in edges):
+        return True
+    return decided is not None and not is_reopened(
+        decided.agents, decided.conversation, decided.decided_at, agent, conversation, now
+    )
 
 
 def _salient(cache: Cache, readings: Sequence[Reading]) -> Salient:

@@ -33,8 +33,8 @@ def prune() -> None:
     with pruning.alone("memory") as is_alone:
         if not is_alone:
             return
-        seen_messages, words = pruning.prune_seen_messages(now), pruning.prune_words(now)
-    logger.info("memory.pruned", extra={"seen_messages": seen_messages, "words": words})
+        gone = {what: prune_old(now) for what, prune_old in pruning.OLD.items()}
+    logger.info("memory.pruned", extra=gone)
 
 
 class Pulse(bootsteps.StartStopStep):

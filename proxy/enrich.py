@@ -16,7 +16,7 @@ import orjson
 from memory.cache import Cache
 from memory.domain.messages import Message
 from memory.encounters import Encounters
-from memory.reading import Allowance, Reader, digest_of
+from memory.reading import Allowance, Reader, Reading, digest_of
 from memory.recall import Recollection, disputes, recollect
 from proxy.domain.native import Prompt, WireFormat
 from proxy.events import Events, shortened
@@ -111,12 +111,12 @@ class Enricher:
 
     def _recollect(self, prompt: Prompt, agent: str, now: float) -> tuple[Recollection, int]:
         """The recollection, and how many characters of new text were left unread."""
-        digests = [digest_of(message) for message in prompt.messages]
-        readings = self._reader.read_within(prompt.messages, digests, Allowance.of(self._cache))
+        readings = self._reader.read_within(prompt.messages, Allowance.of(self._cache))
         pairs = list(zip(prompt.messages, readings, strict=True))
         read = [(message, reading) for message, reading in pairs if reading is not None]
-        new = self._encounters.observe(opening(prompt.messages, digests), read, now, agent)
-        disputes(self._cache, new, now)
+        conversation = opening(prompt.messages, readings)
+        new = self._encounters.observe(conversation, read, now, agent)
+        disputes(self._cache, new, now, agent=agent, conversation=conversation)
         unread = sum(len(message.text) for message, reading in pairs if reading is None)
         if unread:
             self.counts.partial += 1
@@ -139,11 +139,12 @@ def parse(body: bytes) -> dict[str, object] | None:
     return payload if isinstance(payload, dict) else None
 
 
-def opening(messages: Sequence[Message], digests: Sequence[bytes]) -> bytes:
+def opening(messages: Sequence[Message], readings: Sequence[Reading | None]) -> bytes:
     """What tells one conversation from another: the digest of its first message that is not the system's, which
     clients rebuild from turn to turn; that of the first where there is no other."""
-    said = zip(messages, digests, strict=True)
-    return next((digest for message, digest in said if message.role != "system"), digests[0])
+    first = next((index for index, message in enumerate(messages) if message.role != "system"), 0)
+    reading = readings[first]
+    return digest_of(messages[first]) if reading is None else reading.digest
 
 
 def printable(name: str) -> str:

@@ -8,10 +8,12 @@ from functools import partial
 
 from django.conf import settings
 
+from festinger_site.celery import wake
 from memory import cache
 from memory.coherence import Coherence
 from memory.encounters import Encounters
 from memory.flusher import Flusher
+from memory.observations import Observations
 from memory.reading import Reader
 from proxy.enrich import Enricher
 from proxy.events import Events
@@ -21,6 +23,8 @@ from proxy.upstream import Upstream
 logger = logging.getLogger(__name__)
 
 MODELS_CHANGED = "models"
+SETTLE = "resolution.tasks.settle_observations"
+LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 
 
 @dataclass(slots=True)
@@ -30,6 +34,7 @@ class Runtime:
     world: cache.Cache
     upstream: Upstream
     modelfiles: Modelfiles
+    observations: Observations
     encounters: Encounters
     enricher: Enricher
     coherence: Coherence
@@ -44,12 +49,14 @@ class Runtime:
         coherence = Coherence(world, settings.DATABASE_URL)
         modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
         coherence.subscribe(MODELS_CHANGED, modelfiles.forget)
-        encounters = Encounters(world)
+        observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(wake, SETTLE))
+        encounters = Encounters(world, observations.add)
         events = Events(settings.DATABASE_URL)
         return cls(
             world=world,
             upstream=upstream,
             modelfiles=modelfiles,
+            observations=observations,
             encounters=encounters,
             enricher=Enricher(world, Reader(world), encounters, modelfiles, events),
             coherence=coherence,
@@ -60,8 +67,8 @@ class Runtime:
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
-        background = (self.coherence.run(), self.encounters.run(), self.flusher.run(), self.events.run())
-        self._tasks = [asyncio.create_task(part) for part in background]
+        parts = (self.coherence, self.encounters, self.observations, self.flusher, self.events)
+        self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.wait_tried()
         if self.world.loaded_at is not None:
             await self.flusher.remember_seen()
@@ -75,7 +82,9 @@ class Runtime:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last flush must come
-        await asyncio.gather(self.flusher.flush_last(), self.events.write_last())
+        await asyncio.wait([asyncio.create_task(self.encounters.learn())], timeout=LEARN_S)
+        await asyncio.gather(self.observations.write(), self.flusher.flush_last(), self.events.write_last())
+        await self.observations.write_last()  # also what the last flush learned
         await self.modelfiles.aclose()
         await self.upstream.aclose()
 

@@ -20,7 +20,7 @@ from memory.domain.noun_phrases import Passage, Phrase, is_adjective, is_plural,
 from memory.domain.prose import Line, mask
 from memory.domain.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
 
-__all__ = ["Triple", "Vocabulary", "find_cues", "names_near_cues"]
+__all__ = ["Triple", "Vocabulary", "find_cues", "iter_cues", "names_near_cues"]
 
 # How far the statements of each role are believed, as a factor; a role we do not know is a tool.
 _TRUST: Final = {"user": 1.0, "system": 1.0, "developer": 1.0, "assistant": 0.8, "tool": 0.6}
@@ -75,25 +75,35 @@ def find_cues(
     """The statements of a text in order; their spans do not overlap. Linear in the length of the text.
 
     Of the sentences with a cue, the first are read that have no more than ``characters_max`` together."""
+    steps = iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max)
+    return [triple for triple in steps if triple is not None]
+
+
+def iter_cues(
+    text: str, role: str = "user", *, vocabulary: Vocabulary, characters_max: int | None = None
+) -> Iterator[Triple | None]:
+    """The same step by step, for who must not take the processor for long: None where a step found nothing. A step
+    takes some 40 ns a character of the text, or 10 µs a character of one cue's clause."""
     forms = list(find_forms(text))
+    yield None
     if not forms:
-        return []
+        return
     prose = mask(text)
+    yield None
     if prose is not text:
         forms = list(find_forms(prose))
     if not any(_may_have_subject(prose, cue, vocabulary) for cue in forms):
-        return []
+        return
     trust = _TRUST.get(role, _LEAST_TRUST)
-    return [
-        replace(
-            triple,
-            confidence=round(triple.confidence * trust, 4),
-            start=start + triple.start,
-            end=start + triple.end,
-        )
-        for start, sentence, cues in _up_to(characters_max, _asserting_sentences(prose, forms))
-        for triple in _read_sentence(sentence, cues, vocabulary)
-    ]
+    for start, sentence, cues in _up_to(characters_max, _asserting_sentences(prose, forms)):
+        yield None
+        for triple in _read_sentence(sentence, cues, vocabulary):
+            yield triple and replace(
+                triple,
+                confidence=round(triple.confidence * trust, 4),
+                start=start + triple.start,
+                end=start + triple.end,
+            )
 
 
 def _up_to(
@@ -146,7 +156,7 @@ def _lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]
         yield start, end, cues
 
 
-def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[Triple]:
+def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[Triple | None]:
     likely = [index for index, cue in enumerate(cues) if _may_have_subject(sentence, cue, vocabulary)]
     asserted = list(_asserted(sentence, cues, likely)) if likely else []
     if not asserted:
@@ -160,7 +170,7 @@ def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> It
         triple = _read_cue(place, vocabulary)
         if triple is not None:
             barrier = triple.end
-            yield triple
+        yield triple
 
 
 def _asserted(sentence: str, cues: list[Cue], likely: list[int]) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,7 @@ from memory.domain.secrets import MARK, mask_secrets
 from memory.domain.tokens import Token, tokenise, words
 
 EVIDENCE_MAX = 300  # characters
+STATEMENT_MAX = 500  # the same, of a sentence that states a fact
 ELLIPSIS: Final = "\u2026"
 # A longer line is data, or prose anyway: it is not looked through for code. A longer sentence is read in pieces.
 _LONG: Final = 1_000  # characters
@@ -41,6 +42,40 @@ def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
                 found |= _excerpts(sentence, sorted(named))
                 missing.remove(named)
     return found
+
+
+def sentence_stating(text: str, start: int, end: int) -> str:
+    """The sentence around a statement, single-spaced, at most `STATEMENT_MAX` characters, its secrets masked."""
+    first = max(text.rfind("\n", 0, start) + 1, text.rfind(" ", 0, max(0, start - _LONG)) + 1)
+    last = min(_end(text, "\n", end), _end(text, " ", end + _LONG))
+    line = text[first:last]
+    sentence = Line(mask(line)).sentence_at(start - first)
+    # Masked together with what precedes it: that may tell what is a secret.
+    before, through = mask_secrets(line[: sentence.start]), mask_secrets(line[: max(sentence.end, end - first)])
+    masked = mask_secrets(line)[len(before) : len(through)]
+    if len(_clean(masked)) <= STATEMENT_MAX:
+        return _clean(masked)
+    to_end = len(mask_secrets(line[: end - first])) - len(before)
+    return _around(masked, max(0, to_end - (end - start)), to_end, STATEMENT_MAX)
+
+
+def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of the pairs of tokens that stand together in a sentence of the text's prose."""
+    found: set[tuple[str, str]] = set()
+    missing = set(pairs)
+    is_code = False
+    for line in text.split("\n"):
+        is_code ^= line.lstrip(" \t>").startswith(("```", "~~~"))
+        for sentence in _sentences(line, is_code) if missing and not is_code else ():
+            tokens = words(sentence).tokens
+            found |= {pair for pair in missing if tokens.issuperset(pair)}
+            missing -= found
+    return found
+
+
+def _end(text: str, mark: str, start: int) -> int:
+    at = text.find(mark, start)
+    return at if at >= 0 else len(text)
 
 
 class _Missing:
@@ -112,7 +147,7 @@ def _excerpts(sentence: str, names: Collection[str]) -> dict[str, str]:
     excerpts: dict[str, str] = {}
     for token in tokenise(sentence):
         if token.text in names and token.text not in excerpts and not _is_mark(sentence, token):
-            excerpts[token.text] = _around(sentence, token.start, token.end)
+            excerpts[token.text] = _around(sentence, token.start, token.end, EVIDENCE_MAX)
     return excerpts
 
 
@@ -120,15 +155,15 @@ def _is_mark(sentence: str, token: Token) -> bool:
     return sentence[max(0, token.start - 1) : token.end + 1] == MARK
 
 
-def _around(sentence: str, start: int, end: int) -> str:
+def _around(sentence: str, start: int, end: int, length: int) -> str:
     """The words around a part of a long sentence, as many as may be kept."""
     before, name, after = (_BLANK.sub(" ", part) for part in (sentence[:start], sentence[start:end], sentence[end:]))
     before, after = before.lstrip(), after.rstrip()
-    room = max(0, EVIDENCE_MAX - len(name) - 2 * len(ELLIPSIS))
+    room = max(0, length - len(name) - 2 * len(ELLIPSIS))
     kept = max(room // 2, room - len(after))
     after = _beginning(after, room - min(kept, len(before)))
     before = _beginning(before[::-1], kept)[::-1]
-    return f"{before}{name}{after}".strip()[:EVIDENCE_MAX]
+    return f"{before}{name}{after}".strip()[:length]
 
 
 def _beginning(text: str, length: int) -> str:

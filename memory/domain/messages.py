@@ -1,10 +1,9 @@
 """What passes through: messages with a role, as every wire format has them."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message of a prompt. ``role`` as the client named it: system, user, assistant, tool."""
 
     role: str

@@ -5,6 +5,10 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
+from tests.llm_server import llm
+
+__all__ = ["dsn", "llm"]
+
 
 @pytest.fixture
 def dsn(transactional_db: None) -> str:

@@ -13,14 +13,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache import Cache
+from memory.cache import Cache, Decided
 from memory.coherence import NAME, Coherence, refresh_soas
 from memory.database import connected
 from memory.domain.rows import Fact, UrdEdge
 from memory.domain.selection import in_force
 from memory.loading import BATCH_ROWS
 from memory.models import Edge, Source
-from memory.store import Said, ensure_tokens, place
+from memory.placing import place
+from memory.store import Said, ensure_tokens
 
 WITHIN_S = 5.0
 
@@ -123,6 +124,18 @@ STEPS: dict[str, Step] = {
         " SELECT u.id, u.dim_id, u.parent_id, c.id, true, 1, 'gutask', 'isa_isa' FROM urd u, soas c"
         " WHERE c.token = 'container'",
         lambda cache: len(cache.pending_by_concept_dim) == 1 and len(cache.pending_conflicts) == 1,
+    ),
+    "a triple is decided about": (
+        "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
+        " SELECT u.id, u.dim_id, c.id, 'dismissed', '{dobby}', 'opening', to_timestamp(5) FROM urd u, soas c"
+        " WHERE c.token = 'container'",
+        lambda cache: list(cache.decided.values()) == [Decided(("dobby",), b"opening", 5.0)],
+    ),
+    "a dimension is split": (
+        "INSERT INTO dimension (id, is_isa) SELECT id, true FROM soas WHERE token = 'type';"
+        " INSERT INTO dimension (id, is_isa, split_from_id) SELECT c.id, true, t.id FROM soas c, soas t"
+        " WHERE c.token = 'container' AND t.token = 'type'",
+        lambda cache: len(cache.split_dims) == 1,
     ),
     "a dimension supersedes": (
         "INSERT INTO dimension (id, is_isa, on_collision) SELECT id, true, 'supersede' FROM soas WHERE token = 'type'",

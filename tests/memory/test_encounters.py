@@ -1,15 +1,17 @@
 """Counting what messages name, before it is flushed."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
 from memory.cache import Cache
 from memory.domain.messages import Message
+from memory.domain.observed import Observed
 from memory.domain.rows import SoasRow
 from memory.domain.saliency import DAY, saliency
 from memory.encounters import READINGS_MAX, Encounters
-from memory.reading import Reader, Reading
+from memory.reading import Allowance, Reader, Reading
 
 NOW = 1_800_000_000.0
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
@@ -139,14 +141,80 @@ def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
 ) -> None:
     encounters = Encounters(Cache())
 
-    def complete(cache: Cache, reading: Reading) -> Reading:
+    def learn(cache: Cache, reading: Reading) -> Iterator[None]:
         if "poison" in reading.words:
             raise ValueError(reading.words)
-        return reading
+        yield
 
-    monkeypatch.setattr("memory.encounters.complete", complete)
+    monkeypatch.setattr("memory.encounters.learn", learn)
     hear(encounters, "poison", "zorblat")
     asyncio.run(encounters.learn())
 
     assert encounters.take().named["zorblat"] == 1
     assert [record.message for record in caplog.records] == ["learn.failed"]
+
+
+def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
+    observed: list[Observed] = []
+    encounters = Encounters(Cache(), observed.extend)
+    text = "Dobby ISA worker of the Glitch University.\n" + "Zorblat is a fine café, isn't it? Ask it.\n" * 2_000
+    message = Message("user", text)
+    [reading] = Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache))
+    encounters.observe(ONE, [(message, reading)], NOW, "dobby")
+
+    asyncio.run(encounters.learn())
+
+    whole = Reader(Cache()).read(message)
+    [heard] = encounters.take().heard.values()
+    assert set(heard.reading.words.split()) == set(whole.words.split())
+    assert (heard.reading.names, heard.reading.emphasised) == (whole.names, whole.emphasised)
+    assert [(one.subject, one.parent, one.dimension) for one in observed] == [("dobby", "worker", "glitch_university")]
+
+
+def test_prompts_go_on_while_a_long_message_is_learned_from() -> None:
+    encounters = Encounters(Cache())
+    message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
+    [reading] = Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache))
+    encounters.observe(ONE, [(message, reading)], NOW)
+
+    async def turns_of_others() -> int:
+        learning = asyncio.create_task(encounters.learn())
+        turns = 0
+        while not learning.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
+
+    assert asyncio.run(turns_of_others()) > 10
+
+
+def test_learning_that_is_cut_short_begins_anew() -> None:
+    encounters = Encounters(Cache())
+    message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
+    [reading] = Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache))
+    encounters.observe(ONE, [(message, reading)], NOW)
+
+    async def cut_short() -> None:
+        learning = asyncio.create_task(encounters.learn())
+        await asyncio.sleep(0)
+        learning.cancel()
+        await asyncio.wait([learning])
+        assert not reading.words
+        await encounters.learn()
+
+    asyncio.run(cut_short())
+
+    assert encounters.take().named["zorblat"] == 1
+
+
+def test_an_unknown_concept_is_handed_over_once_an_hour() -> None:
+    encounters = Encounters(known(encounter_count=50))
+
+    def handed_over(text: str, now: float) -> list[str]:
+        hear(encounters, text, now=now)
+        asyncio.run(encounters.learn())
+        return list(encounters.take().unexplained)
+
+    assert handed_over("zorblat one", NOW) == ["zorblat"]
+    assert handed_over("zorblat two", NOW + 60) == []
+    assert handed_over("zorblat three", NOW + 3_601) == ["zorblat"]

@@ -15,8 +15,9 @@ from hypothesis.extra.django import TestCase
 from memory.cache import Cache
 from memory.database import Connection, connected
 from memory.domain.messages import Message
-from memory.encounters import Encounters, Heard
+from memory.encounters import Encounters
 from memory.flusher import WORDS_A_STATEMENT, Flusher, meet
+from memory.heard import Heard
 from memory.loading import load
 from memory.reading import Reader
 from memory.store import ensure_tokens
@@ -381,3 +382,47 @@ class AnyText(TestCase):
         tokens = Reader(Cache()).read(Message("user", text)).words.split()
 
         assert set(ensure_tokens(tokens)) == set(tokens)
+
+
+def rows(dsn: str, query: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(dsn) as connection:
+        return connection.execute(query).fetchall()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_unknown_concept_waits_for_an_explanation_after_what_was_said_of_it(dsn: str) -> None:
+    async def scenario(process: Callable[[], Awaitable[Process]]) -> None:
+        one = await process()
+        for batch in range(2):
+            one.hear(*(f"zorblat {batch}{index}" for index in range(10)))
+            await one.flusher.flush()
+
+    play(dsn, scenario)
+
+    query = "SELECT kind, concept, state, role, agent FROM observation"
+    assert rows(dsn, query) == [("concept", "zorblat", "pending", "user", "dobby")]
+    assert (
+        len(rows(dsn, "SELECT sentence FROM evidence JOIN soas ON soas.id = concept_id WHERE token = 'zorblat'")) == 5
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mention_moves_when_a_fact_was_confirmed_and_nothing_else(dsn: str) -> None:
+    ids = ensure_tokens(["gnommoweb", "repo", "type"])
+    concept, parent, dim = ids["gnommoweb"], ids["repo"], ids["type"]
+    with psycopg.connect(dsn) as connection:
+        connection.execute(
+            "INSERT INTO urd (id, parent_id, dim_id, is_isa, source, confidence, last_confirmed)"
+            " VALUES (%s, %s, %s, true, 'gutask', 0.7, now() - interval '2 days')",
+            [concept, parent, dim],
+        )
+
+    async def scenario(process: Callable[[], Awaitable[Process]]) -> None:
+        one = await process()
+        one.hear("Clone the repo of gnommoweb.")
+        await one.flusher.flush()
+
+    play(dsn, scenario)
+
+    query = "SELECT last_confirmed > now() - interval '1 minute', confidence, agent FROM urd WHERE id <> parent_id"
+    assert rows(dsn, query) == [(True, 0.7, "")]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from memory.cache import Cache
+from memory.cache import Cache, Decided
 from memory.database import connected
 from memory.domain.rows import SoasRow
 from memory.encounters import Encounters
@@ -19,6 +19,8 @@ WORLD = """
     INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (1, 2, 4, true, 'gutask');
     INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,
         incoming_confidence, incoming_source, collision_type) VALUES (1, 4, 2, 3, true, 1, 'gutask', 'isa_isa');
+    INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at, moved_to_id)
+        VALUES (1, 4, 3, 'relocated', '{dobby}', 'opening', to_timestamp(5), 2);
 """
 
 
@@ -50,13 +52,15 @@ def test_everything_is_there_after_the_first_load(cache: Cache) -> None:
     assert cache.urd_by_concept_dim[1, 4].parent_id == 2
     assert cache.referenced == {2: 1, 4: 1}
     assert cache.pending_by_concept_dim == {(1, 4)}
+    assert cache.decided == {(1, 4, 3): Decided(("dobby",), b"opening", 5.0, moved_to=2)}
 
 
 Case = tuple[str, Callable[[Cache], object], object]
 CASES: dict[str, Case] = {
-    "a deleted word": ("DELETE FROM resolution_queue; DELETE FROM soas WHERE id = 3",
+    "a deleted word": ("DELETE FROM resolution_queue; DELETE FROM decided_triple; DELETE FROM soas WHERE id = 3",
                        lambda cache: sorted(cache.soas_by_id), [1, 2, 4]),
-    "a word with another id": ("UPDATE resolution_queue SET incoming_parent_id = 4; DELETE FROM soas WHERE id = 3;"
+    "a word with another id": ("UPDATE resolution_queue SET incoming_parent_id = 4;"
+                               " DELETE FROM decided_triple; DELETE FROM soas WHERE id = 3;"
                                " INSERT INTO soas (id, token) VALUES (9, 'container')",
                                lambda cache: (cache.soas_by_token["container"].id, 3 in cache.soas_by_id), (9, False)),
     "a new word": ("INSERT INTO soas (id, token) VALUES (9, 'new')", lambda cache: cache.soas_by_id[9], "new"),
@@ -67,6 +71,8 @@ CASES: dict[str, Case] = {
                        lambda cache: cache.soas_by_token["gnommoweb"].encounter_count, 12),
     "a changed edge": ("UPDATE urd SET parent_id = 3", parents, [3]),
     "a deleted edge": ("DELETE FROM urd", lambda cache: (parents(cache), cache.referenced), ([], {})),
+    "a reopened triple": ("DELETE FROM decided_triple", lambda cache: (cache.decided, cache.decided_of), ({}, {})),
+    "another decided triple": ("UPDATE decided_triple SET parent_id = 2", lambda cache: [*cache.decided], [(1, 4, 2)]),
     "a decided conflict": ("DELETE FROM resolution_queue", lambda cache: cache.pending_conflicts, set()),
 }  # fmt: skip
 
@@ -96,13 +102,15 @@ def test_what_was_read_since_the_load_began_stays(dsn: str, cache: Cache) -> Non
     cache.put_soas("newer", SoasRow(9))
     cache.put_edges(1, [])
     cache.put_pending(1, [])
+    cache.put_decided(1, {})
 
-    load_again(dsn, cache, touched=Touched(soas={1, 9}, urd={1}, resolution_queue={1}))
+    load_again(dsn, cache, touched=Touched(soas={1, 9}, urd={1}, resolution_queue={1}, decided_triple={1}))
 
     assert cache.soas_by_token["gnommoweb"].is_muted
     assert "newer" in cache.soas_by_token
     assert parents(cache) == []
     assert cache.pending_conflicts == set()
+    assert cache.decided == {}
 
 
 def test_a_word_deleted_since_the_load_began_does_not_come_back(dsn: str) -> None:

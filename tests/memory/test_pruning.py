@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from memory import pruning, store, tasks
 from memory.domain.rows import Fact
-from memory.models import Dimension, Edge, Evidence, SeenMessage, Soas, Source
+from memory.models import Dimension, Edge, Evidence, LlmCall, Observation, SeenMessage, Soas, Source
 from resolution.intake import assert_fact
+from resolution.models import DecidedTriple
 
 NOW = timezone.now()
 LONG_AGO = NOW - timedelta(days=91)
@@ -44,6 +45,77 @@ def test_a_message_that_nobody_resent_for_30_days_is_forgotten() -> None:
 
     assert pruning.prune_seen_messages(NOW) == 1
     assert [bytes(row.digest)[-1] for row in SeenMessage.objects.all()] == [2]
+
+
+def observation(number: int, age: timedelta, **columns: object) -> None:
+    said = {"kind": "triple", "parent": "repo", "dimension": "type", "state": "done", "confidence": 0.8}
+    Observation.objects.create(
+        **said | {"concept": f"zorblat{number}", "created_at": NOW - age, **columns},
+        digest=number.to_bytes(32, "big"), said_at=NOW - age, role="user", agent="dobby",
+    )  # fmt: skip
+
+
+def observed() -> list[str]:
+    return list(Observation.objects.order_by("concept").values_list("concept", flat=True))
+
+
+@pytest.mark.django_db
+def test_a_settled_statement_goes_when_its_message_is_forgotten() -> None:
+    for number in range(1, 5):
+        observation(number, timedelta(days=31))
+    message(2, NOW)  # resent to this day
+    Observation.objects.filter(concept="zorblat3").update(state="pending")
+    Observation.objects.filter(concept="zorblat4").update(state="failed")
+    observation(5, timedelta(days=29))
+
+    assert pruning.prune_statements(NOW) == 2
+    assert observed() == ["zorblat2", "zorblat3", "zorblat5"]
+
+
+@pytest.mark.django_db
+def test_a_settled_question_goes_after_a_week() -> None:
+    concept = {"kind": "concept", "parent": "", "dimension": ""}
+    observation(1, timedelta(days=8), **concept)
+    observation(2, timedelta(days=8), **concept, state="pending")
+    observation(3, timedelta(days=6), **concept)
+    observation(4, timedelta(days=8))
+
+    assert pruning.prune_questions(NOW) == 1
+    assert observed() == ["zorblat2", "zorblat3", "zorblat4"]
+
+
+@pytest.mark.django_db
+def test_a_call_of_a_language_model_goes_after_a_year_and_more() -> None:
+    for days in (399, 401):
+        LlmCall.objects.create(model_name="m", purpose="explain", subject=str(days), at=NOW - timedelta(days=days))
+
+    assert pruning.prune_calls(NOW) == 1
+    assert LlmCall.objects.get().subject == "399"
+
+
+@pytest.mark.django_db
+def test_the_task_deletes_all_that_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "BATCH", 2)
+    for number in range(5):
+        message(number, NOW - timedelta(days=31))
+        observation(number, timedelta(days=31))
+        word(f"kvasir{number}")
+
+    tasks.prune()
+
+    assert (SeenMessage.objects.count(), observed(), tokens()) == (0, [], set())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("place", ["concept", "dim", "parent", "moved_to"])
+def test_words_of_decided_triples_stay(place: str) -> None:
+    used = {name: word(name, encounter_count=2) for name in ("concept", "dim", "parent", "moved_to")}
+    DecidedTriple.objects.create(**used, kind="relocated", agents=["dobby"])
+    Soas.objects.filter(token=place).update(encounter_count=1)
+    word("zorblat")
+
+    assert pruning.prune_words(NOW) == 1
+    assert tokens() == set(used)
 
 
 @pytest.mark.django_db

@@ -13,7 +13,6 @@ from memory.reading import (
     Reader,
     Reading,
     complete,
-    digest_of,
     without_recollections,
 )
 
@@ -21,7 +20,7 @@ from memory.reading import (
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
     """Which of the messages were read."""
     allowance = Allowance(characters, time.monotonic() + seconds)
-    return [r is not None for r in reader.read_within(messages, [digest_of(m) for m in messages], allowance)]
+    return [r is not None for r in reader.read_within(messages, allowance)]
 
 
 def test_a_resent_message_is_read_once() -> None:
@@ -85,7 +84,7 @@ def test_a_resent_message_not_read_to_its_end_is_read_again_once_more_words_are_
 
     cache.put_soas("mercury", SoasRow(1, is_common=True, novelty=1))
 
-    [reading] = reader.read_within([said], [digest_of(said)], Allowance.of(cache))
+    [reading] = reader.read_within([said], Allowance.of(cache))
     assert reading is not None
     assert reading.names == {"mercury"}
     assert reader._size == reading.size
@@ -153,7 +152,7 @@ def test_of_text_that_takes_long_less_is_read() -> None:
 
 def first_sight(cache: Cache, text: str) -> Reading:
     message = Message("user", text)
-    [reading] = Reader(cache).read_within([message], [digest_of(message)], Allowance.of(cache))
+    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
     assert reading is not None
     return reading
 

@@ -1,10 +1,11 @@
 """Recollection on injected caches: the source's tests A and B, and the rules of who is recalled and asked about."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from memory.cache import Cache
+from memory.cache import Cache, Decided
 from memory.config import Tuning
 from memory.domain.messages import Message
 from memory.domain.rows import SoasRow, UrdEdge
@@ -138,6 +139,57 @@ def test_a_dimension_that_supersedes_disputes_nothing(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
 
     assert disputes(world_b, [reading], NOW) == []
+
+
+CONTAINER = (101, 1, 202)
+HERE, THERE = b"1" * 16, b"2" * 16
+
+
+def is_disputed(world: Cache, *, agent: str = "dobby", conversation: bytes = HERE, now: float = NOW) -> bool:
+    reading = Reader(world).read(Message("user", "gnommoweb is a container"))
+    found = disputes(world, [reading], now, agent=agent, conversation=conversation)
+    assert ("[type?]" in recall(world, "gnommoweb").block) is bool(found)
+    return bool(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"agent": "kreacher"}, True),
+        ({"conversation": THERE}, False),
+        ({"now": NOW + 8 * DAY}, False),
+        ({"conversation": THERE, "now": NOW + 8 * DAY}, True),
+    ],
+)
+def test_what_was_decided_is_disputed_only_where_it_is_reopened(
+    world_b: Cache, changes: dict[str, Any], expected: bool
+) -> None:
+    world_b.put_decided(101, {CONTAINER: Decided(("dobby",), HERE, NOW - DAY / 2)})
+
+    assert is_disputed(world_b, **changes) is expected
+
+
+def test_another_triple_of_a_decided_slot_is_disputed(world_b: Cache) -> None:
+    world_b.put_decided(101, {(101, 1, 203): Decided(("dobby",), HERE, NOW)})
+
+    assert is_disputed(world_b)
+
+
+def test_a_fact_that_stands_where_it_was_moved_to_is_confirmed_and_not_disputed(world_b: Cache) -> None:
+    world_b.put_decided(101, {CONTAINER: Decided(("dobby",), HERE, NOW, moved_to=7)})
+    world_b.put_edges(101, [*world_b.urd_by_concept[101], UrdEdge(101, 202, 7, True)])
+
+    assert not is_disputed(world_b, agent="kreacher")
+
+
+def test_a_fact_that_stands_in_a_dimension_split_from_its_own_is_not_disputed(world_b: Cache) -> None:
+    world_b.split_dims = {1: {7, 8}, 8: {9}, 9: {1}}
+    world_b.put_edges(101, [*world_b.urd_by_concept[101], UrdEdge(101, 202, 9, True)])
+
+    assert not is_disputed(world_b)
+    world_b.split_dims = {1: {7, 8}}
+    assert is_disputed(world_b)
 
 
 # --- who is recalled ---

@@ -6,21 +6,24 @@ from unittest.mock import AsyncMock
 
 from proxy.runtime import Runtime
 
+PARTS = ("upstream", "modelfiles", "observations", "encounters", "flusher", "events")
+
 
 async def fail() -> None:
     raise ValueError
 
 
 def test_what_was_counted_is_written_whatever_ended_a_background_task() -> None:
-    parts: dict[str, Any] = {name: AsyncMock() for name in ("upstream", "modelfiles", "flusher", "events")}
+    parts: dict[str, Any] = {name: AsyncMock() for name in PARTS}
 
     async def run() -> None:
         task = asyncio.create_task(fail())
         await asyncio.sleep(0)
-        runtime = Runtime(world=..., encounters=..., enricher=..., coherence=..., **parts, _tasks=[task])  # type: ignore[arg-type]
+        runtime = Runtime(world=..., enricher=..., coherence=..., **parts, _tasks=[task])  # type: ignore[arg-type]
         await runtime.stop()
 
     asyncio.run(run())
 
     parts["flusher"].flush_last.assert_awaited_once()
+    parts["observations"].write_last.assert_awaited_once()
     parts["upstream"].aclose.assert_awaited_once()

@@ -19,14 +19,15 @@ from tests.served.server import new_database
 class OwnPostgres:
     """``with OwnPostgres() as own:`` runs one, with a migrated and bootstrapped database at ``own.url``."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, durable: bool = False) -> None:
+        self._durable = durable
         self.home = Path(tempfile.mkdtemp(prefix="festinger-own-")).resolve()
         self.home.chmod(0o711)  # as root, Postgres is another user, who has to pass through
         homes.ensure_run_folder(self.home)
         self._server: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        postgres.ensure_cluster(self.home, durable=False)
+        postgres.ensure_cluster(self.home, durable=self._durable)
         self.start()
         with postgres.connect(self.home) as connection:
             server = psycopg.conninfo.make_conninfo(**connection.info.get_parameters())
@@ -63,6 +64,20 @@ class OwnPostgres:
         for process in postgres.processes(self.home):
             with suppress(psutil.NoSuchProcess):
                 process.resume()
+
+    def kill(self) -> None:
+        """All its processes, at once and without warning."""
+        for process in postgres.processes(self.home):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(postgres.processes(self.home))
+        self.stop()
+
+    def copy(self, name: str) -> str:
+        """A database of this name that is like the one at ``url`` now; its address. Nobody may be connected there."""
+        with postgres.connect(self.home) as admin:
+            admin.execute(f'CREATE DATABASE "{name}" TEMPLATE festinger_own')
+        return self.url.replace("/festinger_own?", f"/{name}?")
 
     def run(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url) as client:

@@ -1,0 +1,67 @@
+"""A statement that was read in a message, and how it is written down."""
+
+from typing import Final, NamedTuple
+
+import orjson
+
+EVIDENCE_MAX: Final = 500  # characters
+AGENT_MAX: Final = 120
+ROLE_MAX: Final = 16
+
+
+class Observed(NamedTuple):
+    """One statement. ``key``, 32 bytes, is the message's as in ``seen_message``; its first half tells the conversation.
+    ``at`` is in seconds since the epoch; the statements of one message are a microsecond apart, in their order.
+    ``evidence`` is the sentence, without secrets."""
+
+    key: bytes
+    subject: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    confidence: float
+    role: str
+    agent: str
+    at: float
+    evidence: str
+
+
+TYPES: Final = tuple(Observed.__annotations__.values())
+
+
+def storable(observed: Observed) -> Observed:
+    """The same with texts that Postgres and JSON take: no NUL, no lone surrogate, no more than there is room for."""
+    return observed._replace(
+        subject=_clean(observed.subject),
+        parent=_clean(observed.parent),
+        dimension=_clean(observed.dimension),
+        role=_clean(observed.role[:ROLE_MAX]),
+        agent=_clean(observed.agent[:AGENT_MAX]),
+        evidence=_clean(observed.evidence[:EVIDENCE_MAX]),
+    )
+
+
+def size_of(observed: Observed) -> int:
+    """In bytes, roughly."""
+    return 500 + 2 * len(observed.evidence)
+
+
+def encode(observed: Observed) -> bytes:
+    """A line of JSON, without its end. Of what `storable` made."""
+    return orjson.dumps(observed._asdict() | {"key": observed.key.hex()})
+
+
+def decode(line: bytes) -> Observed | None:
+    """None for what is no statement: a torn line, or somebody else's."""
+    try:
+        fields = orjson.loads(line)
+        observed = Observed(**fields | {"key": bytes.fromhex(fields["key"])})
+    except (ValueError, TypeError, KeyError):
+        return None
+    return observed if tuple(map(type, observed)) == TYPES else None
+
+
+def _clean(text: str) -> str:
+    if "\x00" in text:
+        text = text.replace("\x00", " ")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

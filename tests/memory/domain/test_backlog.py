@@ -1,0 +1,65 @@
+"""What waits in memory: in order, and bounded."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.domain.backlog import Backlog, Waiting
+from memory.domain.observed import Observed, size_of
+
+
+def statement(number: int, length: int = 0) -> Observed:
+    return Observed(bytes(32), f"zorblat{number}", "repo", "type", True, 0.8, "user", "dobby", 1.0, "x" * length)
+
+
+def numbers(batch: list[Waiting]) -> list[int]:
+    return [int(waiting.observed.subject.removeprefix("zorblat")) for waiting in batch]
+
+
+def test_the_oldest_are_taken_first_and_can_be_put_back() -> None:
+    backlog = Backlog()
+    backlog.add(map(statement, range(3)), now=1.0)
+    backlog.add(map(statement, range(3, 5)), now=2.0)
+
+    taken = backlog.take(2)
+    assert (numbers(taken), backlog.waits_since()) == ([0, 1], 1.0)
+    backlog.put_back(taken)
+    assert numbers(backlog.take(4)) == [0, 1, 2, 3]
+    assert (backlog.waits_since(), len(backlog)) == (2.0, 1)
+    assert (numbers(backlog.take(9)), backlog.waits_since()) == ([4], float("inf"))
+
+
+def test_the_oldest_go_when_there_is_no_room() -> None:
+    backlog = Backlog(count_max=3)
+
+    assert backlog.add(map(statement, range(5)), now=1.0) == 2
+    assert numbers(backlog.take(9)) == [2, 3, 4]
+
+
+def test_what_is_put_back_has_gone_where_others_took_its_room() -> None:
+    backlog = Backlog(count_max=3)
+    backlog.add(map(statement, range(3)), now=1.0)
+    taken = backlog.take(2)
+    backlog.add(map(statement, range(3, 5)), now=2.0)
+
+    assert backlog.put_back(taken) == 2
+    assert numbers(backlog.take(9)) == [2, 3, 4]
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 3)), max_size=40))
+def test_it_never_holds_more_than_its_bytes_and_loses_none_that_it_does_not_tell_of(
+    steps: list[tuple[int, int]],
+) -> None:
+    backlog = Backlog(bytes_max=3_000)
+    added = told = taken = 0
+
+    for number, (length, count) in enumerate(steps):
+        told += backlog.add([statement(number, length)], now=0.0)
+        added += 1
+        if count == 3:
+            told += backlog.put_back(backlog.take(2))
+        else:
+            taken += len(backlog.take(count))
+
+    rest = backlog.take(100)
+    assert added == told + taken + len(rest)
+    assert sum(size_of(waiting.observed) for waiting in rest) <= 3_000

@@ -1,0 +1,34 @@
+"""When what was decided may be disputed anew."""
+
+import pytest
+
+from memory.domain.decided import REST_S, is_reopened
+from memory.domain.saliency import DAY
+
+THEN = 1_800_000_000.0
+HERE, THERE, NOWHERE = b"1" * 16, b"2" * 16, b""
+
+
+@pytest.mark.parametrize(
+    ("agent", "conversation", "later", "expected"),
+    [
+        ("dobby", HERE, 0.0, False),
+        ("dobby", HERE, 365 * DAY, False),
+        ("dobby", THERE, 0.0, False),
+        ("dobby", THERE, 7 * DAY, False),
+        ("dobby", THERE, 7 * DAY + 1, True),
+        ("dobby", NOWHERE, DAY, False),
+        ("dobby", NOWHERE, 8 * DAY, True),
+        ("kreacher", HERE, 0.0, True),
+        ("kreacher", THERE, -DAY, True),
+    ],
+)
+def test_another_agent_reopens_it_or_a_new_conversation_after_a_week(
+    agent: str, conversation: bytes, later: float, expected: bool
+) -> None:
+    assert is_reopened(["winky", "dobby"], HERE, THEN, agent, conversation, THEN + later) is expected
+
+
+def test_what_was_decided_outside_of_a_conversation_is_reopened_after_a_week_too() -> None:
+    assert not is_reopened(["dobby"], NOWHERE, THEN, "dobby", NOWHERE, THEN + REST_S)
+    assert is_reopened(["dobby"], NOWHERE, THEN, "dobby", NOWHERE, THEN + REST_S + 1)

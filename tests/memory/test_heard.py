@@ -1,0 +1,104 @@
+"""What a message teaches besides its words."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from memory.cache import Cache
+from memory.domain.messages import Message
+from memory.domain.rows import SoasRow, UrdEdge
+from memory.domain.saliency import saliency
+from memory.heard import Heard, confirmed, statements, unexplained
+from memory.reading import Allowance, Reader, learn
+
+NOW = time.time()
+OFTEN = 20
+REPO, GNOMMOWEB, TYPE = 1, 2, 3
+
+
+def world() -> Cache:
+    """gnommoweb is a repo, and nobody said so for a day."""
+    cache = Cache()
+    cache.put_soas("repo", SoasRow(REPO, is_common=True))
+    cache.put_soas("gnommoweb", SoasRow(GNOMMOWEB, encounter_count=OFTEN, saliency=saliency(OFTEN), novelty=1))
+    cache.put_soas("type", SoasRow(TYPE, is_common=True))
+    cache.put_edges(GNOMMOWEB, [UrdEdge(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 86_400)])
+    return cache
+
+
+def heard(cache: Cache, text: str, role: str = "user") -> Heard:
+    message = Message(role, text)
+    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
+    assert reading is not None
+    for _ in learn(cache, reading):
+        pass
+    return Heard(b"o" * 16 + reading.digest, reading, text, "dobby", NOW, frozenset())
+
+
+def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
+    message = heard(world(), "Dobby ISA worker. Winky runs on Docker. Again: Dobby ISA worker.", role="assistant")
+
+    found = list(statements(world(), message))
+
+    assert [(one.subject, one.parent, one.dimension, one.is_isa) for one in found] == [
+        ("dobby", "worker", "type", True),
+        ("winky", "docker", "runs-on", False),
+    ]
+    assert [one.evidence for one in found] == ["Dobby ISA worker.", "Winky runs on Docker."]
+    assert {(one.key, one.role, one.agent) for one in found} == {(message.key, "assistant", "dobby")}
+    assert found[0].at == NOW < found[1].at < NOW + 0.001
+    assert found[0].confidence == pytest.approx(0.9 * 0.8)
+
+
+def test_a_statement_whose_text_found_no_room_has_no_evidence() -> None:
+    message = replace(heard(world(), "Dobby ISA worker."), text="")
+
+    assert [one.evidence for one in statements(world(), message)] == [""]
+
+
+def test_statements_in_an_envelope_are_quoted_from_what_it_carries() -> None:
+    message = heard(world(), '{"user_message": "Hello. Dobby ISA worker."}')
+
+    assert [one.evidence for one in statements(world(), message)] == ["Dobby ISA worker."]
+
+
+def unknown(**facts: object) -> Cache:
+    cache = Cache()
+    cache.put_soas("zorblat", SoasRow(7, **{"encounter_count": OFTEN, "saliency": saliency(OFTEN), **facts}))  # type: ignore[arg-type]
+    return cache
+
+
+def test_a_word_that_users_named_often_is_unexplained() -> None:
+    cache = unknown()
+
+    assert unexplained(cache, heard(cache, "ask zorblat")) == ["zorblat"]
+    assert unexplained(cache, heard(cache, "ask zorblat", role="assistant")) == []
+
+
+@pytest.mark.parametrize("facts", [{"is_muted": True}, {"is_common": True, "saliency": 0.0}, {"saliency": 1.1}])
+def test_words_that_need_no_explanation(facts: dict[str, object]) -> None:
+    cache = unknown(**facts)
+
+    assert unexplained(cache, heard(cache, "ask zorblat")) == []
+
+
+def test_a_word_with_a_fact_is_explained() -> None:
+    cache = world()
+
+    assert unexplained(cache, heard(cache, "ask gnommoweb")) == []
+
+
+def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
+    cache = world()
+
+    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, REPO, TYPE)}
+    assert confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
+    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
+
+
+def test_a_fact_is_confirmed_at_most_hourly() -> None:
+    cache = world()
+    cache.put_edges(GNOMMOWEB, [UrdEdge(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 1_800)])
+
+    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()

@@ -1,0 +1,207 @@
+"""From a prompt to the table of observations: real server processes, and a Postgres that goes away under them."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from festinger_site import postgres
+from tests.served.postgres import OwnPostgres
+from tests.served.server import Served
+from tests.standin import StandIn
+
+WITHIN_S = 20.0
+SAFE_S = 1.0  # after its answer, what a prompt states is in the table or on the disk
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[OwnPostgres]:
+    with OwnPostgres() as running:
+        yield running
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Where a server keeps its journal; of this test alone."""
+    return tmp_path
+
+
+Start = Callable[[], Served]
+
+
+@pytest.fixture
+def start(own: OwnPostgres, upstream: StandIn, home: Path) -> Iterator[Start]:
+    """Starts a server of one home, any number of times."""
+    if not own.is_running:
+        own.start()
+    own.run("TRUNCATE observation, seen_message")
+    started: list[Served] = []
+
+    def start() -> Served:
+        started.append(Served(upstream=upstream.url, database=own.url, FESTINGER_HOME=str(home)))
+        return started[-1]
+
+    yield start
+    own.thaw()
+    for server in started:
+        server.stop()
+
+
+def eventually(claim: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + WITHIN_S
+    while not claim() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return claim()
+
+
+def observed(own: OwnPostgres, word: str) -> list[str]:
+    """The concepts that begin with the word and about which something was said, one for each row."""
+    found = own.run("SELECT concept FROM observation WHERE concept LIKE %s ORDER BY said_at", f"{word}%")
+    return [concept for (concept,) in found]
+
+
+def wake_ups(own: OwnPostgres) -> list[str]:
+    """The tasks that wait for a worker."""
+    if own.run("SELECT to_regclass('pgmq.q_celery')") == [(None,)]:
+        return []
+    return [task for (task,) in own.run("SELECT message -> 'headers' ->> 'task' FROM pgmq.q_celery")]
+
+
+def journaled(home: Path) -> str:
+    return "".join(file.read_text() for file in sorted((home / "journal").glob("*")))
+
+
+def say(server: Served, word: str, numbers: range) -> list[str]:
+    """One prompt for each number, each with its answer; the concepts they are about."""
+    concepts = [f"{word}{number}" for number in numbers]
+    for concept in concepts:
+        assert server.chat(("user", f"Start with {concept}."), ("user", f"{concept} ISA repo.")).status_code == 200
+    return concepts
+
+
+def health(server: Served) -> dict[str, int]:
+    report = server.client.get("/health").json()
+    return {name: report[f"{name}_observations"] for name in ("unwritten", "journaled", "dropped")}
+
+
+def kill(server: Served) -> None:
+    server.process.send_signal(signal.SIGKILL)
+    server.process.wait()
+
+
+def kill_postgres(own: OwnPostgres) -> None:
+    for process in postgres.processes(own.home):
+        process.kill()
+    psutil.wait_procs(postgres.processes(own.home))
+    own.stop()
+
+
+def test_what_a_prompt_states_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgres, start: Start) -> None:
+    server = start().wait_ready()
+
+    [concept] = say(server, "zorblat", range(1))
+
+    assert eventually(lambda: observed(own, "zorblat") == [concept])
+    row = own.run("SELECT parent, dimension, is_isa, role, agent, evidence, state FROM observation")
+    assert row == [("repo", "type", True, "user", "anonymous@127.0.0.1", "zorblat0 ISA repo.", "pending")]
+    assert eventually(lambda: "resolution.tasks.settle_observations" in wake_ups(own))
+    assert health(server) == {"unwritten": 0, "journaled": 0, "dropped": 0}
+    server.stop()
+    assert own.run("SELECT count(*) FROM observation JOIN seen_message USING (digest)") == [(1,)]
+
+
+def test_a_history_resent_after_a_restart_brings_no_row_twice(own: OwnPostgres, start: Start) -> None:
+    said = [("user", "Begin."), *(("user", f"blorptack{number} ISA repo.") for number in range(4))]
+    first = start().wait_ready()
+    first.chat(*said)
+    assert eventually(lambda: len(observed(own, "blorptack")) == 4)
+    kill(first)  # before it could note which messages it has seen
+
+    again = start().wait_ready()
+    again.chat(*said, ("user", "blorptack9 ISA repo."))
+
+    assert eventually(lambda: "blorptack9" in observed(own, "blorptack"))
+    assert len(observed(own, "blorptack")) == 5
+
+
+def test_a_server_that_is_killed_loses_nothing_that_was_answered_a_second_ago(
+    own: OwnPostgres, start: Start, home: Path
+) -> None:
+    server = start().wait_ready()
+    said = say(server, "frobnitz", range(20))
+
+    time.sleep(SAFE_S)
+    kill(server)
+
+    assert observed(own, "frobnitz") == said
+    assert journaled(home) == ""
+
+
+@pytest.mark.parametrize("ending", [kill, Served.stop])
+@pytest.mark.parametrize("away", [OwnPostgres.stop, OwnPostgres.freeze, kill_postgres])
+def test_what_is_said_while_postgres_is_away_is_in_the_journal_and_learned_after_a_restart(
+    own: OwnPostgres,
+    start: Start,
+    home: Path,
+    away: Callable[[OwnPostgres], None],
+    ending: Callable[[Served], object],
+) -> None:
+    word = "plumbus"
+    server = start().wait_ready()
+    said = say(server, word, range(5))
+    assert eventually(lambda: len(observed(own, word)) == 5)
+
+    away(own)
+    said += say(server, word, range(5, 10))
+    time.sleep(SAFE_S)
+    ending(server)
+    waiting = journaled(home)
+    own.thaw()
+    if not own.is_running:
+        own.start()
+
+    assert [concept for concept in said if f'"{concept}"' in waiting] == said[5:]
+    again = start().wait_ready()
+    assert eventually(lambda: observed(own, word) == said)
+    assert eventually(lambda: journaled(home) == "")
+    assert eventually(lambda: health(again) == {"unwritten": 0, "journaled": 0, "dropped": 0})
+
+
+def test_a_server_that_lives_on_writes_its_journal_when_postgres_is_back(
+    own: OwnPostgres, start: Start, home: Path
+) -> None:
+    server = start().wait_ready()
+    own.stop()
+    said = say(server, "gadzook", range(3))
+    assert eventually(lambda: health(server) == {"unwritten": 0, "journaled": 3, "dropped": 0})
+    own.start()
+
+    assert eventually(lambda: observed(own, "gadzook") == said)
+    assert eventually(lambda: journaled(home) == "")
+    said += say(server, "gadzook", range(3, 6))
+    assert eventually(lambda: observed(own, "gadzook") == said)
+
+
+def test_what_was_decided_shows_no_conflict_but_for_another_agent(
+    own: OwnPostgres, start: Start, ollama: StandIn
+) -> None:
+    server = start().wait_ready()
+    server.teach("snorkwell -isa repo")
+    own.run(
+        "INSERT INTO soas (token) VALUES ('gizmo');"
+        "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents)"
+        " SELECT c.id, d.id, p.id, 'dismissed', '{dobby}' FROM soas c, soas d, soas p"
+        " WHERE c.token = 'snorkwell' AND d.token = 'type' AND p.token = 'gizmo'"
+    )
+
+    def block(agent: str, said: str) -> str:
+        server.chat(("system", "S"), ("user", said), headers={"X-Festinger-Agent": agent})
+        asked = [request for request in ollama.requests() if request.path == "/api/chat"]
+        return str(asked[-1].json()["messages"])
+
+    assert eventually(lambda: "snorkwell: [type] repo" in block("winky", "What is snorkwell?"))
+    assert "snorkwell: [type] repo" in block("dobby", "I say: snorkwell is a gizmo.")
+    assert "snorkwell: [type?] repo" in block("kreacher", "But I say: snorkwell is a gizmo.")
