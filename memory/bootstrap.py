@@ -17,6 +17,9 @@ OPERATOR = "admin"
 # name, task, every, period. Operators change the rows in the admin.
 SCHEDULE = (
     ("pulse of beat", "memory.tasks.pulse_of_beat", 10, IntervalSchedule.SECONDS),
+    ("sweep of the observations", "resolution.tasks.sweep", 5, IntervalSchedule.SECONDS),
+    ("runs of the resolver that are due", "resolution.tasks.resolve_due", 1, IntervalSchedule.MINUTES),
+    ("keeping of the resolver's schedule", "resolution.tasks.keep_schedule", 1, IntervalSchedule.MINUTES),
     ("pruning of the memory", "memory.tasks.prune", 1, IntervalSchedule.HOURS),
     ("pruning of the events", "proxy.tasks.prune_events", 1, IntervalSchedule.HOURS),
 )

@@ -1,22 +1,20 @@
-"""The only module that writes the graph. Every change leaves a row in ``edge_history``.
+"""Writes the graph, for the rules of memory/placing.py and for decisions. Every change leaves a row in
+``edge_history``.
 
 All functions run inside the caller's transaction.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from memory.domain.rows import Fact
-from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
-
-# Another voice that says the same closes this share of the doubt that is left.
-CORROBORATION = 0.05
-CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
+from memory.database import columns
+from memory.models import Dimension, Edge, EdgeHistory, Source
 
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
@@ -33,36 +31,67 @@ class Said:
     confidence: float
     at: datetime
     evidence: str = ""
+    role: str = ""  # user, assistant, tool or system; empty for gutask and operators
+    conversation: bytes = b""  # 16 bytes: the digest of the conversation's opening; empty for none
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """What became of a fact. ``edge`` is the one that stands in its slot; None for a ring, whose
-    ``blocking_id`` is the subject of the edge that closes it."""
-
-    outcome: Literal["inserted", "confirmed", "occupied", "ring", "reserved"]
-    concept_id: int
-    parent_id: int
-    dim_id: int
-    edge: Edge | None = None
-    blocking_id: int | None = None
+class SlotTaken(Exception):
+    """The slot holds another fact."""
 
 
-def place(fact: Fact, said: Said) -> Placement:
-    """Puts the fact into its slot if the slot is free; the same fact there is confirmed, another stays."""
-    ids = ensure_tokens([fact.concept, fact.parent, fact.dimension])
-    concept_id, parent_id, dim_id = ids[fact.concept], ids[fact.parent], ids[fact.dimension]
-    ensure_dimension(dim_id, is_isa=fact.is_isa)
-    try:
-        with transaction.atomic():
-            edge = _insert(concept_id, parent_id, dim_id, fact.is_isa, said)
-    except IntegrityError as error:
-        if constraint_of(error) != "urd_acyclic":
-            raise
-        return _against_ring(concept_id, parent_id, dim_id)
-    if edge is not None:
-        return Placement("inserted", concept_id, parent_id, dim_id, edge)
-    return _against(concept_id, parent_id, dim_id, said)
+def insert(concept_id: int, parent_id: int, dim_id: int, is_isa: bool, said: Said) -> Edge | None:
+    """The new edge, or None where the slot is taken: a race is settled by the unique index. The dimension exists.
+
+    Raises IntegrityError (``urd_acyclic``) for a ring; the transaction goes on."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, agent, said_at, last_confirmed)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id, dim_id) DO NOTHING RETURNING edge_id",
+            [concept_id, parent_id, dim_id, is_isa, said.confidence, said.source, said.agent, said.at, said.at],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    edge = Edge.objects.select_related("concept", "parent", "dim").get(edge_id=row[0])
+    make_novel([concept_id])
+    note(Action.INSERT, edge, said, before=None, after=picture(edge)).save(force_insert=True)
+    return edge
+
+
+def insert_edges(edges: Iterable[Edge]) -> None:
+    """Stores new edges, whose history and novelty are the caller's, and gives them their keys.
+
+    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a ring; the transaction is lost then."""
+    new = {(edge.dim_id, edge.concept_id): edge for edge in edges}
+    rows = [
+        (e.concept_id, e.parent_id, e.dim_id, e.is_isa, e.confidence, e.source, e.agent, e.said_at, e.last_confirmed)
+        for _, e in sorted(new.items(), key=lambda item: item[0])
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, agent, said_at, last_confirmed)"
+            " SELECT * FROM unnest(%s::int[], %s::int[], %s::int[], %s::bool[], %s::float8[], %s::text[], %s::text[],"
+            " %s::timestamptz[], %s::timestamptz[]) ON CONFLICT (id, dim_id) DO NOTHING RETURNING dim_id, id, edge_id",
+            columns(rows, 9),
+        )
+        keys = {(dim_id, concept_id): edge_id for dim_id, concept_id, edge_id in cursor.fetchall()}
+    if keys.keys() != new.keys():
+        raise SlotTaken("a slot was filled meanwhile")
+    for slot, edge in new.items():
+        edge.edge_id = keys[slot]
+
+
+def update_edges(edges: Iterable[Edge]) -> None:
+    """Stores how sure the edges are, and since when; their history is the caller's."""
+    rows = [(e.edge_id, e.confidence, e.source, e.agent, e.said_at, e.last_confirmed) for e in edges]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE urd SET confidence = now.confidence, source = now.source, agent = now.agent,"
+            " said_at = now.said_at, last_confirmed = now.last_confirmed"
+            " FROM unnest(%s::bigint[], %s::float8[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])"
+            " AS now (edge_id, confidence, source, agent, said_at, last_confirmed) WHERE urd.edge_id = now.edge_id",
+            columns(rows, 6),
+        )
 
 
 def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
@@ -70,8 +99,32 @@ def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
     said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
-    _note(Action.RETIRE, edge, said, before=picture(edge), after=None)
+    note(Action.RETIRE, edge, said, before=picture(edge), after=None).save(force_insert=True)
     edge.delete()
+
+
+def move(edge: Edge, dim_id: int, *, actor: str, source: Source, reason: str) -> Edge:
+    """Puts the fact into another dimension, which exists; its confidence, source and times go with it. The edge
+    given is the one that was moved.
+
+    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a ring; the transaction goes on."""
+    if edge.is_root:
+        raise ValueError(f"{edge} is the root of a dimension")
+    before = picture(edge)
+    taken = SlotTaken(f"{edge.concept} has another place in dimension {dim_id}")
+    if Edge.objects.filter(concept_id=edge.concept_id, dim_id=dim_id).exists():
+        raise taken
+    try:
+        with transaction.atomic():
+            Edge.objects.filter(pk=edge.pk).update(dim_id=dim_id)
+    except IntegrityError as error:
+        if constraint_of(error) in ("urd_one_parent_per_dimension", "urd_unique_triple"):
+            raise taken from error
+        raise
+    edge.dim_id = dim_id
+    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    note(Action.MOVE, edge, said, before=before, after=picture(edge)).save(force_insert=True)
+    return edge
 
 
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
@@ -79,7 +132,10 @@ def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
     wanted = sorted(set(tokens))  # in one order everywhere: two writers of the same words cannot deadlock
     known = _ids_of(wanted)
     if missing := [token for token in wanted if token not in known]:
-        Soas.objects.bulk_create([Soas(token=token) for token in missing], ignore_conflicts=True)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO soas (token) SELECT unnest(%s::text[]) ON CONFLICT (token) DO NOTHING", [missing]
+            )
         known |= _ids_of(missing)
     return known
 
@@ -91,94 +147,31 @@ def _ids_of(tokens: list[str]) -> dict[str, int]:
         return dict(cursor.fetchall())
 
 
-def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "") -> None:
+def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "") -> Dimension:
     """A dimension exists exactly as long as its root edge: both come in one transaction."""
-    _, created = Dimension.objects.get_or_create(soas_id=dim_id, defaults={"is_isa": is_isa, "question": question})
+    dimension, created = Dimension.objects.get_or_create(
+        soas_id=dim_id, defaults={"is_isa": is_isa, "question": question}
+    )
     if created:
         Edge.objects.bulk_create(
             [Edge(concept_id=dim_id, parent_id=dim_id, dim_id=dim_id, is_isa=is_isa, source=Source.FESTINGER)],
             ignore_conflicts=True,
         )
+    return dimension
+
+
+def lock_dimensions(dim_ids: Iterable[int]) -> None:
+    """Until the end of the transaction nobody else can fill a slot of these dimensions. This is the lock of the ring
+    trigger (migration 0002): who takes it first, for all its dimensions, and only then reads and locks rows, sees
+    what the others have committed, and cannot deadlock with them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(74, id) FROM unnest(%s::int[]) AS id", [sorted(set(dim_ids))])
 
 
 def constraint_of(error: IntegrityError) -> str | None:
     """The name of the violated constraint."""
     diagnostics = getattr(error.__cause__, "diag", None)
     return getattr(diagnostics, "constraint_name", None)
-
-
-def _insert(concept_id: int, parent_id: int, dim_id: int, is_isa: bool, said: Said) -> Edge | None:
-    """The new edge, or None where the slot is taken: a race is settled by the unique index."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, agent, last_confirmed)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id, dim_id) DO NOTHING RETURNING edge_id",
-            [concept_id, parent_id, dim_id, is_isa, said.confidence, said.source, said.agent, said.at],
-        )
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    edge = Edge.objects.select_related("concept", "parent", "dim").get(edge_id=row[0])
-    Soas.objects.filter(id=concept_id, novelty__lt=1).update(novelty=1)
-    _note(Action.INSERT, edge, said, before=None, after=picture(edge))
-    return edge
-
-
-def _against(concept_id: int, parent_id: int, dim_id: int, said: Said) -> Placement:
-    edge = (
-        Edge.objects.select_for_update(of=("self",))
-        .select_related("concept", "parent", "dim")
-        .get(concept_id=concept_id, dim_id=dim_id)
-    )
-    if edge.is_root:
-        return Placement("reserved", concept_id, parent_id, dim_id, edge)
-    if edge.parent_id != parent_id:
-        return Placement("occupied", concept_id, parent_id, dim_id, edge)
-    _confirm(edge, said)
-    return Placement("confirmed", concept_id, parent_id, dim_id, edge)
-
-
-def _against_ring(concept_id: int, parent_id: int, dim_id: int) -> Placement:
-    """A slot that holds another parent is a plain collision even where its newcomer would close a ring."""
-    edge = Edge.objects.filter(concept_id=concept_id, dim_id=dim_id).select_related("concept", "parent", "dim").first()
-    if edge is not None:
-        return Placement("occupied", concept_id, parent_id, dim_id, edge)
-    blocking = _blocking_concept(concept_id, parent_id, dim_id)
-    return Placement("ring", concept_id, parent_id, dim_id, blocking_id=blocking)
-
-
-def _blocking_concept(concept_id: int, parent_id: int, dim_id: int) -> int | None:
-    """The subject of the edge that would close the ring: the last step up from the parent to the concept."""
-    step: int | None = parent_id
-    while step is not None and step != concept_id:
-        above = Edge.objects.filter(concept_id=step, dim_id=dim_id).values_list("parent_id", flat=True).first()
-        if above == concept_id:
-            return step
-        step = above if above != step else None
-    return None
-
-
-def _confirm(edge: Edge, said: Said) -> None:
-    """The same voice only moves the time; another one also raises the confidence, once. A fact that was read
-    somewhere and is now stated on purpose becomes a stated one."""
-    before = picture(edge)
-    said_before = EdgeHistory.objects.filter(
-        concept_id=edge.concept_id,
-        dim_id=edge.dim_id,
-        action__in=[Action.INSERT, Action.CONFIRM],
-        actor=said.agent,
-        after__parent_id=edge.parent_id,
-    )
-    edge.last_confirmed = max(edge.last_confirmed, said.at)
-    if said.agent != edge.agent and not said_before.exists():
-        raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
-        edge.confidence = max(raised, said.confidence)
-    if said.source in DELIBERATE and edge.source not in DELIBERATE:
-        edge.source, edge.agent, edge.confidence = said.source, said.agent, max(edge.confidence, said.confidence)
-    edge.save(update_fields=["last_confirmed", "confidence", "source", "agent"])
-    recently = timezone.now() - CONFIRMATION_IS_NOTED_EVERY
-    if not said_before.filter(action=Action.CONFIRM, at__gt=recently).exists():
-        _note(Action.CONFIRM, edge, said, before=before, after=picture(edge))
 
 
 def picture(edge: Edge) -> dict[str, Any]:
@@ -191,20 +184,90 @@ def picture(edge: Edge) -> dict[str, Any]:
         "confidence": edge.confidence,
         "source": edge.source,
         "agent": edge.agent,
+        "said_at": edge.said_at.isoformat(),
         "last_confirmed": edge.last_confirmed.isoformat(),
     }
 
 
-def _note(
+def note(
     action: Action, edge: Edge, said: Said, *, before: dict[str, Any] | None, after: dict[str, Any] | None
-) -> None:
-    EdgeHistory.objects.create(
+) -> EdgeHistory:
+    """The row of the history, which is not stored yet."""
+    return EdgeHistory(
         concept_id=edge.concept_id,
         dim_id=edge.dim_id,
         action=action,
         before=before,
         after=after,
         actor=said.agent,
+        role=said.role,
         source=said.source,
         reason=said.evidence,
     )
+
+
+def write_history(rows: Iterable[EdgeHistory]) -> None:
+    """Stores rows that ``note`` made, many at once."""
+    told = [
+        (row.concept_id, row.dim_id, row.action, _json(row.before), _json(row.after), row.actor, row.role, row.source,
+         row.reason)
+        for row in rows
+    ]  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO edge_history (concept_id, dim_id, action, before, after, actor, role, source, reason)"
+            " SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[],"
+            " %s::text[], %s::text[])",
+            columns(told, 9),
+        )
+
+
+def _json(edge: dict[str, Any] | None) -> str | None:
+    return json.dumps(edge) if edge is not None else None
+
+
+def make_novel(concept_ids: Iterable[int]) -> None:
+    """Of these concepts, facts were placed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE soas SET novelty = 1 WHERE id IN (SELECT id FROM soas WHERE id = ANY(%s) AND novelty < 1"
+            " ORDER BY id FOR NO KEY UPDATE)",  # in one order: two writers of the same words cannot deadlock
+            [sorted(concept_ids)],
+        )
+
+
+def put_back(picture: dict[str, Any], *, actor: str, source: Source, reason: str) -> Edge | None:
+    """The edge as its picture shows it, in the graph again; None where its slot is taken.
+
+    Raises IntegrityError (``urd_acyclic``) for a ring."""
+    ensure_dimension(picture["dim_id"], is_isa=picture["is_isa"])
+    times = {name: datetime.fromisoformat(picture[name]) for name in ("said_at", "last_confirmed")}
+    edge = Edge(**(picture | times))
+    try:
+        with transaction.atomic():
+            edge.save(force_insert=True)
+    except IntegrityError as error:
+        if constraint_of(error) != "urd_one_parent_per_dimension":
+            raise
+        return None
+    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    note(Action.UNDO, edge, said, before=None, after=picture).save(force_insert=True)
+    return edge
+
+
+def take_back(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
+    """Takes out of the graph what a decision that is undone had put there."""
+    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    note(Action.UNDO, edge, said, before=picture(edge), after=None).save(force_insert=True)
+    edge.delete()
+
+
+def drop_dimension(dim_id: int) -> bool:
+    """Removes a dimension and its root if it has no fact and none was split from it; whether it did. The caller holds
+    its lock."""
+    facts = Edge.objects.filter(dim_id=dim_id).exclude(concept_id=dim_id)
+    if facts.exists() or Dimension.objects.filter(split_from_id=dim_id).exists():
+        return False
+    Edge.objects.filter(dim_id=dim_id).delete()
+    Dimension.objects.filter(soas_id=dim_id).delete()
+    return True

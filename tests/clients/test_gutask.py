@@ -18,6 +18,14 @@ REPO = {"concept": "gnommoweb", "parent": "repo", "dimension": "glitch_universit
 SERVICE = {**REPO, "parent": "service"}
 CLASH = {"status": "conflict", "conflict_id": 7, "fact": REPO, "existing": SERVICE, "collision_type": "isa_isa"}
 
+OPEN = {
+    "id": 7,
+    "status": "pending",
+    "existing": {**SERVICE, "agent": "winky", "source": "gutask"},
+    "incoming": {**REPO, "agent": "dobby", "source": "inferred"},
+    "created_at": "2026-01-31T10:20:30.123Z",
+}
+
 
 class Festinger:
     """A server that gives one prepared answer and keeps what it was asked."""
@@ -123,6 +131,34 @@ class TestIKnowThat:
         assert "you said: gnommoweb -isa repo" in run.stdout
         assert "known:    gnommoweb -isa service" in run.stdout
 
+    def test_a_newer_statement_shows_what_it_took_the_place_of(self, festinger):
+        festinger.answers(201, {"status": "superseded", "fact": REPO, "existing": SERVICE})
+
+        run = gutask("iknowthat", "gnommoweb -isa repo", url=festinger.url)
+
+        assert run.returncode == 0
+        assert run.stdout.splitlines() == [
+            "Stored, as the newer statement: gnommoweb -isa repo in context of glitch_university",
+            "  before:   gnommoweb -isa service in context of glitch_university",
+        ]
+
+    @pytest.mark.parametrize(
+        ("status", "body", "start"),
+        [
+            (202, {"status": "decided", "conflict_id": 7, "reason": "It was dismissed."}, "Conflict 7: not stored."),
+            (202, {"status": "decided", "reason": "It was dismissed."}, "Not stored."),
+            (200, {"status": "outdated", "reason": "A later statement stands."}, "Not stored."),
+        ],
+    )
+    def test_what_is_not_stored_is_told_with_the_reason(self, festinger, status, body, start):
+        festinger.answers(status, {**body, "fact": REPO, "existing": SERVICE})
+
+        run = gutask("iknowthat", "gnommoweb -isa repo", url=festinger.url)
+
+        first, said, known, reason = run.stdout.splitlines()
+        assert (run.returncode, first, reason) == (3, start, body["reason"])
+        assert (said.split(":")[0].strip(), known.split(":")[0].strip()) == ("you said", "known")
+
     def test_a_ring_has_no_existing_fact_to_show(self, festinger):
         festinger.answers(202, {**CLASH, "existing": None, "collision_type": "cycle"})
 
@@ -177,15 +213,57 @@ class TestRecall:
 
 
 class TestConflicts:
-    def test_each_pending_one_has_a_line(self, festinger):
-        items = [CLASH, {**CLASH, "conflict_id": 8, "status": "resolved"}]
-        festinger.answers(200, {"items": items, "count": 5})
+    def test_each_open_one_has_a_line(self, festinger):
+        festinger.answers(200, {"items": [OPEN, {**OPEN, "id": 8, "status": "proposed"}], "count": 5})
 
         run = gutask("conflicts", url=festinger.url)
 
-        fact = "gnommoweb -isa {} in context of glitch_university"
-        line = f"7: {fact.format('repo')} | known: {fact.format('service')} | isa_isa"
-        assert run.stdout.splitlines() == [line, "and 3 more"]
+        line = "gnommoweb -isa service in context of glitch_university | dobby: -isa repo | since 2026-01-31 10:20 UTC"
+        assert (run.returncode, run.stdout.splitlines()) == (
+            0,
+            [f"7: {line}", f"8: {line} (a decision is proposed)", "and 3 more"],
+        )
+        assert festinger.asked == [("GET", "/conflicts?status=open", None)]
+
+    def test_both_facts_of_a_ring_are_shown_whole(self, festinger):
+        closing = {"concept": "repo", "parent": "gnommoweb", "dimension": "glitch_university", "is_isa": False}
+        festinger.answers(200, {"items": [{**OPEN, "existing": closing}], "count": 1})
+
+        run = gutask("conflicts", url=festinger.url)
+
+        stands, came, _ = run.stdout.split(" | ")
+        assert stands == "7: repo -ispart gnommoweb in context of glitch_university"
+        assert came == "dobby: gnommoweb -isa repo in context of glitch_university"
+
+    def test_a_fact_that_has_gone_is_told(self, festinger):
+        festinger.answers(200, {"items": [{**OPEN, "existing": None}], "count": 1})
+
+        assert (
+            "7: nothing stands any more | dobby: gnommoweb -isa repo" in gutask("conflicts", url=festinger.url).stdout
+        )
+
+    def test_none_is_said(self, festinger):
+        festinger.answers(200, {"items": [], "count": 0})
+
+        run = gutask("conflicts", url=festinger.url)
+
+        assert (run.returncode, run.stdout) == (0, "No conflicts.\n")
+
+    def test_json_is_the_list_of_the_server(self, festinger):
+        answer = {"items": [OPEN], "count": 1}
+        festinger.answers(200, answer)
+
+        run = gutask("conflicts", "--json", url=festinger.url)
+
+        assert (run.returncode, json.loads(run.stdout)) == (0, answer)
+
+    @pytest.mark.parametrize("answer", [{"items": ["one"]}, {"items": {}}, {"count": 1}])
+    def test_another_servers_list_is_no_list(self, festinger, answer):
+        festinger.answers(200, answer)
+
+        run = gutask("conflicts", url=festinger.url)
+
+        assert (run.returncode, "Traceback" in run.stderr) == (4, False)
 
     def test_a_server_without_the_list_is_told(self, festinger):
         festinger.answers(404, b"404 page not found")

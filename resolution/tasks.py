@@ -1,0 +1,92 @@
+"""Background work on what was said and what is disputed. A message is only a wake-up, which may be lost or come twice:
+every task looks into the tables for what is due."""
+
+import logging
+import time
+from typing import Any
+
+from celery import shared_task
+from django.db import Error
+
+from memory import pruning
+from memory.database import first_line
+from memory.domain.seldom import Seldom
+from resolution import claims, schedule
+from resolution.learning import explain_due, settle_due
+
+logger = logging.getLogger(__name__)
+
+MAY_WAKE_EXPLAINER = Seldom(2.0)  # every so many seconds of this process: wake-ups can come ten times a second
+
+
+@shared_task
+def settle_observations() -> None:
+    """Sent when something was said."""
+    look_for_observations()
+
+
+@shared_task
+def sweep() -> None:
+    """Sent every few seconds, and when a worker starts: takes what no wake-up came for, and what a worker that died
+    had claimed."""
+    look_for_observations()
+
+
+@shared_task
+def explain_concepts() -> None:
+    """Slow, and so for one process at a time: the others are there for what is said."""
+    try:
+        with pruning.alone("explaining") as is_alone:
+            if is_alone:
+                explain_due()
+        if is_alone and claims.due(claims.Kind.CONCEPT).exists():
+            wake(explain_concepts)
+    except Error as error:
+        logger.warning("explaining.interrupted", extra={"error": first_line(error)})
+
+
+@shared_task
+def resolve() -> None:
+    """Sent by beat on the resolver's schedule. Takes as long as the run: a second or more a conflict."""
+    try:
+        schedule.start_on_schedule()
+    except Error as error:
+        logger.warning("resolution.interrupted", extra={"error": first_line(error)})
+
+
+@shared_task
+def resolve_due() -> None:
+    """Sent every minute, and when somebody asks for a run; takes as long as a run, if one is due."""
+    try:
+        schedule.start_what_is_due()
+    except Error as error:
+        logger.warning("resolution.interrupted", extra={"error": first_line(error)})
+
+
+@shared_task
+def keep_schedule() -> None:
+    """Sent every minute: the setting may have been changed in any way."""
+    try:
+        schedule.keep()
+    except Error as error:
+        logger.warning("schedule.interrupted", extra={"error": first_line(error)})
+
+
+def look_for_observations() -> None:
+    """Whatever is not done by the end of a task's time is left to the next message."""
+    try:
+        settle_due()
+        if claims.due(claims.Kind.TRIPLE).exists():
+            wake(settle_observations)
+        if claims.due(claims.Kind.CONCEPT).exists() and MAY_WAKE_EXPLAINER.is_due(time.monotonic()):
+            wake(explain_concepts)
+    except Error as error:
+        logger.warning("learning.interrupted", extra={"error": first_line(error)})
+
+
+def wake(task: Any) -> None:
+    """Where the broker does not take it, the next sweep does the work."""
+    try:
+        task.delay()
+    except Exception as error:  # whatever the broker is
+        logger.warning("wake.failed", extra={"task": task.name, "error": first_line(error)})

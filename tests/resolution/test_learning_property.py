@@ -1,0 +1,245 @@
+"""Statements settled in batches of any size leave the world that the rules, one statement after the other, make."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import pytest
+from django.db import transaction
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory import store
+from memory.models import Dimension, Edge, EdgeHistory, Observation
+from resolution import learning
+from resolution.learning import settle_due
+from resolution.models import Conflict, DecidedTriple
+
+pytestmark = pytest.mark.django_db
+
+START = datetime(2026, 11, 1, tzinfo=UTC)
+QUEUES, SPLIT, SUPERSEDES = "type", "sort", "place"
+DECIDED_AT = START + timedelta(days=2)
+Key = tuple[str, str, str]  # concept, parent, dimension
+Voice = tuple[str, str]  # agent, role
+
+
+@dataclass(frozen=True)
+class Statement:
+    concept: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    agent: str
+    role: str
+    hours: int
+    conversation: int
+    confidence: float
+
+    @property
+    def at(self) -> datetime:
+        return START + timedelta(hours=self.hours)
+
+    @property
+    def key(self) -> Key:
+        return self.concept, self.parent, self.dimension
+
+    @property
+    def opening(self) -> bytes:
+        return bytes([self.conversation]) * 16
+
+    @property
+    def digest(self) -> bytes:
+        """Of the message: the same statement at another time is in another one."""
+        return self.opening + sha256(f"{self.role} {self.hours}".encode()).digest()[:16]
+
+
+@dataclass
+class Standing:
+    parent: str
+    is_isa: bool
+    confidence: float
+    agent: str
+    said_at: datetime
+    last_confirmed: datetime
+
+
+@dataclass
+class World:
+    """The rules, as plainly as possible."""
+
+    decided: dict[Key, tuple[list[str], bytes, str | None]]
+    edges: dict[tuple[str, str], Standing] = field(default_factory=dict)
+    disputes: dict[Key, str] = field(default_factory=dict)  # open rows: their types
+    history: list[tuple[str, str, str]] = field(default_factory=list)  # concept, dimension, action
+    voices: dict[Key, set[Voice]] = field(default_factory=dict)
+    noted: set[tuple[Key, Voice]] = field(default_factory=set)
+
+    def say(self, said: Statement) -> str:
+        if said.concept == said.parent:
+            return "invalid"
+        decision = self.decided.get(said.key) if said.dimension != SUPERSEDES else None
+        if self.confirm(said, decision[2] if decision else None):
+            return "confirmed"
+        if decision is not None:
+            if not self.reopens(said, decision):
+                return "decided"
+            del self.decided[said.key]
+        return self.place(said)
+
+    def confirm(self, said: Statement, moved_to: str | None) -> bool:
+        elsewhere = [SPLIT] if said.dimension == QUEUES else []
+        for dimension in [said.dimension, *elsewhere, *([moved_to] if moved_to else [])]:
+            edge = self.edges.get((said.concept, dimension))
+            if edge is None or edge.parent != said.parent:
+                continue
+            key, voice = (said.concept, said.parent, dimension), (said.agent, said.role)
+            is_new = voice not in self.voices.get(key, ()) and voice not in self.voices.get(said.key, ())
+            raised = max(edge.confidence + 0.05 * (1 - edge.confidence), said.confidence)
+            is_raised = is_new and raised != edge.confidence
+            edge.confidence = raised if is_new else edge.confidence
+            edge.said_at, edge.last_confirmed = max(edge.said_at, said.at), max(edge.last_confirmed, said.at)
+            if is_raised or (key, voice) not in self.noted:
+                self.history.append((said.concept, dimension, "confirm"))
+                self.noted.add((key, voice))
+                self.voices.setdefault(key, set()).add(voice)
+            return True
+        return False
+
+    def reopens(self, said: Statement, decision: tuple[list[str], bytes, str | None]) -> bool:
+        agents, conversation, _ = decision
+        late = said.at - DECIDED_AT > timedelta(days=7)
+        return said.agent not in agents or (late and said.opening != conversation)
+
+    def place(self, said: Statement) -> str:
+        slot = (said.concept, said.dimension)
+        old = self.edges.get(slot)
+        if old is not None and said.dimension != SUPERSEDES:
+            kinds = {True: "isa_isa", False: "ispart_ispart"}
+            self.disputes.setdefault(said.key, kinds[said.is_isa] if old.is_isa == said.is_isa else "misclassification")
+            return "conflict"
+        if old is not None and said.at < old.said_at:
+            return "outdated"
+        step = said.parent
+        while step != said.concept and (step, said.dimension) in self.edges:
+            step = self.edges[step, said.dimension].parent
+        if step == said.concept:
+            self.disputes.setdefault(said.key, "cycle")
+            return "conflict"
+        self.edges[slot] = Standing(said.parent, said.is_isa, said.confidence, said.agent, said.at, said.at)
+        self.voices.setdefault(said.key, set()).add((said.agent, said.role))
+        self.history.append((*slot, "supersede" if old else "insert"))
+        self.disputes.pop(said.key, None)
+        return "superseded" if old else "inserted"
+
+
+names = st.sampled_from(["ant", "bee"])
+statements = st.builds(
+    Statement,
+    concept=names,
+    parent=st.sampled_from(["ant", "bee", "owl", "owl", "elk"]),
+    dimension=st.sampled_from([QUEUES, SPLIT, SUPERSEDES, SUPERSEDES]),
+    is_isa=st.booleans(),
+    agent=st.sampled_from(["dobby", "winky"]),
+    role=st.sampled_from(["user", "tool"]),
+    hours=st.sampled_from([0, 1, 2, 24 * 12]),
+    conversation=st.integers(1, 2),
+    confidence=st.sampled_from([0.5, 0.8]),
+)
+decisions = st.dictionaries(
+    st.tuples(names, st.sampled_from(["owl", "ant"]), st.sampled_from([QUEUES, SUPERSEDES])),
+    st.tuples(
+        st.lists(st.sampled_from(["dobby", "winky"]), min_size=1, unique=True),
+        st.sampled_from([b"\x01" * 16, b""]),
+        st.sampled_from([None, SPLIT]),
+    ),
+    max_size=3,
+)
+
+
+def prepare(decided: dict[Key, tuple[list[str], bytes, str | None]]) -> None:
+    ids = store.ensure_tokens([QUEUES, SPLIT, SUPERSEDES, *(word for key in decided for word in key)])
+    for name in (QUEUES, SPLIT, SUPERSEDES):
+        store.ensure_dimension(ids[name], is_isa=True)
+    Dimension.objects.filter(pk=ids[SPLIT]).update(split_from_id=ids[QUEUES])
+    Dimension.objects.filter(pk=ids[SUPERSEDES]).update(on_collision="supersede")
+    for (concept, parent, dimension), (agents, conversation, moved_to) in decided.items():
+        DecidedTriple.objects.create(
+            concept_id=ids[concept], parent_id=ids[parent], dim_id=ids[dimension], agents=agents, kind="dismissed",
+            conversation=conversation, decided_at=DECIDED_AT, moved_to_id=ids[moved_to] if moved_to else None,
+        )  # fmt: skip
+
+
+def observe(said: list[Statement]) -> None:
+    Observation.objects.bulk_create(
+        [
+            Observation(
+                kind="triple", digest=one.digest, concept=one.concept, parent=one.parent, dimension=one.dimension,
+                is_isa=one.is_isa, confidence=one.confidence, role=one.role, agent=one.agent, said_at=one.at,
+            )
+            for one in said
+        ],
+        ignore_conflicts=True,
+    )  # fmt: skip
+
+
+def in_order(batch: list[Statement]) -> list[Statement]:
+    return sorted(batch, key=lambda one: (one.dimension, one.at))
+
+
+def told_once(said: list[Statement]) -> list[Statement]:
+    """Without what is merely resent: the same in the same message."""
+    found: dict[object, Statement] = {}
+    for one in said:
+        found.setdefault((one.digest, one.key, one.is_isa), one)
+    return list(found.values())
+
+
+def stored() -> tuple[object, ...]:
+    edges = {
+        (edge.concept.token, edge.dim.token): Standing(
+            edge.parent.token, edge.is_isa, edge.confidence, edge.agent, edge.said_at, edge.last_confirmed
+        )
+        for edge in Edge.objects.select_related("concept", "parent", "dim")
+        if not edge.is_root
+    }
+    open_rows = Conflict.objects.filter(status="pending").select_related("concept", "incoming_parent", "dim")
+    disputes = {(row.concept.token, row.incoming_parent.token, row.dim.token): row.collision_type for row in open_rows}
+    decided = DecidedTriple.objects.values_list("concept__token", "parent__token", "dim__token")
+    history = EdgeHistory.objects.order_by("pk").values_list("concept__token", "dim__token", "action")
+    return edges, disputes, set(decided), sorted(history)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    said=st.lists(statements, min_size=4, max_size=20),
+    portion=st.integers(1, 20),
+    batch=st.integers(1, 10),
+    decided=decisions,
+)
+def test_any_batching_equals_one_after_the_other(
+    said: list[Statement], portion: int, batch: int, decided: dict[Key, tuple[list[str], bytes, str | None]]
+) -> None:
+    decided = {key: value for key, value in decided.items() if key[0] != key[1]}
+    world = World(dict(decided))
+    expected, usual = [], learning.BATCH
+    fresh = told_once(said)
+    with transaction.atomic():
+        prepare(decided)
+        learning.BATCH = batch
+        try:
+            for start in range(0, len(fresh), portion):
+                observe(said[: said.index(fresh[min(start + portion, len(fresh)) - 1]) + 1])  # all is sent again
+                settle_due()
+        finally:
+            learning.BATCH = usual
+        rows = Observation.objects.order_by("pk")
+        outcomes = list(rows.values_list("concept", "parent", "dimension", "outcome"))
+        found = stored()
+        transaction.set_rollback(True)
+    for start in range(0, len(fresh), portion):
+        waiting = fresh[start : start + portion]
+        for first in range(0, len(waiting), batch):
+            expected += [(one, world.say(one)) for one in in_order(waiting[first : first + batch])]
+    assert sorted(outcomes) == sorted((*one.key, outcome) for one, outcome in expected)
+    assert found == (world.edges, world.disputes, set(world.decided), sorted(world.history))

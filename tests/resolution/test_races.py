@@ -1,0 +1,274 @@
+"""Several writers at once, each on a connection of its own: threads that start together, and real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from hashlib import sha256
+from threading import Barrier
+from typing import TypeVar
+from urllib.parse import quote
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+from psycopg.conninfo import conninfo_to_dict
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Dimension, Edge, EdgeHistory, Observation, Source
+from memory.store import Said
+from resolution import claims, learning
+from resolution.intake import Outcome, assert_fact
+from resolution.learning import settle_due
+from resolution.models import Conflict
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = 20
+NOW = timezone.now()
+T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True)
+def dimensions() -> None:
+    bootstrap.load_dimensions()
+
+
+def supersede(dimension: str) -> None:
+    Dimension.objects.filter(soas__token=dimension).update(on_collision="supersede")
+
+
+def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
+    """What they return; they start in the same moment."""
+    barrier = Barrier(len(works))
+
+    def run(work: Callable[[], T]) -> T:
+        connection.ensure_connection()
+        barrier.wait(timeout=30)
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(works)) as threads:
+        return list(threads.map(run, works))
+
+
+def stating(text: str, agent: str = "dobby", minutes: float = 0.0) -> Callable[[], Outcome]:
+    concept, relation, parent, dimension = text.split()
+    said = Said(agent, Source.GUTASK, 1.0, NOW + timedelta(minutes=minutes))
+    return lambda: assert_fact(Fact(concept, parent, dimension, relation == "isa"), said)
+
+
+def observe(texts: Sequence[str], agent: str = "dobby") -> None:
+    rows = []
+    for number, text in enumerate(texts):
+        concept, relation, parent, dimension = text.split()
+        rows.append(
+            Observation(
+                kind="triple", digest=sha256(f"{agent} {number}".encode()).digest(), concept=concept, parent=parent,
+                dimension=dimension, is_isa=relation == "isa", confidence=0.8, role="user", agent=agent, said_at=NOW,
+            )
+        )  # fmt: skip
+    Observation.objects.bulk_create(rows)
+
+
+def test_of_facts_for_one_slot_stated_at_once_one_stands_and_the_others_are_queued() -> None:
+    for number in range(ROUNDS):
+        outcomes = at_once([stating(f"thing{number} isa kind{i} type", f"agent{i}") for i in range(4)])
+
+        assert Counter(outcome.status for outcome in outcomes) == {"inserted": 1, "conflict": 3}
+        standing = Edge.objects.get(concept__token=f"thing{number}")
+        rows = Conflict.objects.filter(concept__token=f"thing{number}")
+        assert [row.existing_parent_id for row in rows] == [standing.parent_id] * 3
+        assert standing.parent_id not in {row.incoming_parent_id for row in rows}
+
+
+def test_the_same_fact_stated_at_once_by_four_is_one_edge_that_three_confirm() -> None:
+    for number in range(ROUNDS):
+        outcomes = at_once([stating(f"thing{number} isa kind newdim{number}", f"agent{i}") for i in range(4)])
+
+        assert Counter(outcome.status for outcome in outcomes) == {"inserted": 1, "confirmed": 3}
+        history = EdgeHistory.objects.filter(concept__token=f"thing{number}")
+        assert Counter(history.values_list("action", flat=True)) == {"insert": 1, "confirm": 3}
+
+
+def test_the_same_collision_met_at_once_is_queued_once() -> None:
+    for number in range(ROUNDS):
+        stating(f"thing{number} isa repo type")()
+
+        outcomes = at_once([stating(f"thing{number} isa container type", f"agent{i}") for i in range(4)])
+
+        (row,) = Conflict.objects.filter(concept__token=f"thing{number}")
+        assert [outcome.conflict for outcome in outcomes] == [row] * 4
+
+
+def test_of_opposite_facts_stated_at_once_one_stands_and_the_other_is_a_ring() -> None:
+    for number in range(ROUNDS):
+        a, b = f"a{number}", f"b{number}"
+
+        outcomes = at_once([stating(f"{a} ispart {b} membership"), stating(f"{b} ispart {a} membership")])
+
+        assert sorted(outcome.status for outcome in outcomes) == ["conflict", "inserted"]
+        (row,) = Conflict.objects.filter(concept__token__in=[a, b])
+        assert (row.collision_type, row.blocking_concept_id) == ("cycle", row.incoming_parent_id)
+
+
+def test_where_the_newer_wins_the_newest_of_those_stated_at_once_stands() -> None:
+    supersede("type")
+    for number in range(ROUNDS):
+        minutes = [3, 1, 4, 2]
+
+        at_once([stating(f"thing{number} isa kind{m} type", f"agent{m}", minutes=m) for m in minutes])
+
+        assert Edge.objects.get(concept__token=f"thing{number}").parent.token == "kind4"
+    assert not Conflict.objects.exists()
+
+
+def test_two_that_state_facts_in_many_dimensions_in_opposite_orders_both_get_through() -> None:
+    dimensions = ["type", "membership", "tech", "geography"]
+    for number in range(ROUNDS):
+        observe([f"thing{number} isa kind {dimension}" for dimension in dimensions], f"agent{number}")
+        others = [stating(f"other{number} isa kind {dimension}") for dimension in reversed(dimensions)]
+
+        at_once([settle_due, lambda others=others: [other() for other in others]])  # type: ignore[misc]
+
+    assert set(Observation.objects.values_list("state", "outcome")) == {("done", "inserted")}
+    assert Edge.objects.exclude(concept__dimension__isnull=False).count() == 2 * ROUNDS * len(dimensions)
+
+
+# --- processes ---
+
+WORKER = """
+import sys
+import django
+django.setup()
+from django.db import connection
+from resolution import claims, learning
+learning.BATCH = 10
+print("ready", flush=True)
+sys.stdin.readline()
+{before}
+print(learning.settle_due(), flush=True)
+"""
+HANG = """
+import time
+def hang(outcomes):
+    print("about to commit", flush=True)
+    time.sleep(600)
+claims.finish = hang
+"""
+
+
+@contextmanager
+def worker(before: str = "") -> Iterator[subprocess.Popen[str]]:
+    """A process that settles what is due when it gets a line."""
+    address = conninfo_to_dict(settings.DATABASE_URL) | {"dbname": connection.settings_dict["NAME"]}
+    rest = "&".join(f"{key}={quote(str(value))}" for key, value in address.items() if key not in ("dbname", "user"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", WORKER.format(before=before)],
+        cwd=settings.PROJECT,
+        env=os.environ
+        | {
+            "DJANGO_SETTINGS_MODULE": "festinger_site.settings",
+            "DATABASE_URL": f"postgresql://{address['user']}@/{address['dbname']}?{rest}",
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with process:
+        try:
+            assert line(process) == "ready"
+            yield process
+        finally:
+            process.kill()
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def start(process: subprocess.Popen[str]) -> None:
+    print(file=process.stdin, flush=True)
+
+
+def test_processes_settle_colliding_statements_each_once() -> None:
+    observe([f"thing{n % 40} isa kind{n % 7} {('type', 'tech')[n % 2]}" for n in range(300)])
+    with worker() as one, worker() as other, worker() as third:
+        workers = (one, other, third)
+        for process in workers:
+            start(process)
+        settled = [int(line(process)) for process in workers]
+
+    assert sum(settled) == 300
+    assert set(Observation.objects.values_list("state", flat=True)) == {"done"}
+    slots = Edge.objects.exclude(source="festinger").values_list("concept__token", "dim__token")
+    assert len(slots) == len(set(slots)) == 40
+    said = Counter(Observation.objects.values_list("outcome", flat=True))
+    inserted = EdgeHistory.objects.filter(action="insert").count()
+    assert (said["inserted"], inserted, said.keys() <= {"inserted", "confirmed", "conflict"}) == (40, 40, True)
+    # Seven kinds for each slot, of which one stands.
+    assert Conflict.objects.count() == 40 * 6
+
+
+def test_a_worker_killed_before_its_commit_leaves_nothing_half_done() -> None:
+    observe([f"thing{n} isa kind type" for n in range(5)])
+    with worker(HANG) as doomed:
+        start(doomed)
+        assert line(doomed) == "about to commit"
+        doomed.send_signal(signal.SIGKILL)
+        doomed.wait()
+
+    assert not Edge.objects.exclude(source="festinger").exists()
+    assert not EdgeHistory.objects.exists()
+    assert settle_due() == 0  # its claim still holds
+    end_leases()
+    assert settle_due() == 5
+    assert set(Observation.objects.values_list("state", "outcome")) == {("done", "inserted")}
+    assert EdgeHistory.objects.count() == 5
+
+
+def end_leases() -> None:
+    """Time passes."""
+    assert Observation.objects.filter(claimed_until__gt=timezone.now()).update(claimed_until=timezone.now())
+
+
+def test_a_worker_that_was_too_slow_finds_its_rows_done_and_does_nothing() -> None:
+    observe(["thing isa kind type"])
+    slow = claims.claim(claims.Kind.TRIPLE, 10, timedelta(0))
+
+    assert settle_due() == 1
+    learning._settle(slow)
+
+    assert EdgeHistory.objects.count() == 1
+
+
+def test_a_worker_that_was_too_slow_leaves_the_row_to_the_one_that_has_it_now() -> None:
+    observe(["thing isa kind type"])
+    slow = claims.claim(claims.Kind.TRIPLE, 10, timedelta(0))
+    quick = claims.claim(claims.Kind.TRIPLE, 10, timedelta(seconds=30))
+
+    learning._settle(slow)
+    assert not EdgeHistory.objects.exists()
+
+    learning._settle(quick)
+    assert EdgeHistory.objects.count() == 1
+
+
+def test_two_claims_at_once_share_no_row() -> None:
+    observe([f"thing{n} isa kind type" for n in range(40)])
+
+    claimed = at_once([lambda: claims.claim(claims.Kind.TRIPLE, 15, timedelta(seconds=30))] * 3)
+
+    keys = [row.pk for rows in claimed for row in rows]
+    assert len(keys) == len(set(keys)) == 40
