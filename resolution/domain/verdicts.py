@@ -1,0 +1,120 @@
+"""What may be decided about a conflict, and reading it from what a language model or an operator wrote."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, cast
+
+from memory.domain.tokens import Token, tokenise
+
+DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
+KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})
+
+# What a language model may decide, by the type of the collision. Operators may decide anything.
+ALLOWED: Final[dict[str, frozenset[str]]] = {
+    "isa_isa": frozenset({"decompose", "update", "dismiss"}),
+    "ispart_ispart": frozenset({"update", "dismiss"}),
+    "misclassification": frozenset({"relocate", "dismiss"}),
+    "cycle": frozenset({"update", "relocate", "dismiss"}),
+}
+
+REASON_MAX = 2_000  # characters; what is longer is cut
+NAME_MAX = 200  # characters as written; a token has 64 at most
+WORDS_MAX = 4  # more words than that are a sentence
+AROUND = " \t\r\n.,;:!?'\"`\u2019"
+
+
+class VerdictMistake(ValueError):
+    """What was written is no verdict; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to be done about a conflict. The dimensions are tokens; ``is_isa`` of None keeps what was said."""
+
+    decision: DecisionKind
+    reason: str
+    existing_dimension: str = ""
+    new_dimension: str = ""
+    dimension: str = ""
+    is_isa: bool | None = None
+
+
+def read_verdict(data: object, collision_type: str | None) -> Verdict:
+    """The verdict in a decoded JSON object; ``collision_type`` of None is an operator's, who may decide anything.
+
+    The keys are those of Verdict (``reasoning`` is read like ``reason``); what the decision does not need is ignored.
+    Raises VerdictMistake.
+    """
+    if not isinstance(data, Mapping):
+        raise VerdictMistake("a verdict is a JSON object")
+    kind = _kind(data.get("decision"), collision_type)
+    reason = read_reason(data.get("reason") or data.get("reasoning") or "")
+    if kind == "decompose":
+        existing, new = read_dimensions(data.get("existing_dimension"), data.get("new_dimension"))
+        return Verdict(kind, reason, existing_dimension=existing, new_dimension=new)
+    if kind == "relocate":
+        dimension = read_dimension(data.get("dimension"), "dimension")
+        return Verdict(kind, reason, dimension=dimension, is_isa=_flavour(data.get("is_isa")))
+    return Verdict(kind, reason)
+
+
+def read_dimensions(existing: object, new: object) -> tuple[str, str]:
+    """The two names of a decomposition. Raises VerdictMistake, also if they are the same."""
+    names = read_dimension(existing, "existing_dimension"), read_dimension(new, "new_dimension")
+    if names[0] == names[1]:
+        raise VerdictMistake(f"existing_dimension and new_dimension are both {names[0]!r}: they must differ")
+    return names
+
+
+def read_dimension(name: object, role: str) -> str:
+    """The one token that a dimension's name is. Raises VerdictMistake.
+
+    Capitalised words are one name as everywhere ("Artifact Type": `artifact_type`); other words are joined with a
+    hyphen, as dimensions are named ("artifact type": `artifact-type`).
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise VerdictMistake(f"the {role} is missing")
+    if len(name) > NAME_MAX:
+        raise VerdictMistake(f"the {role} is longer than {NAME_MAX} characters")
+    tokens = tokenise(name)
+    if not tokens or _has_leftovers(name, tokens):
+        raise VerdictMistake(f"{name!r} cannot be a {role}: a name is letters and digits, joined by _ - . ' @ or +")
+    if len(tokens) > WORDS_MAX:
+        raise VerdictMistake(f"{name!r} cannot be a {role}: that is a sentence, not a name")
+    joined = "-".join(token.text for token in tokens)
+    if [token.text for token in tokenise(joined)] != [joined]:
+        raise VerdictMistake(f"{name!r} cannot be a {role}: it is too long, or no word")
+    return joined
+
+
+def read_reason(reason: object) -> str:
+    """The reason without characters that cannot be stored, cut where it is very long. Raises VerdictMistake."""
+    if not isinstance(reason, str):
+        raise VerdictMistake("the reason is not a text")
+    storable = reason.replace("\x00", "").encode("utf-8", "replace").decode()
+    return storable.strip()[:REASON_MAX]
+
+
+def _kind(kind: object, collision_type: str | None) -> DecisionKind:
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise VerdictMistake(f"the decision is none of {', '.join(sorted(KINDS))}")
+    if collision_type is not None and kind not in ALLOWED.get(collision_type, frozenset()):
+        may = ", ".join(sorted(ALLOWED.get(collision_type, ()))) or "nothing"
+        raise VerdictMistake(f"{kind!r} is not for a language model to decide on {collision_type!r}: only {may}")
+    return cast(DecisionKind, kind)
+
+
+def _flavour(is_isa: object) -> bool | None:
+    if is_isa is None or isinstance(is_isa, bool):
+        return is_isa
+    raise VerdictMistake("is_isa is true, false or null")
+
+
+def _has_leftovers(text: str, tokens: list[Token]) -> bool:
+    """Whether the text holds more than its tokens and white space between, punctuation around: reading half of it
+    would name another dimension than was written."""
+    ends = [0, *(token.end for token in tokens)]
+    starts = [*(token.start for token in tokens), len(text)]
+    pieces = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    between = "".join(pieces[1:-1]).strip()
+    return bool(between or pieces[0].strip(AROUND) or pieces[-1].strip(AROUND))

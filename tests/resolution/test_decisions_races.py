@@ -1,0 +1,176 @@
+"""Decisions at the same time, on connections of their own."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from memory.models import Dimension, Edge, EdgeHistory, Source
+from resolution.decisions import Actor, DecisionError, decide, decompose, dismiss, update
+from resolution.domain.verdicts import Verdict
+from resolution.models import Conflict, Decision
+from resolution.undo import undo
+from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = 8
+
+
+def at_once(*works: Callable[[], Any]) -> list[Any]:
+    """What each returns, or the DecisionError that it raises."""
+    barrier = Barrier(len(works))
+
+    def run(work: Callable[[], Any]) -> Any:
+        try:
+            connection.ensure_connection()
+            barrier.wait(timeout=30)
+            return work()
+        except DecisionError as error:
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(works)) as threads:
+        return list(threads.map(run, works))
+
+
+def operator(name: str) -> Actor:
+    return Actor(name, Source.OPERATOR)
+
+
+def errors(outcomes: list[Any]) -> list[str]:
+    return [str(outcome) for outcome in outcomes if isinstance(outcome, DecisionError)]
+
+
+def test_of_two_operators_one_decides() -> None:
+    for i in range(ROUNDS):
+        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        names = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
+
+        outcomes = at_once(
+            partial(decompose, conflict.pk, operator("ron"), "", **names),
+            partial(update, conflict.pk, operator("harry"), ""),
+        )
+
+        (decision,) = Decision.objects.filter(conflict=conflict)
+        assert errors(outcomes) == [f"Conflict {conflict.pk} was already decided by {decision.actor}: {decision.kind}."]
+        stored = {text for text in facts() if text.startswith(f"thing{i} ")}
+        if decision.kind == "update":
+            assert stored == {f"thing{i} isa container type"}
+        else:
+            assert stored == {f"thing{i} isa repo artifact-type", f"thing{i} isa container deployment-type"}
+
+
+def test_two_conflicts_of_one_slot_are_decided_one_after_the_other() -> None:
+    for i in range(ROUNDS):
+        first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        second = say(f"thing{i} isa service type", "kreacher").conflict
+        assert second is not None
+
+        outcomes = at_once(
+            partial(update, first.pk, operator("ron"), ""),
+            partial(update, second.pk, operator("harry"), ""),
+        )
+
+        assert errors(outcomes) == []
+        history = EdgeHistory.objects.filter(concept=first.concept)
+        assert history.filter(action="retire").count() == 2
+        assert Edge.objects.filter(concept=first.concept).count() == 1
+
+
+def test_two_decisions_about_what_was_seen_do_not_both_happen() -> None:
+    for i in range(ROUNDS):
+        first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        second = say(f"thing{i} isa service type", "kreacher").conflict
+        assert second is not None
+        verdict = Verdict("update", "")
+
+        outcomes = at_once(
+            partial(decide, first.pk, operator("ron"), verdict, seen=first),
+            partial(decide, second.pk, operator("harry"), verdict, seen=second),
+        )
+
+        assert len(errors(outcomes)) == 1
+        assert Decision.objects.filter(conflict__in=[first, second]).count() == 1
+
+
+def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other() -> None:
+    conflicts = [collide(f"thing{i} isa repo type", f"thing{i} isa container type") for i in range(6)]
+    one = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
+    other = {"existing_dimension": "deployment-type", "new_dimension": "artifact-type"}
+
+    outcomes = at_once(
+        *(partial(decompose, row.pk, OPERATOR, "", **(one if i % 2 else other)) for i, row in enumerate(conflicts))
+    )
+
+    assert errors(outcomes) == []
+    assert Edge.objects.filter(dim__token="artifact-type").count() == 7
+    assert Dimension.objects.count() == 3
+
+
+def test_a_decision_is_undone_by_one_of_two() -> None:
+    for i in range(ROUNDS):
+        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        before = graph()
+        decision = update(conflict.pk, OPERATOR, "")
+
+        outcomes = at_once(
+            partial(undo, decision.pk, operator("ron")),
+            partial(undo, decision.pk, operator("harry")),
+        )
+
+        (done,) = Decision.objects.filter(undoes=decision)
+        assert errors(outcomes) == [f"Decision {decision.pk} was already undone by {done.actor}."]
+        assert graph() == before
+
+
+def test_statements_and_decisions_at_the_same_time_leave_no_open_conflict_unseen() -> None:
+    for i in range(ROUNDS):
+        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+
+        at_once(
+            partial(update, conflict.pk, operator("ron"), ""),
+            partial(say, f"thing{i} isa service type", "kreacher"),
+            partial(say, f"thing{i} isa repo type", "griphook"),
+        )
+
+        edge = Edge.objects.get(concept=conflict.concept)
+        assert edge.parent.token == "container"
+        for row in Conflict.objects.filter(concept=conflict.concept, status="pending"):
+            assert row.existing_parent == edge.parent
+
+
+def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole() -> None:
+    for i in range(ROUNDS):
+        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        names = {"existing_dimension": "type", "new_dimension": f"form{i}"}
+        decision = decompose(conflict.pk, OPERATOR, "", **names)
+
+        at_once(partial(undo, decision.pk, OPERATOR), partial(say, f"other{i} isa image form{i}"))
+
+        dimension = Dimension.objects.get(soas__token=f"form{i}")
+        assert Edge.objects.get(concept=dimension.soas_id, dim=dimension.soas_id).is_root
+        assert f"other{i} isa image form{i}" in facts()
+
+
+def test_undoing_and_dismissing_at_the_same_time_end() -> None:
+    for i in range(ROUNDS):
+        first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        second = say(f"thing{i} isa service type", "kreacher").conflict
+        assert second is not None
+        decision = update(first.pk, OPERATOR, "")
+
+        outcomes = at_once(
+            partial(undo, decision.pk, operator("ron")),
+            partial(dismiss, second.pk, operator("harry"), ""),
+        )
+
+        assert errors(outcomes) == []
+        second.refresh_from_db()
+        assert second.status == "dismissed"
+        assert f"thing{i} isa repo type" in facts()
