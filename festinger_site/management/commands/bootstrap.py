@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 
 from festinger_site import broker
 from memory import bootstrap
+from resolution import schedule as resolver_schedule
 
 
 class Command(BaseCommand):
@@ -30,6 +31,7 @@ class Command(BaseCommand):
         self.say("dimensions", bootstrap.load_dimensions())
         self.say("settings", bootstrap.load_config())
         bootstrap.load_schedule()
+        resolver_schedule.keep()
         if broker.install():
             self.stdout.write("broker: PGMQ installed")
         self.operator(bootstrap.first_operator(), as_json=as_json)

@@ -1,0 +1,147 @@
+"""``manage.py resolve_conflicts``: the resolver's run, now and in this process."""
+
+import getpass
+import logging
+import shutil
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.llm import LlmError, NoModel
+from resolution import resolver
+from resolution.domain.verdicts import Verdict
+from resolution.models import Conflict, Run
+
+BAR = 30  # characters
+INTERRUPTED = 130  # exit status, as of a shell's command
+
+
+class Command(BaseCommand):
+    help = "Has the chosen language model decide the pending conflicts (in resolution_mode propose: propose)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--dry-run", action="store_true", help="ask the model and show what it would decide; nothing changes"
+        )
+        parser.add_argument("--limit", type=at_least_one, metavar="N", help="go over N conflicts at most")
+
+    def handle(self, *, dry_run: bool, limit: int | None, **_: Any) -> None:
+        self.progress = Progress(self.stdout)
+        try:
+            if dry_run:
+                self.rehearse(limit)
+            else:
+                self.run_now(limit)
+        except resolver.AlreadyRunning as error:
+            raise CommandError(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
+        except KeyboardInterrupt:
+            self.progress.end()
+            self.stderr.write("Interrupted. What was decided until then stays.")
+            sys.exit(INTERRUPTED)
+
+    def rehearse(self, limit: int | None) -> None:
+        count = 0
+        try:
+            for conflict, verdict in resolver.rehearse(limit):
+                count += 1
+                self.stdout.write(f"{conflict}: {in_words(verdict)}")
+        except NoModel as error:
+            self.stdout.write(self.style.WARNING(f"Nothing can be asked: {error}"))
+        except LlmError as error:
+            raise CommandError(f"After {count} conflicts: {error}") from None
+        else:
+            self.stdout.write(f"{conflicts(count)}; nothing was changed." if count else "There is nothing to decide.")
+
+    def run_now(self, limit: int | None) -> None:
+        with quiet() if self.progress.is_bar else nullcontext():
+            run = resolver.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.progress)
+        self.progress.end()
+        if run.status == Run.Status.SKIPPED:
+            self.stdout.write(self.style.WARNING(f"Skipped, {run.note}"))
+            return
+        self.stdout.write(summary(run))
+        if run.note:
+            self.stdout.write(self.style.WARNING(run.note))
+        if run.status != Run.Status.DONE:
+            sys.exit(1)
+
+
+class Progress:
+    """Called after each conflict: on a terminal a bar that moves, elsewhere a line each."""
+
+    def __init__(self, out: Any) -> None:
+        self.out = out
+        self.is_bar = bool(out.isatty())
+        self.width = 0  # of what stands in the bar's line
+
+    def __call__(self, run: Run, conflict: Conflict, outcome: str) -> None:
+        seen, total = run.conflicts_seen, max(run.conflicts_total, run.conflicts_seen)
+        if not self.is_bar:
+            self.out.write(f"{seen}/{total} {conflict}: {outcome}")
+            return
+        done = BAR * seen // total
+        self.show(f"[{'#' * done}{'.' * (BAR - done)}] {seen}/{total} {conflict.concept}: {outcome}")
+
+    def show(self, line: str) -> None:
+        line = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be written over
+        self.out.write(f"\r{line:<{self.width}}", ending="")
+        self.out.flush()
+        self.width = len(line)
+
+    def end(self) -> None:
+        if self.width:
+            self.out.write("")
+            self.width = 0
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the log's lines about what is well: they would tear the bar."""
+    loggers = [logging.getLogger(app) for app in ("memory", "resolution")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"takes a whole number from 1, not {text!r}")
+    return int(text)
+
+
+def user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return ""
+
+
+def in_words(verdict: Verdict | str) -> str:
+    if isinstance(verdict, str):
+        return f"no verdict: {verdict}"
+    names = [name for name in (verdict.existing_dimension, verdict.new_dimension, verdict.dimension) if name]
+    into = f" into {', '.join(names)}" if names else ""
+    return f"{verdict.decision}{into}: {verdict.reason or 'no reason given'}"
+
+
+def summary(run: Run) -> str:
+    parts = [f"{count} {outcome}" for outcome, count in sorted(run.counts.items())]
+    outcomes = f": {', '.join(parts)}" if parts else ""
+    cost = f", {run.cost:.4f} US dollars" if run.cost is not None else ""
+    return (
+        f"Run {run.pk} is {run.status}. {conflicts(run.conflicts_seen)} of {run.conflicts_total}{outcomes}."
+        f" {run.input_tokens} tokens read, {run.output_tokens} written{cost}."
+    )
+
+
+def conflicts(count: int) -> str:
+    return f"{count} conflict" if count == 1 else f"{count} conflicts"

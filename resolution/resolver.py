@@ -1,0 +1,93 @@
+"""The resolver: a run over the queue, in which a language model decides, or proposes, what becomes of each conflict.
+
+One run at a time, one conflict at a time; each is settled in a transaction of its own, so a run that dies loses
+nothing but the answer it was waiting for.
+"""
+
+from collections.abc import Collection, Iterator
+
+from django.db import transaction
+
+from memory import llm
+from memory.llm.asking import current_tuning
+from memory.waking import Waker
+from resolution import course, decisions, judging, runs
+from resolution.contest import Unknown
+from resolution.course import Course, Progress
+from resolution.decisions import Actor, DecisionError
+from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
+from resolution.models import Conflict, Decision, Run
+from resolution.runs import AlreadyRunning
+
+__all__ = ["AlreadyRunning", "approve", "carry_out", "rehearse", "request_run", "run"]
+
+
+def run(
+    trigger: str,
+    actor: str = "",
+    *,
+    limit: int | None = None,
+    on_progress: Progress | None = None,
+    conflict_ids: Collection[int] | None = None,
+) -> Run:
+    """Goes over the pending conflicts, at most ``limit`` of them, and returns the run as it ended. Blocks: a model
+    takes seconds for each. Not within a transaction. Raises AlreadyRunning."""
+    row = runs.open_run(trigger, actor, mode=current_tuning().resolution_mode, limit=limit, is_begun=True)
+    return Course(row, on_progress, conflict_ids).go()
+
+
+def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run:
+    """The row of a run that a worker is about to carry out: which one, and when, is a matter of seconds, or of a
+    minute where the wake-up is lost. Raises AlreadyRunning."""
+    row = runs.open_run(trigger, actor, mode=current_tuning().resolution_mode, limit=limit, is_begun=False)
+    transaction.on_commit(_waker.ask)
+    return row
+
+
+def carry_out(row: Run) -> Run | None:
+    """A run that was asked for, carried out here; None where another does that."""
+    return Course(row).go() if runs.begin(row) else None
+
+
+def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str]]:
+    """What the resolver would decide now about each conflict, or why it cannot. Nothing changes, but the model is
+    asked. Raises LlmError where it cannot be asked at all."""
+    model = llm.chosen("resolve_model_id")
+    has_answered, unanswered = False, 0  # in a row
+    error: Exception | None = None
+    for conflict in course.pending().select_related(*judging.RELATED)[:limit]:
+        try:
+            verdict: Verdict | str = judging.judge(conflict, model, f"conflict {conflict.pk}, dry run")
+            has_answered, unanswered = True, 0
+        except (llm.Unreadable, llm.Refused, VerdictMistake) as mistake:
+            verdict, has_answered, unanswered = str(mistake), True, 0
+        except (llm.Unavailable, llm.Misconfigured) as failure:
+            verdict, error, unanswered = str(failure), failure, unanswered + 1
+            if unanswered == course.UNANSWERED_AT_MOST:
+                raise
+        yield conflict, verdict
+    if error is not None and not has_answered:
+        raise error
+
+
+def approve(conflict_id: int, actor: Actor) -> Decision:
+    """Does what the resolver proposed. Raises DecisionError."""
+    conflict = Conflict.objects.filter(pk=conflict_id).first()
+    if conflict is None:
+        raise Unknown(f"There is no conflict {conflict_id}.")
+    if conflict.status != Conflict.Status.PROPOSED:
+        raise DecisionError(f"Nothing is proposed for conflict {conflict_id}: it is {conflict.status}.")
+    try:
+        verdict = read_verdict(conflict.proposal, None)
+    except VerdictMistake as mistake:
+        raise DecisionError(f"The proposal for conflict {conflict_id} cannot be read: {mistake}.") from None
+    return decisions.decide(conflict_id, actor, verdict, seen=conflict)
+
+
+def _wake() -> None:
+    from festinger_site.celery import wake  # which finds the tasks, and these find us
+
+    wake("resolution.tasks.resolve_due")
+
+
+_waker = Waker(_wake)

@@ -1,0 +1,152 @@
+"""Asking a language model about one conflict: what it is told, and what is made of its answer."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import llm as language_models
+from memory.bootstrap import load_dimensions
+from memory.models import Dimension, Edge, Evidence, LlmCall, Soas
+from memory.store import retire
+from resolution.domain.verdicts import Verdict, VerdictMistake
+from resolution.judging import RELATED, gather, judge
+from resolution.models import Conflict
+from tests.llm_server import LlmServer, llm  # noqa: F401
+from tests.resolution.disputes import DECOMPOSE, dispute, kinds, places, said, state
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def seen(conflict: Conflict) -> Conflict:
+    return Conflict.objects.select_related(*RELATED).get(pk=conflict.pk)
+
+
+def told(conflict: Conflict, server: LlmServer, answer: dict[str, Any]) -> dict[str, Any]:
+    """The document that the model gets."""
+    server.answers(answer)
+    judge(seen(conflict), server.model("ollama"), "a test")
+    return json.loads(server.asked[-1].prompt.partition("The document:\n")[2])
+
+
+def test_the_verdict_is_what_the_model_answers(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+    llm.answers(DECOMPOSE)
+
+    verdict = judge(seen(conflict), llm.model("ollama"), "a test")
+
+    assert verdict == Verdict(
+        "decompose", DECOMPOSE["reasoning"], existing_dimension="artifact-type", new_dimension="deployment-type"
+    )
+    call = LlmCall.objects.get()
+    assert (call.purpose, call.subject, call.error) == ("resolve", "a test", "")
+
+
+def test_an_answer_that_is_for_operators_only_is_a_mistake(llm: LlmServer) -> None:  # noqa: F811
+    conflict = places()
+    llm.answers(DECOMPOSE)
+
+    with pytest.raises(VerdictMistake, match="only dismiss, update"):
+        judge(seen(conflict), llm.model("ollama"), "a test")
+
+
+def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+    llm.answers({"reasoning": "both are true", "decision": "decompose"})
+
+    with pytest.raises(language_models.Unreadable):
+        judge(seen(conflict), llm.model("ollama"), "a test")
+
+
+def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:  # noqa: F811
+    state("gnommoweb isa repo type", evidence="gnommoweb is a repo", agent="winky")
+    conflict = dispute(
+        "kvasir isa tool type", "gnommoweb isa container type", evidence="it is a container", role="tool"
+    )
+
+    document = told(conflict, llm, DECOMPOSE)
+
+    known, new = document["known_fact"], document["new_fact"]
+    assert (known["fact"], new["fact"]) == ("gnommoweb ISA repo [type]", "gnommoweb ISA container [type]")
+    assert [(line["by"], line["words"]) for line in known["said"]] == [("winky", "gnommoweb is a repo")]
+    assert [(line["by"], line["role"], line["words"]) for line in new["said"]] == [
+        ("dobby", "tool", "it is a container")
+    ]
+
+
+def test_the_rest_of_what_is_known_of_the_concept_comes_along(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+    state("gnommoweb ispart glitch_university membership")
+    state("kvasir ispart olymp membership")
+    Evidence.objects.create(
+        concept=Soas.objects.get(token="gnommoweb"), sentence="Restart gnommoweb.", role="user", agent="dobby",
+        said_at=timezone.now(),
+    )  # fmt: skip
+
+    document = told(conflict, llm, DECOMPOSE)
+
+    assert document["other_facts_about_the_concept"] == ["gnommoweb ISPART glitch_university [membership]"]
+    assert document["sentences_that_name_the_concept"] == ["Restart gnommoweb."]
+
+
+def test_the_dimensions_of_kinds_come_with_their_questions_the_most_used_first() -> None:
+    load_dimensions()
+    conflict = kinds()
+    state("kvasir isa tool artifact-type")
+    state("olymp isa place deployment-type")
+    state("midgard isa place deployment-type")
+    Dimension.objects.filter(soas__token="artifact-type").update(question="What is it made as?")
+
+    assert gather(seen(conflict)).dimensions == (("deployment-type", ""), ("artifact-type", "What is it made as?"))
+
+
+def test_a_fact_of_the_wrong_flavour_may_go_to_any_other_dimension() -> None:
+    load_dimensions()
+    conflict = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
+
+    names = [name for name, _ in gather(seen(conflict)).dimensions]
+    assert set(names) == {"membership", "runs-on", "tech", "owned-by", "geography"}
+
+
+def test_a_ring_comes_as_the_chain_up_to_the_fact_that_closes_it() -> None:
+    state("a ispart b membership")
+    conflict = dispute("b ispart c membership", "c ispart a membership")
+
+    ring = gather(seen(conflict)).ring
+    assert [str(claim.fact) for claim in ring] == [
+        "a -ispart b in context of membership",
+        "b -ispart c in context of membership",
+    ]
+
+
+def test_a_fact_that_was_taken_out_meanwhile_is_said_to_be_gone() -> None:
+    conflict = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
+    retire(Edge.objects.get(concept__token="gnommoweb"), actor="a", source=said().source, reason="wrong")
+
+    existing = gather(seen(conflict)).existing
+
+    assert existing is not None
+    assert (existing.is_gone, str(existing.fact)) == (True, "gnommoweb -isa repo in context of type")
+
+
+def test_after_a_failure_it_is_told_why(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+    Conflict.objects.update(last_error="'tech' cannot be the dimension")
+
+    assert told(conflict, llm, DECOMPOSE)["why_the_last_attempt_failed"] == "'tech' cannot be the dimension"
+
+
+def test_the_number_of_queries_does_not_grow_with_what_is_known() -> None:
+    conflict = seen(kinds())
+    with CaptureQueriesContext(connection) as few:
+        gather(conflict)
+    for number in range(20):
+        state(f"gnommoweb isa thing{number} dim{number}")
+
+    with CaptureQueriesContext(connection) as many:
+        gather(conflict)
+
+    assert len(many) == len(few)

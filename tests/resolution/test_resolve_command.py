@@ -1,0 +1,146 @@
+"""``manage.py resolve_conflicts`` as a person meets it."""
+
+import io
+from decimal import Decimal
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from resolution import runs
+from resolution.models import Conflict, Run
+from tests.llm_server import Fails, LlmServer, Says, llm  # noqa: F401
+from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, choose, edges, kinds, places
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def resolve(*arguments: str, out: io.StringIO | None = None) -> tuple[int, str]:
+    """The exit status, and what was printed."""
+    out = out or io.StringIO()
+    try:
+        call_command("resolve_conflicts", *arguments, stdout=out, no_color=True)
+    except SystemExit as end:
+        return int(end.code or 0), out.getvalue()
+    return 0, out.getvalue()
+
+
+def test_it_says_what_became_of_each_conflict_and_of_all(llm: LlmServer) -> None:  # noqa: F811
+    kinds("a")
+    places("b")
+    choose(llm, input_price=Decimal(10), output_price=Decimal(100))
+    llm.answers(Says(DECOMPOSE, input_tokens=1000), NONSENSE)
+
+    status, told = resolve()
+
+    run = Run.objects.get()
+    lines = told.splitlines()
+    assert status == 0
+    assert lines[:3] == [
+        "1/2 a [type]: repo or container: decompose",
+        "2/2 b [runs-on]: ramanujan or turing: failed",
+        f"Run {run.pk} is done. 2 conflicts of 2: 1 decompose, 1 failed."
+        " 1100 tokens read, 40 written, 0.0150 US dollars.",
+    ]
+    assert lines[3].startswith("b [runs-on]: ramanujan or turing: ")
+    assert (run.trigger, run.actor != "") == ("command", True)
+
+
+def test_on_a_terminal_a_bar_moves(llm: LlmServer) -> None:  # noqa: F811
+    places("a")
+    places("b")
+    choose(llm)
+    llm.answers(UPDATE, DISMISS)
+
+    _, told = resolve(out=Terminal())
+
+    drawn = [part.strip() for part in told.partition("Run")[0].split("\r") if part.strip()]
+    assert drawn == [
+        "[###############...............] 1/2 a: update",
+        "[##############################] 2/2 b: dismiss",
+    ]
+
+
+def test_without_a_model_it_says_what_to_do() -> None:
+    places()
+
+    status, told = resolve()
+
+    assert status == 0
+    assert told.startswith("Skipped, no model: ")
+    assert "resolve_model_id" in told
+
+
+def test_a_failed_run_ends_with_1(llm: LlmServer) -> None:  # noqa: F811
+    places()
+    choose(llm)
+    llm.answers(Fails(401, "this key is not known"))
+
+    status, told = resolve()
+
+    assert status == 1
+    assert "is failed" in told
+    assert "this key is not known" in told
+
+
+def test_a_run_under_way_is_one_line() -> None:
+    runs.open_run(Run.Trigger.API, mode="auto", is_begun=True)
+
+    with pytest.raises(CommandError, match="The resolver is running already"):
+        resolve()
+
+
+def test_a_limit_is_kept(llm: LlmServer) -> None:  # noqa: F811
+    places("a")
+    places("b")
+    choose(llm)
+    llm.answers(DISMISS)
+
+    assert "1 conflict of 1: 1 dismiss" in resolve("--limit", "1")[1]
+    assert Conflict.objects.filter(status="pending").count() == 1
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many", "1.5"])
+def test_a_limit_is_a_whole_number(limit: str) -> None:
+    with pytest.raises(CommandError, match="whole number from 1"):
+        resolve(f"--limit={limit}")
+
+
+def test_a_dry_run_shows_what_would_be_decided(llm: LlmServer) -> None:  # noqa: F811
+    kinds("a")
+    places("b")
+    choose(llm)
+    llm.answers(DECOMPOSE, "no JSON")
+    before = edges()
+
+    status, told = resolve("--dry-run")
+
+    lines = told.splitlines()
+    assert status == 0
+    assert lines[0] == (
+        f"a [type]: repo or container: decompose into artifact-type, deployment-type: {DECOMPOSE['reasoning']}"
+    )
+    assert lines[1].startswith("b [runs-on]: ramanujan or turing: no verdict: ")
+    assert lines[2] == "2 conflicts; nothing was changed."
+    assert edges() == before
+    assert not Run.objects.exists()
+
+
+def test_a_dry_run_without_conflicts_or_without_a_model_says_so(llm: LlmServer) -> None:  # noqa: F811
+    assert "Nothing can be asked: " in resolve("--dry-run")[1]
+
+    choose(llm)
+    assert resolve("--dry-run")[1] == "There is nothing to decide.\n"
+
+
+def test_a_dry_run_that_cannot_ask_says_why(llm: LlmServer) -> None:  # noqa: F811
+    places()
+    choose(llm)
+    llm.answers_by(lambda asked: Fails(401, "this key is not known"))
+
+    with pytest.raises(CommandError, match="this key is not known"):
+        resolve("--dry-run")

@@ -1,0 +1,578 @@
+"""The resolver's run over the queue, with a local server in the language model's place."""
+
+import logging
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from memory import llm as language_models
+from memory.models import Dimension, Edge, LlmCall, Soas, Source
+from memory.store import retire
+from resolution import decisions, resolver
+from resolution.course import pause
+from resolution.decisions import Actor, DecisionError
+from resolution.domain.verdicts import Verdict
+from resolution.intake import assert_fact
+from resolution.models import Conflict, Decision, Run
+from tests.llm_server import Cuts, Fails, LlmServer, Says, llm  # noqa: F401
+from tests.resolution.disputes import (
+    DECOMPOSE,
+    DISMISS,
+    NONSENSE,
+    UPDATE,
+    by_concept,
+    choose,
+    configure,
+    dispute,
+    edges,
+    fact,
+    kinds,
+    places,
+    said,
+    state,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OPERATOR = Actor("kreacher", Source.OPERATOR)
+AWAY = Fails(503, headers={"x-should-retry": "true"})
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.llm.asking.FIRST_PAUSE_S", 0.001)
+
+
+def resolve(**changes: Any) -> Run:
+    return resolver.run(Run.Trigger.COMMAND, "tests", **changes)
+
+
+def undecided(*names: str) -> list[Conflict]:
+    return [places(name) for name in names]
+
+
+def row(conflict: Conflict) -> Conflict:
+    return Conflict.objects.get(pk=conflict.pk)
+
+
+# --- the source's Test C ---
+
+
+def test_two_kinds_are_decomposed_into_two_dimensions(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+    choose(llm)
+    llm.answers(DECOMPOSE)
+
+    run = resolve()
+
+    assert edges() == {"gnommoweb IN repo [artifact-type]", "gnommoweb IN container [deployment-type]"}
+    made = {name: Soas.objects.get(token=name).pk for name in ("artifact-type", "deployment-type")}
+    assert all(Edge.objects.get(concept_id=made_id).is_root for made_id in made.values())
+    assert set(
+        Dimension.objects.filter(soas_id__in=made.values()).values_list("split_from__soas__token", flat=True)
+    ) == {"type"}
+    decided = row(conflict)
+    assert (decided.status, decided.run) == ("resolved", run)
+    assert decided.resolution is not None
+    assert decided.resolution["kind"] == "decompose"
+    assert decided.resolved_at is not None
+    assert not Conflict.objects.filter(status__in=["pending", "proposed"]).exists()
+    assert (run.status, run.counts, run.conflicts_seen, run.conflicts_total) == ("done", {"decompose": 1}, 1, 1)
+
+
+def test_the_sentence_said_again_brings_nothing_back(llm: LlmServer) -> None:  # noqa: F811
+    kinds()
+    choose(llm)
+    llm.answers(DECOMPOSE)
+    resolve()
+    before = edges()
+
+    for sentence in ("gnommoweb isa repo type", "gnommoweb isa container type"):
+        assert_fact(fact(sentence), said(agent="winky"))
+
+    assert edges() == before
+    assert not Conflict.objects.filter(status="pending").exists()
+
+
+# --- modes ---
+
+
+def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:  # noqa: F811
+    kinds("a")
+    undecided("b", "c")
+    dispute("d isa repo type", "d ispart docker type")
+    choose(llm)
+    elsewhere = {"reasoning": "a host", "decision": "relocate", "dimension": "runs-on"}
+    llm.answers_by(by_concept({"a": DECOMPOSE, "b": UPDATE, "c": DISMISS, "d": elsewhere}))
+
+    run = resolve()
+
+    assert run.counts == {"decompose": 1, "update": 1, "dismiss": 1, "relocate": 1}
+    assert edges() == {
+        "a IN repo [artifact-type]",
+        "a IN container [deployment-type]",
+        "b IN turing [runs-on]",
+        "c IN ramanujan [runs-on]",
+        "d IN repo [type]",
+        "d IN docker [runs-on]",
+    }
+    decided = Decision.objects.all()
+    assert {(row.actor, row.source, row.run) for row in decided} == {("resolver: ollama-test", "festinger", run)}
+    assert set(decided.values_list("reason", flat=True)) == {
+        DECOMPOSE["reasoning"], UPDATE["reasoning"], DISMISS["reasoning"], "a host",
+    }  # fmt: skip
+
+
+def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+    choose(llm)
+    configure(resolution_mode="propose")
+    llm.answers(DECOMPOSE)
+
+    run = resolve()
+
+    proposed = row(conflict)
+    assert (run.mode, run.counts, proposed.status) == ("propose", {"proposed": 1}, "proposed")
+    assert proposed.proposal is not None
+    assert {key: proposed.proposal[key] for key in ("decision", "existing_dimension", "new_dimension", "model")} == {
+        "decision": "decompose", "existing_dimension": "artifact-type", "new_dimension": "deployment-type",
+        "model": "ollama-test",
+    }  # fmt: skip
+    assert edges() == {"gnommoweb IN repo [type]"}
+    assert not Decision.objects.exists()
+
+    decision = resolver.approve(conflict.pk, OPERATOR)
+
+    assert edges() == {"gnommoweb IN repo [artifact-type]", "gnommoweb IN container [deployment-type]"}
+    assert (decision.actor, decision.source, decision.reason) == ("kreacher", "operator", DECOMPOSE["reasoning"])
+
+
+def test_what_is_proposed_is_not_asked_about_again(llm: LlmServer) -> None:  # noqa: F811
+    kinds()
+    choose(llm)
+    configure(resolution_mode="propose")
+    llm.answers(DECOMPOSE)
+    resolve()
+
+    assert resolve().conflicts_seen == 0
+    assert len(llm.asked) == 1
+
+
+def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+
+    with pytest.raises(DecisionError, match="Nothing is proposed"):
+        resolver.approve(conflict.pk, OPERATOR)
+    with pytest.raises(DecisionError, match="There is no conflict"):
+        resolver.approve(conflict.pk + 1, OPERATOR)
+
+
+def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> None:  # noqa: F811
+    conflict = places()
+    choose(llm)
+    configure(resolution_mode="propose")
+    llm.answers(UPDATE)
+    resolve()
+    edge = Edge.objects.get(concept__token="gnommoweb")
+    retire(edge, actor="kreacher", source=Source.OPERATOR, reason="gone")
+    state("gnommoweb ispart lovelace runs-on")
+
+    with pytest.raises(DecisionError, match="lovelace"):
+        resolver.approve(conflict.pk, OPERATOR)
+
+    assert edges() == {"gnommoweb IN lovelace [runs-on]"}
+
+
+# --- no model, no use ---
+
+
+def test_without_a_model_a_run_is_skipped_and_says_what_to_do(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+
+    run = resolve()
+
+    assert (run.status, run.conflicts_seen) == ("skipped", 0)
+    assert run.ended_at is not None
+    assert run.note.startswith("no model: ")
+    assert "resolve_model_id" in run.note
+    assert (row(conflict).status, row(conflict).attempts) == ("pending", 0)
+
+
+def test_with_nothing_to_do_nobody_is_asked(llm: LlmServer) -> None:  # noqa: F811
+    choose(llm)
+
+    run = resolve()
+
+    assert (run.status, run.conflicts_total, run.counts, llm.asked) == ("done", 0, {}, [])
+
+
+# --- what goes wrong ---
+
+
+def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: LlmServer) -> None:  # noqa: F811
+    conflicts = [kinds("a"), *undecided("b", "c", "d", "e")]
+    choose(llm)
+    llm.answers(NONSENSE, "no JSON at all", {"decision": "dismiss"}, Says(UPDATE, stop="length"), DECOMPOSE)
+    before = edges()
+
+    run = resolve()
+
+    assert edges() == before
+    assert not Decision.objects.exists()
+    assert (run.status, run.counts, run.conflicts_seen) == ("done", {"failed": 5}, 5)
+    assert len(run.note.splitlines()) == 4
+    assert run.note.endswith("and 2 more")
+    for conflict in map(row, conflicts):
+        assert (conflict.status, conflict.attempts, conflict.claimed_until) == ("pending", 1, None)
+        assert conflict.last_error != ""
+
+    llm.answers_by(by_concept({"a": DECOMPOSE, **dict.fromkeys("bcde", UPDATE)}))
+    again = resolve()
+
+    assert again.counts == {"decompose": 1, "update": 4}
+    assert not Conflict.objects.filter(status="pending").exists()
+
+
+def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:  # noqa: F811
+    first, second = undecided("a", "b")
+    choose(llm)
+    llm.answers(NONSENSE, UPDATE)
+
+    run = resolve()
+
+    assert run.counts == {"failed": 1, "update": 1}
+    assert (row(first).status, row(second).status) == ("pending", "resolved")
+    assert "sing" in row(first).last_error or "none of" in row(first).last_error
+
+
+def test_a_conflict_that_failed_waits_for_the_next_night(llm: LlmServer) -> None:  # noqa: F811
+    (conflict,) = undecided("a")
+    choose(llm)
+    llm.answers(NONSENSE)
+    resolver.run(Run.Trigger.SCHEDULE)
+
+    assert resolver.run(Run.Trigger.SCHEDULE).conflicts_seen == 0
+
+    Conflict.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(hours=2))
+    llm.answers(UPDATE)
+    assert resolver.run(Run.Trigger.SCHEDULE).counts == {"update": 1}
+    assert row(conflict).status == "resolved"
+
+
+def test_attempts_become_rare() -> None:
+    pauses = [pause(attempts) for attempts in range(1, 12)]
+
+    assert pauses == sorted(pauses)
+    assert pauses[0] <= timedelta(hours=12)
+    assert timedelta(days=6) < pauses[-1] < timedelta(days=7)
+
+
+def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer) -> None:  # noqa: F811
+    conflicts = undecided("a", "b", "c", "d", "e")
+    choose(llm)
+    llm.answers_by(lambda asked: AWAY)
+    before = edges()
+
+    run = resolve()
+
+    assert edges() == before
+    assert (run.status, run.counts) == ("failed", {"failed": 3})
+    assert run.note.startswith("The model cannot be asked")
+    assert [row(conflict).attempts for conflict in conflicts] == [1, 1, 1, 0, 0]
+    assert "503" in row(conflicts[0]).last_error
+    assert not Conflict.objects.exclude(claimed_until=None, next_attempt_at=None).exists()
+
+    llm.answers_by(lambda asked: DISMISS)
+    assert resolver.run(Run.Trigger.SCHEDULE).counts == {"dismiss": 5}
+
+
+def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b", "c", "d", "e")
+    choose(llm)
+    away = (AWAY, AWAY, AWAY)  # one conflict's tries
+    llm.answers(*away, *away, UPDATE, *away, *away)
+
+    run = resolve()
+
+    assert (run.status, run.counts) == ("done", {"failed": 4, "update": 1})
+
+
+def test_a_cut_connection_is_tried_again_and_then_said(llm: LlmServer) -> None:  # noqa: F811
+    (conflict,) = undecided("a")
+    choose(llm)
+    llm.answers(Cuts(), Cuts(), Cuts())
+
+    resolve()
+
+    assert "cannot be reached" in row(conflict).last_error
+
+
+def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:  # noqa: F811
+    conflicts = undecided("a", "b")
+    choose(llm)
+    llm.answers_by(lambda asked: Fails(401, "this key is not known"))
+
+    run = resolve()
+
+    assert (run.status, run.counts) == ("failed", {"failed": 2})
+    assert "this key is not known" in run.note
+    assert [row(conflict).next_attempt_at for conflict in conflicts] == [None, None]
+
+
+def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: LlmServer) -> None:  # noqa: F811
+    first, _ = undecided("a", "b")
+    choose(llm)
+    llm.answers(Fails(400, "this is too long for me"), UPDATE)
+
+    run = resolve()
+
+    assert (run.status, run.counts) == ("done", {"failed": 1, "update": 1})
+    assert "too long" in row(first).last_error
+    assert row(first).next_attempt_at is not None
+
+
+def test_a_used_up_budget_ends_the_run_and_the_rest_waits(llm: LlmServer) -> None:  # noqa: F811
+    conflicts = undecided("a", "b", "c")
+    choose(llm)
+    configure(llm_daily_calls=2)
+    llm.answers_by(lambda asked: UPDATE)
+
+    run = resolve()
+
+    assert (run.status, run.counts) == ("done", {"update": 2})
+    assert "llm_daily_calls" in run.note
+    assert (row(conflicts[2]).status, row(conflicts[2]).attempts) == ("pending", 0)
+
+
+def test_a_mistake_of_ours_costs_one_conflict(
+    llm: LlmServer,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first, second = undecided("a", "b")
+    choose(llm)
+    llm.answers(UPDATE, UPDATE)
+    honest = decisions.decide
+
+    def decide(conflict_id: int, *rest: Any, **more: Any) -> Decision:
+        if conflict_id == first.pk:
+            raise ZeroDivisionError("oh")
+        return honest(conflict_id, *rest, **more)
+
+    monkeypatch.setattr(decisions, "decide", decide)
+
+    run = resolve()
+
+    assert run.counts == {"failed": 1, "update": 1}
+    assert row(first).last_error == "internal error: ZeroDivisionError: oh"
+    assert "resolution.failed" in caplog.messages
+    assert row(second).status == "resolved"
+
+
+# --- others at the same time ---
+
+
+def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer) -> None:  # noqa: F811
+    (conflict,) = undecided("a")
+    choose(llm)
+
+    def answer(asked: Any) -> Any:
+        from django.db import connection
+
+        decisions.dismiss(conflict.pk, OPERATOR, "I know better")
+        connection.close()  # of the server's thread
+        return UPDATE
+
+    llm.answers_by(answer)
+
+    run = resolve()
+
+    assert (run.counts, run.note) == ({"overtaken": 1}, "")
+    assert (row(conflict).status, row(conflict).attempts) == ("dismissed", 0)
+    assert edges() == {"a IN ramanujan [runs-on]"}
+
+
+def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> None:  # noqa: F811
+    (conflict,) = undecided("a")
+    choose(llm)
+
+    def answer(asked: Any) -> Any:
+        from django.db import connection, transaction
+
+        with transaction.atomic():
+            retire(Edge.objects.get(concept__token="a"), actor="k", source=Source.OPERATOR, reason="moved")
+        state("a ispart lovelace runs-on")
+        connection.close()
+        return UPDATE
+
+    llm.answers_by(answer)
+
+    run = resolve()
+
+    assert edges() == {"a IN lovelace [runs-on]"}
+    assert run.counts in ({"overtaken": 1}, {"failed": 1})
+    assert row(conflict).status == "pending"
+    assert not Decision.objects.exists()
+
+
+def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServer) -> None:  # noqa: F811
+    (conflict,) = undecided("a")
+    choose(llm)
+    Conflict.objects.update(claimed_until=timezone.now() + timedelta(minutes=1))
+
+    assert resolve().conflicts_seen == 0
+
+    Conflict.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
+    llm.answers(UPDATE)
+    assert resolve().conflicts_seen == 1
+    assert row(conflict).status == "resolved"
+
+
+# --- order and caps ---
+
+
+def test_what_was_stated_on_purpose_comes_first_then_the_oldest(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b")
+    dispute("c ispart x runs-on", "c ispart y runs-on", source=Source.GUTASK)
+    choose(llm)
+    order: list[str] = []
+    llm.answers_by(lambda asked: DISMISS)
+
+    resolve(on_progress=lambda run, conflict, outcome: order.append(str(conflict.concept)))
+
+    assert order == ["c", "a", "b"]
+
+
+def test_a_limit_is_kept(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b", "c")
+    choose(llm)
+    llm.answers_by(lambda asked: DISMISS)
+
+    run = resolve(limit=2)
+
+    assert (run.limit, run.conflicts_total, run.conflicts_seen, run.status) == (2, 2, 2, "done")
+    assert Conflict.objects.filter(status="pending").count() == 1
+
+
+def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b", "c", "d")
+    choose(llm)
+    configure(resolution_max_changes=2)
+    llm.answers(NONSENSE, DISMISS, DISMISS)
+
+    run = resolve()
+
+    assert (run.status, run.counts) == ("done", {"failed": 1, "dismiss": 2})
+    assert "resolution_max_changes" in run.note
+    assert len(llm.asked) == 3
+
+
+def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:  # noqa: F811
+    first, second = undecided("a", "b")
+    choose(llm)
+    llm.answers(DISMISS)
+
+    resolve(conflict_ids=[second.pk])
+
+    assert (row(first).status, row(second).status) == ("pending", "dismissed")
+
+
+# --- what is told about it ---
+
+
+def test_a_run_can_be_watched(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b")
+    choose(llm)
+    llm.answers(DISMISS, NONSENSE)
+    seen: list[tuple[str, int, dict[str, int]]] = []
+
+    def watch(*_: Any) -> None:
+        stored = Run.objects.get()
+        seen.append((stored.status, stored.conflicts_seen, stored.counts))
+
+    resolve(on_progress=watch)
+
+    assert seen == [("running", 1, {"dismiss": 1}), ("running", 2, {"dismiss": 1, "failed": 1})]
+
+
+def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b")
+    choose(llm, input_price=Decimal(10), output_price=Decimal(100))
+    LlmCall.objects.create(model_name="x", purpose="resolve", subject="conflict 1, dry run", input_tokens=7)
+    llm.answers(Says(DISMISS, input_tokens=1000, output_tokens=100), Says(NONSENSE, input_tokens=500, output_tokens=10))
+
+    run = resolve()
+
+    assert (run.input_tokens, run.output_tokens, run.cost) == (1500, 110, Decimal("0.026"))
+
+
+def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a")
+    choose(llm)
+    llm.answers(DISMISS)
+
+    run = resolve()
+
+    assert (run.input_tokens, run.cost) == (100, None)
+
+
+def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptureFixture) -> None:  # noqa: F811
+    undecided("a")
+    choose(llm)
+    llm.answers(DISMISS)
+    caplog.set_level(logging.INFO, "resolution")
+
+    run = resolve()
+
+    (line,) = [record for record in caplog.records if record.message == "resolution.run"]
+    facts = {key: vars(line)[key] for key in ("run", "status", "dismiss")}
+    assert facts == {"run": run.pk, "status": "done", "dismiss": 1}
+
+
+# --- dry run ---
+
+
+def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:  # noqa: F811
+    conflicts = undecided("a", "b")
+    choose(llm)
+    llm.answers(UPDATE, NONSENSE)
+    before = edges()
+
+    shown = list(resolver.rehearse())
+
+    assert shown[0] == (conflicts[0], Verdict("update", "it has moved"))
+    assert isinstance(shown[1][1], str)
+    assert edges() == before
+    assert not Run.objects.exists()
+    assert LlmCall.objects.count() == 2
+    assert all((row(c).attempts, row(c).last_error, row(c).claimed_until) == (0, "", None) for c in conflicts)
+
+
+def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b")
+    choose(llm)
+    llm.answers_by(lambda asked: UPDATE)
+
+    assert len(list(resolver.rehearse(limit=1))) == 1
+
+
+def test_a_rehearsal_without_a_model_says_so(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a")
+
+    with pytest.raises(language_models.NoModel):
+        list(resolver.rehearse())
+
+
+def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:  # noqa: F811
+    undecided("a", "b", "c", "d")
+    choose(llm)
+    llm.answers_by(lambda asked: AWAY)
+
+    with pytest.raises(language_models.Unavailable):
+        list(resolver.rehearse())
+
+    assert len(llm.asked) == 9

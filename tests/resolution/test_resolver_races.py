@@ -1,0 +1,257 @@
+"""Runs of the resolver that meet each other, or that die: real threads, real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.db.models import F
+
+from resolution import course, resolver, runs, schedule
+from resolution.models import Conflict, Decision, Run
+from resolution.resolver import AlreadyRunning
+from tests.llm_server import LlmServer, llm  # noqa: F401
+from tests.resolution.disputes import DISMISS, UPDATE, choose, edges, places
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+START_S = 60
+LONG_AGO = timedelta(minutes=10)
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = START_S) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < deadline, f"not so within {timeout_s} s"
+        time.sleep(0.02)
+
+
+@contextmanager
+def resolving() -> Iterator[subprocess.Popen[str]]:
+    """``manage.py resolve_conflicts`` in a process of its own, on the test's database."""
+    database = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "resolve_conflicts"],
+        cwd=settings.PROJECT,
+        env=os.environ | {"DATABASE_URL": database},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def hang_at_the_second(llm: LlmServer) -> threading.Event:  # noqa: F811
+    """The first conflict gets an answer, the second waits for the event."""
+    go_on = threading.Event()
+
+    def answer(asked: Any) -> Any:
+        if len(llm.asked) > 1:
+            go_on.wait(START_S)
+        return UPDATE
+
+    llm.answers_by(answer)
+    return go_on
+
+
+def let_time_pass() -> None:
+    Run.objects.filter(status="running").update(
+        alive_at=F("alive_at") - LONG_AGO, started_at=F("started_at") - LONG_AGO - timedelta(seconds=1)
+    )
+
+
+def die_at_the_second(llm: LlmServer) -> Run:  # noqa: F811
+    """A run whose process is killed while it waits for the second answer."""
+    go_on = hang_at_the_second(llm)
+    with resolving() as process:
+        wait_until(lambda: len(llm.asked) == 2 or process.poll() is not None)
+        assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    go_on.set()
+    return Run.objects.get()
+
+
+def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer) -> None:  # noqa: F811
+    conflicts = [places(name) for name in ("a", "b", "c")]
+    choose(llm)
+
+    killed = die_at_the_second(llm)
+
+    assert edges() == {"a IN turing [runs-on]", "b IN ramanujan [runs-on]", "c IN ramanujan [runs-on]"}
+    with pytest.raises(AlreadyRunning):  # for all that anybody knows
+        resolver.run(Run.Trigger.COMMAND)
+
+    let_time_pass()
+    llm.answers_by(lambda asked: UPDATE)
+    run = resolver.run(Run.Trigger.COMMAND)
+
+    killed.refresh_from_db()
+    assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, runs.DIED)
+    assert killed.ended_at is not None
+    assert (run.status, run.counts) == ("done", {"update": 2})
+    assert edges() == {f"{name} IN turing [runs-on]" for name in "abc"}
+    assert [Conflict.objects.get(pk=row.pk).attempts for row in conflicts] == [0, 1, 0]
+    assert Decision.objects.count() == 3
+
+
+def test_a_worker_carries_on_a_scheduled_run_that_died(llm: LlmServer) -> None:  # noqa: F811
+    places("a")
+    places("b")
+    choose(llm)
+    killed = die_at_the_second(llm)
+    Run.objects.update(trigger="schedule")
+    let_time_pass()
+    llm.answers_by(lambda asked: UPDATE)
+
+    run = schedule.start_what_is_due()
+
+    assert run is not None
+    assert (run.pk != killed.pk, run.trigger, run.counts) == (True, "schedule", {"update": 1})
+    assert schedule.start_what_is_due() is None
+
+
+def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
+    conflict = places("a")
+
+    for _ in range(runs.DEATHS_AT_MOST):
+        row = runs.open_run(Run.Trigger.SCHEDULE, mode="auto", is_begun=True)
+        Conflict.objects.filter(next_attempt_at=None).update(claimed_until=row.started_at)
+        let_time_pass()
+        runs.close_dead()
+
+    conflict.refresh_from_db()
+    assert (conflict.attempts, conflict.last_error) == (3, runs.DIED_AT_IT)
+    assert not course.pending_now().exists()
+    assert course.pending_now(patiently=False).exists()
+
+
+def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:  # noqa: F811
+    places("a")
+    places("b")
+    choose(llm)
+    go_on = hang_at_the_second(llm)
+
+    with resolving() as process:
+        wait_until(lambda: len(llm.asked) == 2 or process.poll() is not None)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=START_S)
+        go_on.set()
+
+    run = Run.objects.get()
+    assert (process.returncode, told.splitlines()[-1]) == (130, "Interrupted. What was decided until then stays.")
+    assert "Traceback" not in told
+    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, "Stopped: KeyboardInterrupt")
+    assert [(row.attempts, row.claimed_until) for row in Conflict.objects.filter(status="pending")] == [(0, None)]
+
+
+def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:  # noqa: F811
+    places("a")
+    choose(llm)
+    refused = threading.Semaphore(0)
+
+    def answer(asked: Any) -> Any:
+        for _ in range(5):  # the others have tried by now
+            assert refused.acquire(timeout=START_S)
+        return DISMISS
+
+    llm.answers_by(answer)
+    outcomes: list[str] = []
+    together = threading.Barrier(6)
+
+    def resolve() -> None:
+        together.wait()
+        try:
+            outcomes.append(str(resolver.run(Run.Trigger.COMMAND).status))
+        except AlreadyRunning as error:
+            outcomes.append(f"refused by {error.run.status}")
+            refused.release()
+        finally:
+            connection.close()
+
+    in_threads(resolve, 6)
+
+    assert sorted(outcomes) == ["done", *["refused by running"] * 5]
+    assert Run.objects.count() == 1
+    assert len(llm.asked) == 1
+
+
+def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: LlmServer) -> None:  # noqa: F811
+    places("a")
+    choose(llm)
+    llm.answers_by(lambda asked: DISMISS)
+    requested = runs.open_run(Run.Trigger.API, "kreacher", mode="auto", is_begun=False)
+    together = threading.Barrier(4)
+
+    def wake() -> None:
+        together.wait()
+        resolver.carry_out(requested)
+        connection.close()
+
+    in_threads(wake, 4)
+
+    requested.refresh_from_db()
+    assert (requested.status, requested.counts, len(llm.asked)) == ("done", {"dismiss": 1}, 1)
+
+
+def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer) -> None:  # noqa: F811
+    places("a")
+    places("b")
+    choose(llm)
+
+    def answer(asked: Any) -> Any:
+        Run.objects.update(status="failed", note="stopped by an operator")
+        connection.close()  # of the server's thread
+        return UPDATE
+
+    llm.answers_by(answer)
+
+    run = resolver.run(Run.Trigger.COMMAND)
+
+    assert (run.status, run.note, len(llm.asked)) == ("failed", "stopped by an operator", 1)
+    assert not Decision.objects.exists()
+    assert not Conflict.objects.exclude(claimed_until=None).exists()
+
+
+def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
+    llm: LlmServer,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runs, "SIGN_OF_LIFE_S", 0.01)
+    places("a")
+    choose(llm)
+    signs: list[Any] = []
+
+    def answer(asked: Any) -> Any:
+        wait_until(lambda: signs.append(Run.objects.get().alive_at) or len(set(signs)) >= 3)  # type: ignore[func-returns-value]
+        connection.close()
+        return UPDATE
+
+    llm.answers_by(answer)
+
+    assert resolver.run(Run.Trigger.COMMAND).status == "done"
+    assert len(set(signs)) >= 3
+
+
+def in_threads(work: Callable[[], None], count: int) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(START_S)
+    assert not any(thread.is_alive() for thread in threads)

@@ -1,0 +1,400 @@
+"""When the resolver runs by itself."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask, PeriodicTasks
+
+from memory.models import Config, Soas
+from resolution import resolver, runs, schedule
+from resolution.models import Conflict, Run
+from resolution.runs import AlreadyRunning
+from tests.llm_server import Fails, LlmServer, llm  # noqa: F401
+from tests.resolution.disputes import DISMISS, NONSENSE, choose, configure, places
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NIGHT = datetime(2026, 5, 11, 2, 0, tzinfo=UTC)  # a Monday
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+UP = 301.0  # seconds
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.llm.asking.FIRST_PAUSE_S", 0.001)
+
+
+@pytest.fixture
+def wakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """A wake-up each, instead of a message."""
+    sent: list[bool] = []
+    monkeypatch.setattr(resolver._waker, "ask", lambda: sent.append(True))
+    return sent
+
+
+def scheduled() -> PeriodicTask:
+    return PeriodicTask.objects.get(name=schedule.NAME)
+
+
+def set_schedule(cron: str, at: datetime) -> None:
+    configure(resolution_schedule=cron)
+    Config.objects.filter(key="resolution_schedule").update(updated_at=at)
+    schedule.keep()
+
+
+def ran(at: datetime, trigger: str = "schedule") -> Run:
+    return Run.objects.create(trigger=trigger, mode="auto", status="done", started_at=at, alive_at=at, ended_at=at)
+
+
+# --- beat's row ---
+
+
+def test_a_fresh_database_has_the_schedule_of_the_setting(settings: Any) -> None:
+    settings.TIME_ZONE = "Europe/Berlin"
+    Soas.objects.create(token="the", is_common=True)  # a dictionary, as far as the command looks
+
+    call_command("bootstrap", "--json")
+
+    crontab = scheduled().crontab
+    assert (scheduled().task, scheduled().enabled) == ("resolution.tasks.resolve", True)
+    assert (crontab.minute, crontab.hour, str(crontab.timezone)) == ("0", "2", "Europe/Berlin")
+
+
+def test_a_changed_setting_changes_the_row_and_tells_beat() -> None:
+    configure(resolution_schedule="0 2 * * *")
+    schedule.keep()
+    PeriodicTasks.objects.update(last_update=NIGHT)
+
+    configure(resolution_schedule="*/15 3 * * 1")
+    changed = [schedule.keep(), schedule.keep()]
+
+    crontab = scheduled().crontab
+    assert changed == [True, False]
+    assert (crontab.minute, crontab.hour, crontab.day_of_week) == ("*/15", "3", "1")
+    assert PeriodicTasks.last_change() > NIGHT
+
+
+def test_a_setting_that_was_changed_in_sql_counts_as_well() -> None:
+    schedule.keep()
+    configure(resolution_schedule="0 2 * * *")
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE config SET value = '30 4 * * *' WHERE key = 'resolution_schedule'")
+
+    schedule.keep()
+
+    assert (scheduled().crontab.minute, scheduled().crontab.hour) == ("30", "4")
+
+
+def test_a_setting_that_makes_no_sense_means_the_default() -> None:
+    configure(resolution_schedule="0 0 31 2 *")
+
+    schedule.keep()
+
+    assert (scheduled().crontab.hour, scheduled().crontab.day_of_month) == ("2", "*")
+
+
+def test_a_setting_longer_than_beats_row_takes_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    schedule.keep()
+    configure(resolution_schedule=f"{','.join(['*/7'] * 100)} 2 * * *")
+
+    assert schedule.keep() is False
+    assert scheduled().crontab.minute == "0"
+    assert "schedule.refused" in caplog.messages
+
+
+def test_another_time_zone_changes_the_row(settings: Any) -> None:
+    schedule.keep()
+    settings.TIME_ZONE = "Asia/Tokyo"
+
+    assert schedule.keep() is True
+    assert str(scheduled().crontab.timezone) == "Asia/Tokyo"
+
+
+def test_a_row_that_an_operator_switched_off_stays_off() -> None:
+    schedule.keep()
+    PeriodicTask.objects.update(enabled=False)
+
+    configure(resolution_schedule="0 3 * * *")
+    schedule.keep()
+
+    assert (scheduled().enabled, scheduled().crontab.hour) == (False, "3")
+
+
+def test_a_row_that_was_deleted_or_changed_comes_back() -> None:
+    schedule.keep()
+    PeriodicTask.objects.all().delete()
+    assert schedule.keep() is True
+
+    hourly = IntervalSchedule.objects.create(every=1, period="hours")
+    PeriodicTask.objects.update(crontab=None, interval=hourly)
+    assert schedule.keep() is True
+    assert (scheduled().interval, scheduled().crontab.hour) == (None, "2")
+
+
+def test_two_rows_of_the_same_times_do_no_harm() -> None:
+    for _ in range(2):
+        CrontabSchedule.objects.create(minute="0", hour="2", timezone="UTC")
+
+    assert schedule.keep() is True
+
+
+# --- on schedule ---
+
+
+def test_a_wake_up_on_time_starts_the_run() -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+
+    run = schedule.start_on_schedule(NIGHT + timedelta(seconds=1))
+
+    assert run is not None
+    assert (run.trigger, run.status) == ("schedule", "skipped")
+
+
+def test_a_doubled_wake_up_starts_nothing() -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+    ran(NIGHT + timedelta(seconds=1))
+
+    assert schedule.start_on_schedule(NIGHT + timedelta(seconds=40)) is None
+
+
+@pytest.mark.parametrize("worker_is_ahead_by_s", [-5, 5])
+def test_clocks_that_differ_do_not_cost_a_run(worker_is_ahead_by_s: int) -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+    ran(NIGHT - DAY + timedelta(seconds=worker_is_ahead_by_s))
+
+    assert schedule.start_on_schedule(NIGHT + timedelta(seconds=worker_is_ahead_by_s)) is not None
+
+
+def test_every_minute_is_every_minute() -> None:
+    set_schedule("* * * * *", NIGHT - DAY)
+    ran(NIGHT + timedelta(seconds=1))
+
+    assert schedule.start_on_schedule(NIGHT + timedelta(seconds=60)) is not None
+
+
+def test_beat_that_catches_up_at_another_hour_starts_nothing() -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+
+    assert schedule.start_on_schedule(NIGHT + 22 * HOUR) is None
+
+
+def test_a_run_under_way_is_not_disturbed_by_the_schedule() -> None:
+    set_schedule("* * * * *", NIGHT - DAY)
+    runs.open_run(Run.Trigger.API, mode="auto", is_begun=True)
+
+    assert schedule.start_on_schedule() is None
+    assert Run.objects.count() == 1
+
+
+# --- missed ---
+
+
+@pytest.mark.parametrize(
+    ("late", "missed"), [(HOUR, False), (23 * HOUR, False), (25 * HOUR, True), (7 * DAY, True)]
+)  # fmt: skip
+def test_a_run_missed_by_more_than_a_day_starts(late: timedelta, missed: bool) -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+    ran(NIGHT - DAY)
+
+    assert schedule.is_missed(NIGHT + late, UP) is missed
+
+
+def test_a_weekly_run_is_missed_a_day_after_its_time() -> None:
+    set_schedule("0 2 * * 1", NIGHT - 30 * DAY)
+    ran(NIGHT - 7 * DAY)
+
+    missed = [schedule.is_missed(NIGHT + late, UP) for late in (-DAY, 23 * HOUR, 25 * HOUR)]
+
+    assert missed == [False, False, True]
+
+
+def test_a_worker_that_has_just_started_waits() -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+
+    assert schedule.is_missed(NIGHT, 299) is False
+    assert schedule.is_missed(NIGHT, UP) is True
+
+
+def test_a_fresh_installation_has_missed_nothing() -> None:
+    set_schedule("0 2 * * *", NIGHT)
+
+    assert [schedule.is_missed(NIGHT + late, UP) for late in (HOUR, 47 * HOUR, 49 * HOUR)] == [False, False, True]
+
+
+def test_a_schedule_that_is_switched_off_misses_nothing() -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+    PeriodicTask.objects.update(enabled=False)
+
+    assert schedule.is_missed(NIGHT, UP) is False
+
+
+def test_a_new_schedule_does_not_count_from_before_it_was_set() -> None:
+    ran(NIGHT - 3 * DAY)
+    set_schedule("0 3 * * *", NIGHT)
+
+    assert schedule.is_missed(NIGHT + 2 * HOUR, UP) is False
+
+
+def test_runs_that_people_started_do_not_stand_for_the_schedules() -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+    ran(NIGHT - DAY)
+    ran(NIGHT + HOUR, "api")
+
+    assert schedule.is_missed(NIGHT + 25 * HOUR, UP) is True
+
+
+def test_what_was_missed_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_schedule("0 2 * * *", NIGHT - 30 * DAY)
+    monkeypatch.setattr(schedule, "LOADED_AT", schedule.LOADED_AT - UP)
+
+    run = schedule.start_what_is_due()
+
+    assert run is not None
+    assert run.trigger == "schedule"
+    assert schedule.start_what_is_due() is None
+
+
+# --- asked for ---
+
+
+def test_a_run_that_was_asked_for_is_there_at_once_and_a_worker_is_woken(
+    llm: LlmServer,  # noqa: F811
+    wakes: list[bool],
+) -> None:
+    places()
+    choose(llm)
+    llm.answers(DISMISS)
+
+    requested = resolver.request_run(Run.Trigger.API, "kreacher", limit=5)
+
+    assert (requested.status, requested.actor, requested.limit, wakes) == ("running", "kreacher", 5, [True])
+    with pytest.raises(AlreadyRunning) as caught:
+        resolver.request_run(Run.Trigger.ADMIN)
+    assert caught.value.run == requested
+
+    done = schedule.start_what_is_due()
+
+    assert done == requested
+    assert (done.status, done.counts) == ("done", {"dismiss": 1})
+    assert schedule.start_what_is_due() is None
+
+
+def test_a_run_that_was_asked_for_while_no_worker_was_there_is_carried_out_later(wakes: list[bool]) -> None:
+    requested = resolver.request_run(Run.Trigger.API)
+    Run.objects.update(started_at=NIGHT, alive_at=NIGHT)
+
+    done = schedule.start_what_is_due()
+
+    assert done == requested
+    assert done.status == "skipped"
+
+
+def test_the_wake_up_is_a_message_for_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    from festinger_site import celery
+
+    sent: list[str] = []
+    monkeypatch.setattr(celery, "wake", sent.append)
+
+    resolver._wake()
+
+    celery.app.loader.import_default_modules()
+    assert sent == ["resolution.tasks.resolve_due"]
+    assert {sent[0], schedule.TASK} <= celery.app.tasks.keys()
+
+
+# --- some minutes after a collision ---
+
+
+@pytest.fixture
+def on_collision(llm: LlmServer) -> LlmServer:  # noqa: F811
+    choose(llm)
+    configure(resolution_trigger="on_collision", resolution_delay_minutes=5)
+    return llm
+
+
+def arisen(name: str, minutes_ago: float) -> Conflict:
+    conflict = places(name)
+    at = timezone.now() - timedelta(minutes=minutes_ago)
+    Conflict.objects.filter(pk=conflict.pk).update(created_at=at)
+    return conflict
+
+
+def test_a_collision_is_decided_some_minutes_later(on_collision: LlmServer) -> None:
+    old, young = arisen("a", 6), arisen("b", 4)
+    on_collision.answers(DISMISS)
+
+    run = schedule.start_what_is_due()
+
+    assert run is not None
+    assert (run.trigger, run.counts) == ("collision", {"dismiss": 1})
+    assert [Conflict.objects.get(pk=row.pk).status for row in (old, young)] == ["dismissed", "pending"]
+    assert schedule.start_what_is_due() is None
+
+
+def test_what_failed_after_a_collision_waits_for_the_night(on_collision: LlmServer) -> None:
+    arisen("a", 6)
+    on_collision.answers(NONSENSE)
+    schedule.start_what_is_due()
+    Run.objects.update(started_at=NIGHT, ended_at=NIGHT)
+    Conflict.objects.update(next_attempt_at=NIGHT)
+
+    assert schedule.start_what_is_due() is None
+
+
+@pytest.mark.parametrize("answer", [Fails(401), Fails(400, "what model?")])
+def test_a_model_that_cannot_be_asked_is_not_asked_every_minute(on_collision: LlmServer, answer: Any) -> None:
+    arisen("a", 6)
+    on_collision.answers_by(lambda asked: answer)
+
+    first, second = schedule.start_what_is_due(), schedule.start_what_is_due()
+
+    assert first is not None
+    assert (first.status, second, len(on_collision.asked)) == ("failed", None, 1)
+
+    Run.objects.update(ended_at=NIGHT)
+    assert schedule.start_what_is_due() is not None
+
+
+def test_without_a_model_collisions_start_nothing(on_collision: LlmServer) -> None:
+    arisen("a", 6)
+    configure(resolve_model_id="")
+
+    assert schedule.start_what_is_due() is None
+    assert not Run.objects.exists()
+
+
+def test_by_default_collisions_wait_for_the_schedule(llm: LlmServer) -> None:  # noqa: F811
+    arisen("a", 60)
+    choose(llm)
+
+    assert schedule.start_what_is_due() is None
+
+
+def test_while_a_run_is_under_way_nothing_starts(on_collision: LlmServer) -> None:
+    arisen("a", 6)
+    runs.open_run(Run.Trigger.COMMAND, mode="auto", is_begun=True)
+
+    assert schedule.start_what_is_due() is None
+    assert on_collision.asked == []
+
+
+@pytest.mark.parametrize(
+    ("trigger", "goes_on"), [("schedule", True), ("api", True), ("admin", True), ("command", False)]
+)
+def test_a_run_that_died_is_carried_on_with_what_was_left(trigger: str, goes_on: bool) -> None:
+    dead = runs.open_run(trigger, "kreacher", mode="auto", limit=10, is_begun=True)
+    Run.objects.update(conflicts_seen=4, started_at=NIGHT, alive_at=NIGHT + HOUR)
+
+    again = schedule.start_what_is_due()
+
+    dead.refresh_from_db()
+    assert dead.status == "failed"
+    assert (again is not None) is goes_on
+    if again is not None:
+        assert (again.trigger, again.actor, again.limit) == (trigger, "kreacher", 6)
