@@ -5,7 +5,7 @@ VENV := .venv
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance check bench soak demo clean
+.PHONY: help run test conformance check bench soak demo clean secrets
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
@@ -14,6 +14,7 @@ help:
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
+	@echo "make secrets   the passwords and keys that docker compose needs, once"
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
 run: $(VENV)/installed
@@ -41,6 +42,10 @@ check: $(VENV)/installed-dev
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/python -W ignore manage.py makemigrations --check --dry-run
 
+# Only once: Postgres keeps the password of its first start, and what is encrypted needs its key.
+secrets:
+	@$(make_secrets)
+
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -52,7 +57,7 @@ $(VENV)/installed: requirements.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/installed-dev: requirements-dev.txt $(VENV)/installed
+$(VENV)/installed-dev: requirements-dev.txt requirements-docker.txt $(VENV)/installed
 	@echo "Installing what tests and checks need ..."
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
@@ -62,6 +67,25 @@ for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14; do 
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
 done; \
 test "$$python" || { echo "Festinger needs Python 3.11 or newer; name one with: make run PYTHON=/path/to/python3"; exit 1; }
+endef
+
+# The folder keeps others out. Each container reads its files as another user, so they are readable in themselves.
+define make_secrets
+set -eu; umask 022; \
+if ! test -d secrets; then \
+	random() { od -An -v -N24 -tx1 /dev/urandom | tr -d ' \n'; }; \
+	database=$$(random); broker=$$(random); \
+	rm -rf secrets.unfinished; mkdir -m 700 secrets.unfinished; cd secrets.unfinished; \
+	echo "$$database" > postgres_password; \
+	echo "postgresql://festinger:$$database@postgres:5432/festinger" > database_url; \
+	echo "requirepass $$broker" > redis_conf; \
+	echo "redis://:$$broker@redis:6379/0" > celery_broker_url; \
+	random > secret_key; \
+	head -c 32 /dev/urandom | base64 > encryption_key; \
+	cd ..; mv secrets.unfinished secrets; \
+fi; \
+grep -qs '^FESTINGER_SECRETS=' .env || { test ! -s .env || echo; echo 'FESTINGER_SECRETS=./secrets'; } >> .env; \
+echo "The secrets are in the folder secrets, .env names it. Keep a copy: without them the data cannot be read."
 endef
 
 define make_venv

@@ -23,11 +23,11 @@ LOCAL_ORIGINS = (
 
 class Guard:
     """Wraps an ASGI application. ``bind`` is the address the server listens on; on one that is not loopback,
-    other machines may use any name for it, and only requests from this machine are checked."""
+    other machines may use any name for it, unless ``hosts`` are given: only requests from this machine are checked."""
 
     def __init__(self, app: Application, *, bind: str, hosts: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
         self._app = app
-        self._checks_all = bind == "localhost" or is_loopback(bind)
+        self._checks_all = bool(hosts) or bind == "localhost" or is_loopback(bind)
         self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}
         self._origins = (*LOCAL_ORIGINS, *origins)
         self.is_host_allowed = lru_cache(maxsize=256)(self._is_host_allowed)  # clients call one name over and over

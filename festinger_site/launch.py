@@ -1,6 +1,5 @@
 """``make run``: everything Festinger is, started in order, watched, and stopped as one."""
 
-import http.client
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ from typing import Any
 
 from festinger_site import home as homes
 from festinger_site import postgres, preflight, supervision, tenancy
+from festinger_site.check_alive import LOOPBACK, health
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.postgres_account import PostgresFailed
 from festinger_site.preflight import LaunchFailed
@@ -24,7 +24,6 @@ from festinger_site.progress import Patience, say, tell_operator
 from festinger_site.supervision import Supervisor, SupervisorFailed
 
 READY_TIMEOUT_S = 120
-LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to reach what listens everywhere
 MAKE_PID = os.getppid() if "MAKELEVEL" in os.environ else 0
 
 stop_asked = threading.Event()
@@ -162,19 +161,6 @@ def wait_ready(supervisor: Supervisor, site: ModuleType) -> dict[str, Any]:
         pause(0.05)
     log = homes.log_tail(supervisor.home, "proxy.log")
     raise LaunchFailed(f"The proxy is not ready after {READY_TIMEOUT_S} s:\n{log}")
-
-
-def health(host: str, port: int) -> dict[str, Any]:
-    """What /health says; empty where it does not answer. Not by urllib, which would go through an http_proxy."""
-    connection = http.client.HTTPConnection(LOOPBACK.get(host, host), port, timeout=10)
-    try:
-        connection.request("GET", "/health")
-        report: dict[str, Any] = json.load(connection.getresponse())
-        return report
-    except (OSError, http.client.HTTPException, ValueError):
-        return {}
-    finally:
-        connection.close()
 
 
 def announce(site: ModuleType, report: dict[str, Any]) -> None:

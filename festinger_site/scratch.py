@@ -17,7 +17,8 @@ from types import FrameType
 from typing import NoReturn
 
 from festinger_site import home as homes
-from festinger_site import launch, postgres, supervision
+from festinger_site import postgres, supervision
+from festinger_site.check_alive import health
 from festinger_site.progress import say
 
 READY_TIMEOUT_S = 180  # more than the launcher's own patience, which then says why
@@ -139,7 +140,7 @@ def environment(home: Path, port: int, ollama: str) -> dict[str, str]:
 
 def wait_ready(process: subprocess.Popen[bytes], port: int, words: Path) -> None:
     deadline = time.monotonic() + READY_TIMEOUT_S
-    while not launch.health("127.0.0.1", port).get("ready"):
+    while not health("127.0.0.1", port).get("ready"):
         if process.poll() is not None or time.monotonic() > deadline:
             raise ScratchFailed(f"Festinger did not start. It said:\n{words.read_text(errors='replace').rstrip()}")
         time.sleep(0.1)

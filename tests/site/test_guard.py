@@ -9,8 +9,15 @@ async def nothing(*_: object) -> None:
     return None
 
 
-def is_welcome(*, bind: str = "127.0.0.1", peer: str = "127.0.0.1", host: str = "localhost:11435", **more: str) -> bool:
-    guard = Guard(nothing, bind=bind, hosts=["festinger.example"], origins=["https://desk.example"])
+def is_welcome(
+    *,
+    bind: str = "127.0.0.1",
+    peer: str = "127.0.0.1",
+    host: str = "localhost:11435",
+    hosts: tuple[str, ...] = ("festinger.example",),
+    **more: str,
+) -> bool:
+    guard = Guard(nothing, bind=bind, hosts=hosts, origins=["https://desk.example"])
     headers = [(name.encode(), value.encode()) for name, value in {"host": host, **more}.items()]
     return guard._is_welcome({"type": "http", "headers": headers, "client": (peer, 5)})
 
@@ -54,12 +61,17 @@ def test_only_local_and_configured_origins_are_welcome(origin: str, expected: bo
 
 
 def test_a_page_served_from_here_is_welcome() -> None:
-    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas:11435", origin="http://nas:11435")
+    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas:11435", hosts=(), origin="http://nas:11435")
 
 
 def test_on_an_open_address_other_machines_may_use_any_name() -> None:
-    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas.lan:11435")
+    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas.lan:11435", hosts=())
+
+
+@pytest.mark.parametrize(("host", "expected"), [("nas.lan:11435", False), ("festinger.example", True)])
+def test_where_names_are_configured_other_machines_may_use_only_those(host: str, expected: bool) -> None:
+    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host=host) is expected
 
 
 def test_on_an_open_address_this_machines_browser_cannot_be_rebound() -> None:
-    assert not is_welcome(bind="0.0.0.0", peer="127.0.0.1", host="evil.example")
+    assert not is_welcome(bind="0.0.0.0", peer="127.0.0.1", host="evil.example", hosts=())
