@@ -26,8 +26,10 @@ from proxy.passthrough import pass_through  # noqa: E402
 from proxy.relay import bounded, send_error  # noqa: E402
 
 PROMPTS = frozenset({"/api/chat", "/api/generate"})
-OWN = frozenset({"/health", "/iknowthat", "/recollect", "/reload", "/gutask", "/docs", "/openapi.json", "/admin"})
-OWN_TREES = ("/admin/", "/why/", settings.STATIC_URL)
+OWN = frozenset(
+    {"/health", "/iknowthat", "/recollect", "/reload", "/conflicts", "/gutask", "/docs", "/openapi.json", "/admin"}
+)
+OWN_TREES = ("/admin/", "/why/", "/conflicts/", "/decisions/", "/resolve/", settings.STATIC_URL)
 
 lean = LeanHandler()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.

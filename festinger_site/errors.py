@@ -15,6 +15,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"error": "something went wrong in Festinger; its log says what"}, status=500)
 
 
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if request.path.startswith(ADMIN):
+        return defaults.page_not_found(request, exception)
+    return JsonResponse({"error": f"there is no {request.path}; /docs shows what there is"}, status=404)
+
+
 def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
     """Middleware: a 405 says which methods there are."""
 

@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from proxy.api import api
 
+handler404 = "festinger_site.errors.not_found"
 handler500 = "festinger_site.errors.server_error"
 
 urlpatterns = [

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -10,14 +10,13 @@ from typing import Any, Literal
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 from psycopg import DataError, Error
 
-from memory.coherence import CHANNEL
 from memory.database import first_line
 from memory.domain.facts import FactMistake, parse_fact
 from memory.domain.messages import Message
@@ -28,6 +27,8 @@ from memory.recall import recollect
 from memory.store import Said
 from proxy import health, runtime
 from proxy.access import caller_of, forwarded_headers, require
+from proxy.announcing import announce
+from proxy.conflicts import router as conflicts
 from proxy.domain.native import CHAT, GENERATE, WireFormat
 from proxy.enrich import Enriched
 from proxy.errors import DatabaseAway, NotFound, ProxyError
@@ -47,6 +48,7 @@ api = NinjaAPI(
     docs_url="/docs",
     openapi_url="/openapi.json",
 )
+api.add_router("", conflicts)
 
 
 # --- prompts ---
@@ -177,19 +179,25 @@ def get_gutask(request: HttpRequest) -> HttpResponse:
     )
 
 
-STATUS = {"inserted": 201, "confirmed": 200, "conflict": 202, "invalid": 422}
+STATUS = {
+    "inserted": 201,
+    "superseded": 201,
+    "confirmed": 200,
+    "outdated": 200,
+    "conflict": 202,
+    "decided": 202,
+    "invalid": 422,
+}
 
 
 def told(outcome: Outcome) -> JsonResponse:
     content: dict[str, Any] = {"status": outcome.status, "fact": fact_out(outcome.fact)}
+    if outcome.status in ("conflict", "decided", "superseded", "outdated"):
+        content["existing"] = fact_out(outcome.existing) if outcome.existing else None
     if outcome.conflict is not None:
-        content |= {
-            "conflict_id": outcome.conflict.pk,
-            "collision_type": outcome.conflict.collision_type,
-            "existing": fact_out(outcome.existing) if outcome.existing else None,
-        }
-    if outcome.status == "invalid":
-        content["error"] = f"{outcome.fact.concept} is the root of its own dimension"
+        content |= {"conflict_id": outcome.conflict.pk, "collision_type": outcome.conflict.collision_type}
+    if outcome.reason:
+        content["error" if outcome.status == "invalid" else "reason"] = outcome.reason
     return JsonResponse(content, status=STATUS[outcome.status])
 
 
@@ -204,12 +212,6 @@ def fact_out(fact: Fact) -> dict[str, Any]:
         "dimension": fact.dimension,
         "is_isa": fact.is_isa,
     }
-
-
-@sync_to_async
-def announce(payload: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
 
 # --- errors, in the shape Ollama gives them ---
@@ -234,8 +236,14 @@ def on_database_away(request: HttpRequest, error: OperationalError) -> HttpRespo
 
 @api.exception_handler(ValidationError)
 def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    parts = [f"{'.'.join(str(part) for part in e['loc'][2:]) or 'body'}: {e['msg']}" for e in error.errors]
+    parts = [f"{place(mistake['loc'])}: {mistake['msg']}" for mistake in error.errors]
     return JsonResponse({"error": "; ".join(parts)}, status=422)
+
+
+def place(loc: Sequence[object]) -> str:
+    """Where a mistake is, as the caller knows it: a body's own name here means nothing to him."""
+    within = loc[2:] if loc[0] == "body" else loc[1:]
+    return ".".join(map(str, within)) or str(loc[0])
 
 
 @api.exception_handler(HttpError)

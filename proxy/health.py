@@ -3,15 +3,19 @@
 import asyncio
 import os
 import time
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import httpx
 import orjson
 import psycopg
 from django.conf import settings
+from psycopg.rows import TupleRow
 
 from memory.cache import Cache
-from memory.database import connected, first_line
+from memory.config import Tuning
+from memory.database import Connection, connected, first_line
 from proxy.access import VIA
 from proxy.errors import ProxyError
 from proxy.runtime import Runtime
@@ -21,13 +25,23 @@ UPSTREAM_S = 2.0
 DATABASE_S = 2.0
 AGES = "SELECT name, extract(epoch FROM now() - at)::float8 FROM heartbeat ORDER BY name"
 OPEN_CONFLICTS = "SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')"
+WAITING = "SELECT count(*) FROM observation WHERE state = 'pending'"
+LAST_RUN = "SELECT id, status, started_at, ended_at, counts, note FROM run ORDER BY started_at DESC, id DESC LIMIT 1"
+MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"
+# What it means that there is no model, by what it would do.
+NO_MODEL = {
+    "write": "unknown concepts wait for one (the setting write_model_id)",
+    "resolve": "conflicts need an operator, or a model (the setting resolve_model_id)",
+}
 HEADERS = [(b"accept-encoding", b"identity"), VIA]
 
 
 async def report(current: Runtime) -> dict[str, Any]:
     """``ready``: prompts are forwarded and recalled for. It stays true while Postgres or the upstream is away;
     their own entries say so."""
-    upstream, database = await asyncio.gather(upstream_report(current.upstream), database_report())
+    upstream, (database, stored) = await asyncio.gather(
+        upstream_report(current.upstream), database_report(current.world.tuning)
+    )
     counts = current.enricher.counts
     return {
         "ready": current.world.loaded_at is not None,
@@ -36,8 +50,12 @@ async def report(current: Runtime) -> dict[str, Any]:
         "upstream": upstream,
         "database": database | {"listening": current.coherence.is_listening},
         "cache": cache_report(current.world),
+        **stored,
         "unflushed": current.encounters.pending(),
         "dropped_encounters": current.encounters.dropped,
+        "unwritten_observations": current.observations.waiting,
+        "journaled_observations": current.observations.journaled,
+        "dropped_observations": current.observations.dropped,
         "dropped_events": current.events.dropped,
         "requests": counts.requests,
         "enriched": counts.enriched,
@@ -82,17 +100,48 @@ def _version(content: bytes) -> str | None:
         return None  # something that speaks the API, and has no version
 
 
-async def database_report() -> dict[str, Any]:
+async def database_report(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How the database does, and what it knows of the work that waits; None for what it cannot be asked."""
     try:
         async with asyncio.timeout(DATABASE_S), connected(settings.DATABASE_URL, "health") as connection:
-            beats = await (await connection.execute(AGES)).fetchall()
-            open_conflicts = await (await connection.execute(OPEN_CONFLICTS)).fetchone()
+            beats = await rows(connection, AGES)
+            stored = await work_report(connection, tuning)
     except TimeoutError:
-        return {"reachable": False, "error": f"no answer within {DATABASE_S:g} s"}
+        return {"reachable": False, "error": f"no answer within {DATABASE_S:g} s"}, NOTHING_KNOWN
     except (psycopg.Error, OSError) as error:
-        return {"reachable": False, "error": first_line(error)}
+        return {"reachable": False, "error": first_line(error)}, NOTHING_KNOWN
+    return {"reachable": True, "heartbeat_ages_s": {name: round(age, 1) for name, age in beats}}, stored
+
+
+async def work_report(connection: Connection, tuning: Tuning) -> dict[str, Any]:
+    chosen = {"write": tuning.write_model_id, "resolve": tuning.resolve_model_id}
+    keys = [key for key in chosen.values() if key is not None]
+    names: dict[int, str] = dict(await rows(connection, MODELS, keys))
+    runs = await rows(connection, LAST_RUN)
     return {
-        "reachable": True,
-        "heartbeat_ages_s": {name: round(age, 1) for name, age in beats},
-        "open_conflicts_count": open_conflicts[0] if open_conflicts else 0,
+        "open_conflicts_count": (await rows(connection, OPEN_CONFLICTS))[0][0],
+        "waiting_observations": (await rows(connection, WAITING))[0][0],
+        "last_resolution_run": run_report(*runs[0]) if runs else None,
+        "models": {what: model_report(what, key, names) for what, key in chosen.items()},
     }
+
+
+async def rows(connection: Connection, query: str, *arguments: object) -> list[TupleRow]:
+    return await (await connection.execute(query, arguments)).fetchall()
+
+
+NOTHING_KNOWN = dict.fromkeys(("open_conflicts_count", "waiting_observations", "last_resolution_run", "models"))
+
+
+def run_report(
+    run_id: int, status: str, started_at: datetime, ended_at: datetime | None, counts: dict[str, int], note: str
+) -> dict[str, Any]:
+    times = {"started_at": started_at, "ended_at": ended_at}
+    return {"id": run_id, "status": status, **times, "counts": counts, "note": note}
+
+
+def model_report(what: str, key: int | None, names: Mapping[int, str]) -> str:
+    """Its name; without one, what that means."""
+    if key is None:
+        return f"none: {NO_MODEL[what]}"
+    return names.get(key, f"none: there is no model {key}; {NO_MODEL[what]}")

@@ -1,0 +1,73 @@
+"""How many queries it takes to tell of many conflicts."""
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory.domain.rows import Fact
+from memory.models import Source
+from memory.store import Said
+from proxy import disputes
+from proxy.conflicts import Wanted, listed
+from resolution import decisions
+from resolution.decisions import Actor
+from resolution.intake import assert_fact
+from resolution.models import Conflict, Run
+
+pytestmark = pytest.mark.django_db
+
+OPERATOR = Actor("hermione", Source.OPERATOR)
+
+
+def state(concept: str, parent: str) -> Conflict | None:
+    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
+    return assert_fact(Fact(concept, parent, "membership", False), said).conflict
+
+
+def dispute(concept: str) -> Conflict:
+    state(concept, "hogwarts")
+    conflict = state(concept, "durmstrang")
+    assert conflict is not None
+    return conflict
+
+
+def test_a_page_takes_the_same_few_queries_however_long_it_is(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for number in range(20):
+        conflict = dispute(f"pupil{number}")
+        if number % 2:
+            decisions.dismiss(conflict.pk, OPERATOR, "no")
+
+    with django_assert_max_num_queries(4):
+        page = listed(Wanted(limit=50))
+
+    assert (page["count"], len(page["items"]), len(page["items"][-1]["decisions"])) == (20, 20, 1)
+
+
+def test_one_conflict_takes_few_queries_however_long_its_ring_is(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for number in range(disputes.RING_MAX + 10):
+        state(f"link{number}", f"link{number + 1}")
+    conflict = state(f"link{disputes.RING_MAX + 10}", "link0")
+    assert conflict is not None
+
+    with django_assert_max_num_queries(7):
+        told = disputes.surroundings_out(conflict.pk)
+
+    assert told is not None
+    assert [fact["concept"] for fact in told["ring"]] == [f"link{number}" for number in range(disputes.RING_MAX)]
+
+
+def test_a_run_takes_two_queries_however_much_it_decided(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    run = Run.objects.create(trigger="api", mode="auto")
+    for number in range(5):
+        decisions.dismiss(dispute(f"pupil{number}").pk, Actor("resolver", Source.OPERATOR, run), "no")
+
+    with django_assert_max_num_queries(1):
+        told = disputes.run_with_decisions_out(run)
+
+    assert [decision["kind"] for decision in told["decisions"]] == ["dismiss"] * 5

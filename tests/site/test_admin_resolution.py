@@ -1,0 +1,179 @@
+"""Conflicts, decisions and runs in the admin, used like a person: what is shown, and "Run resolution now"."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Config, LanguageModel, Source
+from memory.store import Said
+from resolution import decisions, undo
+from resolution.decisions import Actor
+from resolution.intake import assert_fact
+from resolution.models import Conflict, DecidedTriple, Decision, Run
+
+pytestmark = pytest.mark.django_db
+
+LIST_QUERIES = 12
+RUN_NOW = "/admin/resolution/conflict/run/"
+OPERATOR = Actor("hermione", Source.OPERATOR)
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+def dispute(concept: str) -> Conflict:
+    outcomes = [
+        assert_fact(Fact(concept, parent, "type", True), Said("dobby", Source.GUTASK, 1.0, timezone.now()))
+        for parent in ("repo", "container")
+    ]
+    assert outcomes[1].conflict is not None
+    return outcomes[1].conflict
+
+
+def choose_a_model() -> None:
+    model = LanguageModel.objects.create(provider="ollama", model_name="judge")
+    Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
+
+
+def text(answer: Any) -> str:
+    assert isinstance(answer, HttpResponse)
+    assert answer.status_code == 200
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.content.decode())).split())
+
+
+def press(client: Client) -> str:
+    """The page after the button was pressed."""
+    return text(client.post(RUN_NOW, follow=True))
+
+
+def test_the_button_asks_for_a_run_and_leads_to_it(operator: Client) -> None:
+    choose_a_model()
+
+    answer = operator.post(RUN_NOW, follow=True)
+
+    run = Run.objects.get()
+    assert (run.status, run.trigger, run.actor) == ("running", "admin", "operator")
+    assert f"Asked for run {run.pk} , which a worker begins in a moment." in text(answer)
+    assert f'href="/admin/resolution/run/{run.pk}/change/"' in answer.content.decode()
+
+
+def test_without_a_model_the_list_and_the_button_say_so(operator: Client) -> None:
+    shown = text(operator.get("/admin/resolution/conflict/"))
+    pressed = press(operator)
+
+    notice = "No language model decides conflicts; they wait for an operator. No model is chosen"
+    assert notice in shown
+    assert f"Asked for run {Run.objects.get().pk} , which will be skipped. {notice}" in pressed
+
+
+def test_with_a_model_nothing_is_missing(operator: Client) -> None:
+    choose_a_model()
+
+    assert "No language model" not in text(operator.get("/admin/resolution/conflict/"))
+
+
+def test_beside_a_run_no_other_starts(operator: Client) -> None:
+    press(operator)
+
+    again = press(operator)
+
+    assert f"The resolver is running already: run {Run.objects.get().pk} ." in again
+
+
+def test_a_link_starts_no_run(operator: Client) -> None:
+    assert operator.get(RUN_NOW).status_code == 405
+    assert not Run.objects.exists()
+
+
+def test_a_page_of_another_site_starts_no_run() -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.create_superuser("operator"))
+
+    assert strict.post(RUN_NOW).status_code == 403
+    assert not Run.objects.exists()
+
+
+def test_a_viewer_looks_and_starts_no_run(client: Client) -> None:
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_conflict"))
+    client.force_login(viewer)
+
+    assert "Run resolution now" not in text(client.get("/admin/resolution/conflict/"))
+    assert client.post(RUN_NOW).status_code == 403
+    assert not Run.objects.exists()
+
+
+def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) -> None:
+    run = Run.objects.create(trigger="api", mode="auto", status="done", conflicts_seen=1, counts={"update": 1})
+    conflict = dispute("gnommoweb")
+    decision = decisions.update(conflict.pk, Actor("resolver", Source.OPERATOR, run), "it moved")
+    undoing = undo.undo(decision.pk, OPERATOR, "no, it has not")
+
+    def page(model: str, key: int) -> str:
+        answer = operator.get(f"/admin/resolution/{model}/{key}/change/")
+        assert answer.status_code == 200
+        return str(answer.content.decode())
+
+    def link(model: str, key: int) -> str:
+        return f'href="/admin/resolution/{model}/{key}/change/"'
+
+    assert link("decision", decision.pk) in page("conflict", conflict.pk)
+    assert link("decision", undoing.pk) in page("conflict", conflict.pk)
+    for other in (("conflict", conflict.pk), ("run", run.pk), ("decision", undoing.pk)):
+        assert link(*other) in page("decision", decision.pk)
+    assert link("decision", decision.pk) in page("decision", undoing.pk)
+    assert link("decision", decision.pk) in page("run", run.pk)
+    assert "by resolver, undone" in page("run", run.pk)
+
+
+def test_a_decided_triple_leads_to_its_decision(operator: Client) -> None:
+    decision = decisions.dismiss(dispute("gnommoweb").pk, OPERATOR, "noise")
+
+    answer = operator.get(f"/admin/resolution/decidedtriple/{DecidedTriple.objects.get().pk}/change/")
+
+    assert f'href="/admin/resolution/decision/{decision.pk}/change/"' in answer.content.decode()
+
+
+@pytest.mark.parametrize("model", ["conflict", "decision", "run", "decidedtriple"])
+def test_long_lists_open_within_few_queries(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries, model: str
+) -> None:
+    for number in range(15):
+        run = Run.objects.create(trigger="api", mode="auto", status="done")
+        actor = Actor("resolver", Source.OPERATOR, run)
+        decided = decisions.dismiss(dispute(f"thing{number}").pk, actor, "no")
+        if number % 2:
+            undo.undo(decided.pk, OPERATOR)
+    assert Decision.objects.count() == 22
+
+    with django_assert_max_num_queries(LIST_QUERIES):
+        assert operator.get(f"/admin/resolution/{model}/").status_code == 200
+
+
+@pytest.mark.parametrize("model", ["conflict", "run", "decision"])
+def test_a_record_is_not_changed_by_hand(operator: Client, model: str) -> None:
+    run = Run.objects.create(trigger="api", mode="auto", status="done")
+    conflict = dispute("gnommoweb")
+    decision = decisions.dismiss(conflict.pk, Actor("resolver", Source.OPERATOR, run), "no")
+    key = {"conflict": conflict.pk, "run": run.pk, "decision": decision.pk}[model]
+
+    assert operator.post(f"/admin/resolution/{model}/{key}/change/", {"reason": "x"}).status_code == 403
+    assert operator.post(f"/admin/resolution/{model}/{key}/delete/", {"post": "yes"}).status_code == 403

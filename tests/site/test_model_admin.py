@@ -1,0 +1,146 @@
+"""Language models in the admin, used like a person. The key goes in and never comes out."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from memory import keys
+from memory.models import LanguageModel, LlmCall
+from tests.llm_server import KEY, Fails, LlmServer, llm
+
+__all__ = ["llm"]
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/memory/languagemodel/"
+CALLS = "/admin/memory/llmcall/"
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+def form(**fields: Any) -> dict[str, Any]:
+    return {"provider": "claude", "model_name": "claude-x", "base_url": "", "key": "", **fields}
+
+
+def change(operator: Client, model: LanguageModel, **fields: Any) -> str:
+    posted = form(provider=model.provider, model_name=model.model_name, base_url=model.base_url) | fields
+    page = operator.post(f"{LIST}{model.pk}/change/", posted, follow=True).content.decode()
+    model.refresh_from_db()
+    return page
+
+
+def test_a_model_is_added_with_its_key_which_is_shown_nowhere(operator: Client):
+    added = operator.post(f"{LIST}add/", form(key=f" {KEY} "), follow=True).content.decode()
+
+    model = LanguageModel.objects.get()
+    pages = [added, *(operator.get(path).content.decode() for path in (LIST, f"{LIST}{model.pk}/change/",
+                                                                       f"{LIST}{model.pk}/history/"))]  # fmt: skip
+    assert keys.decrypt(model.api_key) == KEY
+    assert not any(KEY in page or model.api_key in page for page in pages)
+    assert KEY not in LogEntry.objects.get().change_message
+
+
+def test_an_empty_key_leaves_the_stored_one(operator: Client, llm: LlmServer):
+    model = llm.model("claude")
+    stored = model.api_key
+
+    change(operator, model, model_name="claude-y")
+
+    assert (model.model_name, model.api_key) == ("claude-y", stored)
+
+
+def test_a_key_is_replaced_and_forgotten(operator: Client, llm: LlmServer):
+    model = llm.model("openai")
+
+    change(operator, model, key="sk-new")
+    assert keys.decrypt(model.api_key) == "sk-new"
+
+    change(operator, model, forgets_key="on")
+    assert model.api_key == ""
+
+
+@pytest.mark.parametrize("fields", [{"base_url": "http://elsewhere.example"}, {"provider": "openai"}], ids=str)
+def test_a_stored_key_is_not_sent_to_another_address(operator: Client, llm: LlmServer, fields: dict[str, str]):
+    model = llm.model("claude")
+
+    page = change(operator, model, **fields)
+
+    assert "entered for another address" in page
+    assert (model.base_url, model.provider) == (llm.url, "claude")
+    change(operator, model, key="sk-new", **fields)
+    assert keys.decrypt(model.api_key) == "sk-new"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"key": "two words"}, "printable ASCII"),
+        ({"key": KEY, "forgets_key": "on"}, "Either a new key, or none."),
+        ({"base_url": "ftp://x"}, "Takes an address"),
+        ({"input_price": "-1"}, "A price is at least 0."),
+    ],
+    ids=lambda value: None if isinstance(value, dict) else value,
+)
+def test_what_cannot_be_stored_is_told_and_a_key_not_shown_again(operator: Client, fields: dict[str, str], told: str):
+    page = operator.post(f"{LIST}add/", form(**fields)).content.decode()
+
+    assert told in page
+    assert fields.get("key", KEY) not in page
+    assert not LanguageModel.objects.exists()
+
+
+def test_the_connection_is_tested_and_the_real_error_shown(operator: Client, llm: LlmServer):
+    good, bad = llm.model("claude"), llm.model("openai")
+    llm.answers_by(
+        lambda asked: (
+            {"reasoning": "", "is_there": True}
+            if asked.provider == "claude"
+            else Fails(404, "There is no model openai-test here.")
+        )
+    )
+
+    selected = {"action": "test_connection", "_selected_action": [good.pk, bad.pk]}
+    page = operator.post(LIST, selected, follow=True).content.decode()
+
+    assert "claude claude-test answers. 100 tokens read, 20 written." in page
+    assert "openai openai-test: Status 404: There is no model openai-test here." in page
+    assert LlmCall.objects.filter(purpose="test").count() == 2
+
+
+def test_a_viewer_cannot_test(client: Client, llm: LlmServer):
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_languagemodel"))
+    client.force_login(viewer)
+
+    client.post(LIST, {"action": "test_connection", "_selected_action": [llm.model("claude").pk]})
+
+    assert llm.asked == []
+
+
+def test_the_lists_open_within_few_queries_and_are_searched(
+    operator: Client, llm: LlmServer, django_assert_max_num_queries: DjangoAssertNumQueries
+):
+    for i in range(20):
+        model = llm.model("claude", model_name=f"claude-{i}")
+        LlmCall.objects.create(model=model, model_name=str(model), purpose="test", error=f"failed {i}")
+
+    for path in (LIST, CALLS):
+        with django_assert_max_num_queries(12):
+            assert operator.get(path).status_code == 200
+    assert "failed 7" in operator.get(CALLS, {"q": "claude-7"}).content.decode()
+
+
+def test_a_call_is_looked_at_and_not_edited(operator: Client):
+    call = LlmCall.objects.create(model_name="claude x", purpose="explain", subject="gnommoweb", error="it failed")
+    path = f"{CALLS}{call.pk}/change/"
+
+    assert "it failed" in operator.get(path).content.decode()
+    assert operator.post(path, {"error": ""}).status_code == 403
+    assert operator.get(f"{CALLS}add/").status_code == 403
