@@ -94,7 +94,7 @@ def _claim(edge: Edge) -> Claim:
     said = EdgeHistory.objects.filter(
         concept_id=edge.concept_id,
         after__parent_id=edge.parent_id,
-        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM],
+        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM],
     )
     statements = tuple(
         Statement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)

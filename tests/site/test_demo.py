@@ -16,7 +16,15 @@ from festinger_site import home
 from festinger_site.management.commands.demo import SYSTEM, Command, NotShown
 
 START_S, STOP_S = 240, 60
-TITLES = ["1. A word it does not know", "2. Teach it", "3. The next prompt carries it", "4. Contradict it", "Done"]
+TITLES = [
+    "1. A word it does not know",
+    "2. Teach it",
+    "3. The next prompt carries it",
+    "4. Contradict it",
+    "5. Decide it",
+    "6. It learns by itself",
+    "Done",
+]
 
 
 @pytest.fixture
@@ -63,6 +71,8 @@ def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
         "  $ gutask iknowthat 'gnommoweb -isa container'",
         "  (exit status 3)",
         "  | gnommoweb: [type?] repo [membership] glitch_university — conflict pending",
+        "  | gnommoweb: [deployment-type] container [artifact-type] repo [membership] glitch_university",
+        "  | kvasir: [glitch_university] service",
     ]
     assert [line for line in lines if line in story] == story
     assert "\x1b" not in told

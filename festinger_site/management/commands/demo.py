@@ -26,6 +26,14 @@ FOUR_MESSAGES = (
     f"How much memory does {WORD} need?",
 )
 NEXT_MESSAGE = f"Write a test for {WORD}."
+VERDICT = {
+    "decision": "decompose",
+    "existing_dimension": "artifact-type",
+    "new_dimension": "deployment-type",
+    "reason": "a repo, deployed as a container",
+}
+OTHER_WORD = "kvasir"
+STATEMENT = f"Note that {OTHER_WORD} is a service of Glitch University."
 ID_TIMEOUT_S = 10
 HTTP_TIMEOUT_S = 10
 
@@ -53,13 +61,13 @@ class Model:
         return str(system["content"])
 
     def wait_until_known(self, word: str) -> float:
-        """Seconds until the word has an id, and so can be recalled or asked about. Asking that counts nothing."""
+        """Seconds until the word can be recalled or asked about. Asking that counts nothing."""
         started = time.monotonic()
         while time.monotonic() < started + ID_TIMEOUT_S:
             if self.http.post(f"{self.url}/recollect", json={"text": word}).json()["block"]:
                 return time.monotonic() - started
             time.sleep(0.05)
-        raise NotShown(f"{word} should get an id within about a second, and has none after {ID_TIMEOUT_S} s.")
+        raise NotShown(f"{word} should be known within about a second, and is not after {ID_TIMEOUT_S} s.")
 
 
 def as_request(message: str) -> dict[str, Any]:
@@ -123,6 +131,20 @@ class Command(BaseCommand):
         disputed = f"{WORD}: [type?] repo [membership] glitch_university — conflict pending"
         self.prompt(model, NEXT_MESSAGE, expected=(disputed,))
 
+        self.title("5. Decide it")
+        self.line("An operator decides, or a language model at night. Both facts are true, in finer dimensions:")
+        self.decide(model)
+        decided = f"{WORD}: [deployment-type] container [artifact-type] repo [membership] glitch_university"
+        self.prompt(model, NEXT_MESSAGE, expected=(decided,))
+
+        self.title("6. It learns by itself")
+        self.typed(as_curl(model.url, STATEMENT))
+        model.hears(STATEMENT)
+        waited = model.wait_until_known(OTHER_WORD)
+        self.line(f"What a prompt states, others recall {waited:.1f} s later:")
+        message = f"Restart {OTHER_WORD}, please."
+        self.prompt(model, message, expected=(f"{OTHER_WORD}: [glitch_university] service",))
+
     def meet(self, running: Scratch, model: "Model") -> None:
         self.line(f"Four prompts name {WORD}. The first of them:")
         self.typed(as_curl(running.url, FOUR_MESSAGES[0]))
@@ -134,6 +156,14 @@ class Command(BaseCommand):
         self.line(f"It has its place in the vocabulary {waited:.1f} s later, and the next prompt asks:")
         question = f"? {WORD}: no recollection. If this is a typo, ignore."
         self.prompt(model, NEXT_MESSAGE, expected=(question, f"  gutask iknowthat '{WORD} -isa <parent>"))
+
+    def decide(self, model: "Model") -> None:
+        [conflict] = model.http.get(f"{model.url}/conflicts", params={"status": "open"}).json()["items"]
+        url = f"{model.url}/conflicts/{conflict['id']}/resolve"
+        self.typed(f"curl {url} -d '{json.dumps(VERDICT)}'")
+        answer = model.http.post(url, json=VERDICT)
+        if answer.status_code != httpx.codes.OK:
+            raise NotShown(f"the decision should be taken, and is answered: {answer.text}")
 
     def prompt(self, model: "Model", message: str, *, expected: tuple[str, ...]) -> None:
         """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
