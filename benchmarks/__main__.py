@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from benchmarks import latency, long, reading, scale, streams, throughput
+from benchmarks import busy, consolidation, latency, learning, long, placing, reading, scale, streams, throughput
 from benchmarks.database import prepared_home
 from benchmarks.figures import Figures
 from benchmarks.plan import ROUNDS, TOKENS, Plan
@@ -24,6 +24,10 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "streams": streams.measure,
     "long": long.measure,
     "cues": reading.measure,
+    "placing": placing.measure,
+    "busy": busy.measure,
+    "learning": learning.measure,
+    "consolidation": consolidation.measure,
     "scale": scale.measure,
 }
 

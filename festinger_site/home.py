@@ -190,6 +190,7 @@ def broker_options(broker_url: str, database_url: str) -> dict[str, Any]:
         "conn_string": make_conninfo(**BROKER_PATIENCE | connection_parts(database_url)),
         "init_extension": False,  # bootstrap installs PGMQ as plain SQL; the extension is not in the wheel
         "use_notify": True,
+        "notify_throttle_interval_ms": 0,  # else what comes within 250 ms of another is found by polling only
         "wait_time_seconds": 0,  # with the default of 10 the first message of each process takes 6.5 s
         "polling_interval": 1,
         "visibility_timeout": 60,

@@ -58,7 +58,9 @@ def test_the_tables_have_a_row_for_everything_measured(run):
 
 
 def test_the_json_has_the_figures_of_everything_measured(run, rows):
-    figures = "latency throughput streams long_text long_history cues scale reload changes start"
+    of_prompts = "latency throughput streams long_text long_history cues"
+    of_the_write_path = "placing busy learning consolidation"
+    figures = f"{of_prompts} {of_the_write_path} scale reload changes start"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
     assert (run[1]["rounds"], run[1]["tokens"]) == (1, 2000)
@@ -100,3 +102,29 @@ def test_every_process_sees_every_change(rows):
 
 def test_streams_are_watched_during_a_reload_and_without_one(rows):
     assert list(rows["reload"]) == ["while reloading", "as long without", "direct, while reloading"]
+
+
+def test_all_that_waits_is_placed(rows):
+    assert list(rows["placing"]) == ["all new", "confirmed and disputed", "superseded"]
+    assert all(row["triples/s"] > 0 for row in rows["placing"].values())
+
+
+def test_prompts_are_timed_while_others_state_facts_and_while_they_do_not(rows):
+    stating = {name: row["facts/s"] > 0 for name, row in rows["busy"].items()}
+
+    assert stating == {"idle": False, "mentioned": False, "only written": True, "busy": True}
+    assert {"added p50 ms", "of idle"} < set(rows["busy"]["busy"])
+
+
+def test_facts_are_timed_from_their_prompt_to_their_recollection(rows):
+    assert [row["facts"] for row in rows["learning"].values()] == [10, 10]
+
+
+def test_of_facts_that_change_the_newest_is_recalled_and_of_disputed_ones_each_shows_its_mark(rows):
+    supersede, later, queue, queue_later = rows["consolidation"].values()
+
+    assert (supersede["statements"], supersede["slots"]) == (500, 150)
+    assert supersede["newest %"] == later["newest %"] == 100
+    assert supersede["replaced"] == later["replaced"] == 0
+    assert queue["marked %"] == queue_later["marked %"] == 100
+    assert [row["wrongly"] for row in rows["consolidation"].values()] == [0, 0, 0, 0]

@@ -1,0 +1,150 @@
+"""All of the write path, as ``make run`` starts it: the proxy, a worker and beat, and a Postgres that waits for its
+disk."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from benchmarks.client import HOST, BenchmarkBroken, Connection
+from benchmarks.database import fresh
+from benchmarks.loop import run
+from benchmarks.servers import Server, festinger, model, teach
+from benchmarks.statements import Statement, prompt
+from festinger_site import home as homes
+from festinger_site import programs, scratch
+
+PATIENCE_S = 300
+LOOK_AGAIN_S = 0.05
+
+DURABLE = ("fsync", "full_page_writes")  # what the scratch database goes without
+POLICY = "UPDATE dimension SET on_collision = %s"
+FIRST = Statement("borogovia", "wabe", "membership")
+
+
+@dataclass(frozen=True, slots=True)
+class WritePath:
+    model: Server
+    proxy: Server
+    database: str
+    worker: psutil.Process
+
+    def ask(self, query: str, *values: object) -> tuple[int, ...]:
+        """The one row that a query of the database has."""
+        with psycopg.connect(self.database) as connection:
+            row = connection.execute(query.encode(), values).fetchone()
+        assert row is not None
+        return row
+
+    def stated(self) -> int:
+        """How many statements have come to the database."""
+        return self.ask("SELECT count(*) FROM observation WHERE kind = 'triple'")[0]
+
+    def wait_written(self, stated: int) -> None:
+        """Returns when so many statements have come. Raises BenchmarkBroken."""
+        if (found := wait_for(lambda: (self.stated(),), (stated,))) != (stated,):
+            raise BenchmarkBroken(f"of {stated} statements {found[0]} have come")
+
+    def wait_settled(self, stated: int) -> None:
+        """The same, and all of them are dealt with."""
+        query = "SELECT count(*), count(*) FILTER (WHERE state = 'done') FROM observation WHERE kind = 'triple'"
+        expected = (stated, stated)
+        if (found := wait_for(lambda: self.ask(query), expected)) != expected:
+            raise BenchmarkBroken(f"of {stated} statements {found[0]} have come, {found[1]} are done")
+
+    def worker_cpu_s(self) -> float:
+        """Processor seconds that the worker's processes have used."""
+        family = [self.worker, *self.worker.children(recursive=True)]
+        return float(sum(sum(process.cpu_times()[:2]) for process in family))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The worker does nothing meanwhile."""
+        os.killpg(self.worker.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self.worker.pid, signal.SIGCONT)
+
+
+def wait_for(look: Callable[[], tuple[int, ...]], expected: tuple[int, ...]) -> tuple[int, ...]:
+    """What was found at last."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (found := look()) != expected and time.monotonic() < deadline:
+        time.sleep(LOOK_AGAIN_S)
+    return found
+
+
+@contextmanager
+def write_path(home: Path, policy: str = "queue") -> Iterator[WritePath]:
+    """Yields when it has placed a first statement. The five facts are taught. ``policy``: what all dimensions do on a
+    collision."""
+    database = fresh(home)
+    with psycopg.connect(database) as connection:
+        connection.execute(POLICY, [policy])
+    with ExitStack() as stack:
+        stack.enter_context(durable(database))
+        mock = stack.enter_context(model(home))
+        proxy = stack.enter_context(festinger(home, mock.url, database))
+        teach(proxy)
+        commands = {program.name: program.command for program in programs.own_programs(HOST, proxy.port)}
+        stack.enter_context(program(home, "beat", commands["beat"], database))
+        worker = stack.enter_context(program(home, "worker", commands["worker"], database))
+        path = WritePath(mock, proxy, database, psutil.Process(worker.pid))
+        run(say(proxy.port, [prompt([FIRST.sentence])]))
+        path.wait_settled(1)
+        yield path
+
+
+async def say(port: int, requests: Iterable[bytes]) -> None:
+    """One after the other, over a connection of their own."""
+    connection = await Connection.open(port)
+    try:
+        for request in requests:
+            await connection.ask(request)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def durable(database: str) -> Iterator[None]:
+    set_all(database, [sql.SQL("ALTER SYSTEM SET {} = on").format(sql.Identifier(name)) for name in DURABLE])
+    try:
+        yield
+    finally:
+        set_all(database, [sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)) for name in DURABLE])
+
+
+def set_all(database: str, statements: Sequence[sql.Composed]) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.execute("SELECT pg_reload_conf()")
+
+
+@contextmanager
+def program(home: Path, name: str, command: list[str], database: str) -> Iterator[subprocess.Popen[bytes]]:
+    """It need not be ready: what it is sent waits."""
+    environment = scratch.environment(home, port=1, ollama="http://127.0.0.1:1") | {"DATABASE_URL": database}
+    with (homes.log_folder(home) / f"{name}.log").open("ab") as errors:
+        process = subprocess.Popen(
+            command,
+            cwd=homes.PROJECT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # a banner
+            stderr=errors,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        scratch.end(process)
