@@ -16,9 +16,10 @@ from memory.domain.messages import Message
 from memory.domain.observed import Observed
 from memory.domain.rows import SoasRow
 from memory.domain.saliency import DAY, HOUR, saliency
+from memory.domain.sightings import Sightings
 from memory.heard import Heard, Triple, confirmed, statements, unexplained
 from memory.loading import Pace
-from memory.reading import Reading, learn
+from memory.reading import Key, Reading, learn, readable
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ class Encounters:
     dropped: int = 0
     _batch: Batch = field(default_factory=Batch)
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, when the database was last told
+    _sightings: Sightings = field(default_factory=Sightings)
     _unlearned: deque[Heard] = field(default_factory=deque)
     _heard: asyncio.Event = field(default_factory=asyncio.Event)
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -85,15 +87,20 @@ class Encounters:
         self._seen.update(seen)
 
     def observe(
-        self, opening: bytes, said: Iterable[tuple[Message, Reading]], now: float, agent: str = ""
+        self, opening: bytes, said: Iterable[tuple[Message, Reading | None]], now: float, agent: str = ""
     ) -> list[Reading]:
-        """Counts the messages that are new in the conversation with this opening, and returns their readings."""
+        """Counts the messages that are new in the conversation with this opening, and returns their readings. Those
+        that are read another time have none; what they state counts as said now."""
         new = []
         for message, reading in said:
+            if reading is None:
+                self._sightings.put_off((opening, Key.of(message)), readable(self.cache, message), now)
+                continue
             key = opening + reading.digest
             told = self._seen.get(key)
             if told is None:
-                self._hear(Heard(key, reading, message.text, agent, now, reading.names - reading.parts))
+                at = self._sightings.first((opening, Key.of(message)), readable(self.cache, message), now)
+                self._hear(Heard(key, reading, message.text, agent, at, reading.names - reading.parts))
                 new.append(reading)
             elif now - told > DAY:
                 self._seen[key] = self._batch.seen_again[key] = now

@@ -9,9 +9,9 @@ from memory.domain.evidence import sentence_stating, share_a_sentence
 from memory.domain.messages import Message
 from memory.domain.observed import Observed
 from memory.domain.saliency import HOUR
+from memory.domain.sightings import MICROSECOND
 from memory.reading import Reading, said_in
 
-MICROSECOND = 1e-6
 # Whose mention of a concept together with its parent says that the fact still holds.
 CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR

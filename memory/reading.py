@@ -25,6 +25,8 @@ CHARACTER_BYTES = 4  # of its text: each word once in a string, and in a set or 
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
 MARKED_TEXT_MAX = 10_000
+# Of JSON in which a message may come, in characters: 3 ms.
+ENVELOPE_MAX = 500_000
 # Of the words that are read by and by, in one step.
 STEP_CHARACTERS = 4_000
 
@@ -224,8 +226,9 @@ def readable(cache: Cache, message: Message) -> int:
 
 
 def said_in(cache: Cache, message: Message) -> Message:
-    """What is said in the part of the message that is read."""
-    return what_is_said(Message(message.role, message.text[: readable(cache, message)]))
+    """What is said in the part of the message that is read. An envelope is opened whole: half of it is no JSON."""
+    said = what_is_said(Message(message.role, message.text[: max(readable(cache, message), ENVELOPE_MAX)]))
+    return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])
 
 
 def what_is_said(message: Message) -> Message:

@@ -113,15 +113,15 @@ class Enricher:
         """The recollection, and how many characters of new text were left unread."""
         readings = self._reader.read_within(prompt.messages, Allowance.of(self._cache))
         pairs = list(zip(prompt.messages, readings, strict=True))
-        read = [(message, reading) for message, reading in pairs if reading is not None]
+        read = [reading for reading in readings if reading is not None]
         conversation = opening(prompt.messages, readings)
-        new = self._encounters.observe(conversation, read, now, agent)
+        new = self._encounters.observe(conversation, pairs, now, agent)
         disputes(self._cache, new, now, agent=agent, conversation=conversation)
         unread = sum(len(message.text) for message, reading in pairs if reading is None)
         if unread:
             self.counts.partial += 1
             logger.warning("enrich.partial", extra={"unread_characters": unread})
-        return recollect(self._cache, [reading for _, reading in read], now), unread
+        return recollect(self._cache, read, now), unread
 
     def _note_asked(self, recollection: Recollection, now: float) -> None:
         for row in recollection.asked:

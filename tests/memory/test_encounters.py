@@ -123,7 +123,7 @@ def test_a_flush_puts_right_what_was_counted_too_often() -> None:
     row = encounters.cache.soas_by_token["zorblat"]
     assert row.encounter_count == 7
     assert row.saliency == saliency(7)
-    assert row.last_seen == NOW
+    assert row.last_seen == pytest.approx(NOW, abs=0.001)
 
 
 def test_what_finds_no_room_is_dropped_and_counted() -> None:
@@ -205,6 +205,38 @@ def test_learning_that_is_cut_short_begins_anew() -> None:
     asyncio.run(cut_short())
 
     assert encounters.take().named["zorblat"] == 1
+
+
+def placed_last(observed: list[Observed]) -> str:
+    """What stands where the newer wins."""
+    return max(observed, key=lambda one: one.at).parent
+
+
+def test_of_messages_that_come_together_the_last_one_states_last() -> None:
+    observed: list[Observed] = []
+    encounters = Encounters(Cache(), observed.extend)
+    hear(encounters, "Zorblat ISA repo. Winky ISA worker. Dobby runs on Docker.", "Dobby runs on Podman.")
+
+    asyncio.run(encounters.learn())
+
+    assert len(observed) == 4
+    assert placed_last([one for one in observed if one.subject == "dobby"]) == "podman"
+
+
+def test_a_message_that_is_read_later_states_nothing_later() -> None:
+    observed: list[Observed] = []
+    encounters = Encounters(Cache(), observed.extend)
+    reader = Reader(encounters.cache)
+    said = [
+        Message("user", f"Dobby runs on {host}. " + "Word soup is served. " * 3_000) for host in ("Docker", "Podman")
+    ]
+    for turn in range(2):
+        readings = reader.read_within(said, Allowance.of(encounters.cache))
+        encounters.observe(ONE, zip(said, readings, strict=True), NOW + 10 * turn, "dobby")
+        asyncio.run(encounters.learn())
+
+    assert [one.parent for one in observed] == ["podman", "docker"]
+    assert placed_last(observed) == "podman"
 
 
 def test_an_unknown_concept_is_handed_over_once_an_hour() -> None:

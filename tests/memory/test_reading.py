@@ -50,6 +50,15 @@ def test_the_parts_of_a_compound_are_names_apart() -> None:
     assert reading.parts == {"mercury"}
 
 
+def test_of_a_long_envelope_the_beginning_of_what_it_carries_is_read() -> None:
+    cache = Cache(tuning=Tuning(enrichment_max_characters=1_000))
+    text = '{"tool_name": "shell", "tool_result": "zorblat is up. ' + "word " * 400 + 'winky"}'
+
+    reading = Reader(cache).read(Message("user", text))
+
+    assert (reading.role, set(reading.words.split())) == ("tool", {"zorblat", "is", "up", "word"})
+
+
 def test_an_envelope_is_read_as_what_it_carries() -> None:
     reading = Reader(Cache()).read(Message("user", '{"tool_name": "shell", "tool_result": "zorblat is up"}'))
 
