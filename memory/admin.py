@@ -4,13 +4,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db import transaction
 from django.db.models import QuerySet, TextField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from memory import config, keys, llm, store
+from memory import config, keys, llm
 from memory.models import (
     Agent,
     Config,
@@ -22,7 +21,6 @@ from memory.models import (
     LanguageModel,
     LlmCall,
     Soas,
-    Source,
 )
 
 
@@ -102,24 +100,6 @@ class EdgeAdmin(ReadOnly, ModelAdmin):
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)
     show_full_result_count = False
-    actions = ("retire",)
-
-    def has_retire_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("memory.delete_edge")
-
-    @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
-    def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
-        retired = skipped = 0
-        with transaction.atomic():
-            for edge in queryset.select_for_update():
-                if edge.is_root:
-                    skipped += 1
-                    continue
-                actor = request.user.get_username()
-                store.retire(edge, actor=actor, source=Source.OPERATOR, reason="retired in the admin")
-                retired += 1
-        roots = f" {skipped} skipped: a dimension's root stays." if skipped else ""
-        self.message_user(request, f"{retired} retired.{roots}")
 
 
 @admin.register(Dimension)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import Case, Model, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -15,14 +15,35 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 
 from memory import llm
-from memory.admin import ReadOnly
-from resolution import resolver
+from memory.admin import EdgeAdmin, ReadOnly
+from memory.models import Edge
+from resolution import resolver, retiring
 from resolution.models import Conflict, DecidedTriple, Decision, Run
+from resolution.queue import OPEN
 from resolution.resolver import AlreadyRunning
 
 DECISIONS_SHOWN = 100
 # What names a decision.
 CONFLICTS = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
+
+
+admin.site.unregister(Edge)
+
+
+@admin.register(Edge)
+class RetirableEdgeAdmin(EdgeAdmin):
+    actions = ("retire",)
+
+    def has_retire_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memory.delete_edge")
+
+    @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
+    def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
+        chosen = list(queryset)
+        facts = [edge for edge in chosen if not edge.is_root]
+        retired = retiring.retire(facts, actor=request.user.get_username(), reason="retired in the admin")
+        roots = f" {len(chosen) - len(facts)} skipped: a dimension's root stays." if len(facts) < len(chosen) else ""
+        self.message_user(request, f"{retired} retired.{roots}")
 
 
 @admin.register(Conflict)
@@ -46,7 +67,7 @@ class ConflictAdmin(ReadOnly, ModelAdmin):
         "agent",
     )
     list_select_related = ("concept", "dim", "existing_parent", "incoming_parent")
-    ordering = ("-priority", "created_at")
+    ordering = (Case(When(status__in=OPEN, then=0), default=1), "-priority", "created_at")
     show_full_result_count = False
     list_before_template = "resolution/above_conflicts.html"
     fieldsets = (

@@ -177,8 +177,8 @@ def _state(fact: Fact, said: Said) -> None:
     outcome = intake.settle(fact, said)
     if outcome.status == "invalid":
         raise Unfit(f"{fact} cannot be: {outcome.reason}.")
-    if outcome.status == "outdated":
-        raise DecisionError(f"A later statement stands there: {outcome.existing}.")
+    if outcome.status in ("superseded", "outdated"):  # whichever is newer, nobody decided about that one
+        raise DecisionError(f"That place is taken: {outcome.existing}.")
     if outcome.conflict is not None and outcome.conflict.collision_type == CollisionType.CYCLE:
         raise DecisionError(f"That would close a ring: {outcome.existing}.")
 
@@ -188,7 +188,7 @@ def _remember_newcomer(case: Case, kind: DecidedTriple.Kind, *, moved_to_id: int
     triples.remember(
         (conflict.concept_id, conflict.dim_id, conflict.incoming_parent_id),
         kind,
-        [conflict.agent],
+        triples.disputants(conflict),
         conversation=bytes(conflict.conversation),
         moved_to_id=moved_to_id,
     )

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from memory.models import Dimension, Edge, EdgeHistory
-from resolution.models import DecidedTriple
+from resolution.models import Conflict, DecidedTriple
 
 Key = tuple[int, int, int]  # the ids of concept, dimension, parent
 
@@ -54,6 +54,15 @@ def speakers(edge: Edge) -> set[str]:
         after__parent_id=edge.parent_id,
     )
     return {edge.agent, *said.values_list("actor", flat=True)}
+
+
+def disputants(conflict: Conflict) -> set[str]:
+    """The agents that brought this conflict, now and before: whose word was decided about once is no different agent
+    because another one reopened it."""
+    same = Conflict.objects.filter(
+        concept_id=conflict.concept_id, dim_id=conflict.dim_id, incoming_parent_id=conflict.incoming_parent_id
+    )
+    return set(same.values_list("agent", flat=True))
 
 
 def _of(key: Key) -> QuerySet[DecidedTriple]:

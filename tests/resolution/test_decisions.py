@@ -160,6 +160,19 @@ def test_a_standing_fact_whose_new_slot_is_taken_stays_until_that_is_decided(con
     assert "repo" not in decided()
 
 
+@pytest.mark.parametrize("dimension", ["artifact-type", "deployment-type"])
+def test_no_other_fact_is_lost_to_a_decomposition_where_the_newer_wins(dimension: str) -> None:
+    say(f"gnommoweb isa program {dimension}", at=timezone.now() - timedelta(days=3))
+    conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    Dimension.objects.filter(soas__token=dimension).update(on_collision="supersede")
+    before = dump()
+
+    with pytest.raises(DecisionError, match=r"taken: .*program"):
+        split(conflict)
+
+    assert dump() == before
+
+
 def test_a_fact_that_stands_in_its_new_slot_is_confirmed_there(conflict: Conflict) -> None:
     say("gnommoweb isa repo artifact-type", "kreacher", confidence=0.5)
     say("gnommoweb isa container deployment-type", "kreacher", confidence=0.5)
@@ -407,6 +420,17 @@ def test_who_had_said_it_is_kept_over_several_decisions(conflict: Conflict) -> N
     dismiss(again.pk, OPERATOR, "")
 
     assert decided() == {"container": ("dismissed", None, ["kreacher", "winky"])}
+
+
+def test_agents_whose_sentence_was_dismissed_do_not_reopen_it_in_turns(conflict: Conflict) -> None:
+    dismiss(conflict.pk, OPERATOR, "noise")
+    reopened = say("gnommoweb isa container type", agent="kreacher").conflict
+    assert reopened is not None
+    dismiss(reopened.pk, OPERATOR, "noise again")
+
+    outcomes = [say("gnommoweb isa container type", agent=agent) for agent in (conflict.agent, "kreacher")]
+
+    assert [outcome.status for outcome in outcomes] == ["decided", "decided"]
 
 
 def test_a_conflict_whose_slot_was_emptied_can_be_dismissed(conflict: Conflict) -> None:
