@@ -26,11 +26,15 @@ def require(caller: Caller, needed: Permission) -> None:
     if caller.is_local and settings.FESTINGER_TRUST_LOOPBACK:
         return
     if caller.token is None:
+        whose, option = ("an operator's", " --scope operator") if needed == "operator" else ("an agent's", "")
         raise NotAllowed(
-            "this needs an agent's token: Authorization: Bearer fst_... (manage.py create_agent NAME makes one)"
+            f"this needs {whose} token: Authorization: Bearer fst_... (manage.py create_agent NAME{option} makes one)"
         )
     if needed == "operator" and caller.token.scope != "operator":
-        raise NotAllowed(f"the token of {caller.name} is not an operator's", status=403)
+        raise NotAllowed(
+            f"the token of {caller.name} is not an operator's (manage.py create_agent NAME --scope operator makes one)",
+            status=403,
+        )
 
 
 def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:

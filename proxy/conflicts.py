@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.http import JsonResponse
 from django.utils.timezone import is_naive, make_aware
 from ninja import Body, Field, Query, Router, Schema
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 
 from memory.domain.names import one_name
 from memory.models import Source
@@ -33,7 +33,8 @@ Done = TypeVar("Done")
 RECENT = timedelta(days=7)
 LIMIT_MAX = 500
 OFFSET_MAX = 1_000_000_000  # Postgres counts no further than a bigint
-LONGEST_AGO = datetime(1970, 1, 2)  # in any time zone later than what a clock can mean
+# In any time zone later than what a clock can mean, and earlier than what Postgres cannot read.
+LONGEST_AGO, FARTHEST = datetime(1970, 1, 2), datetime(9999, 1, 1)
 
 router = Router(tags=["conflicts"])
 
@@ -57,6 +58,8 @@ def storable(text: str) -> str:
 def in_time_zone(time: datetime) -> datetime:
     if time.replace(tzinfo=None) < LONGEST_AGO:
         raise ValueError("is too long ago")
+    if time.replace(tzinfo=None) > FARTHEST:
+        raise ValueError("is too far away")
     return make_aware(time) if is_naive(time) else time
 
 
@@ -87,7 +90,8 @@ class Wanted(Page):
 Reason = Annotated[str, Field(max_length=REASON_MAX, description="Is kept with the decision.")]
 
 
-class ReasonIn(Schema):
+# Not Ninja's Schema, which reads any other JSON than an object as one without keys: then the defaults would decide.
+class ReasonIn(BaseModel):
     reason: Reason = ""
 
 
@@ -99,7 +103,7 @@ class VerdictIn(ReasonIn):
     is_isa: bool | None = Field(None, description="relocate: what the fact is there; null leaves it as it was said.")
 
 
-class RunIn(Schema):
+class RunIn(BaseModel):
     limit: int | None = Field(None, ge=1, le=1_000_000, description="Conflicts that it goes over, at most.")
 
 
@@ -277,7 +281,7 @@ async def told_as_errors() -> AsyncIterator[None]:
 
 def _verdict(given: VerdictIn) -> Verdict:
     try:
-        return read_verdict(given.dict(), None)
+        return read_verdict(given.model_dump(), None)
     except VerdictMistake as mistake:
         raise BadDecision(_sentence(mistake)) from mistake
 

@@ -35,6 +35,7 @@ LONG_PAUSE = timedelta(days=6, hours=20)
 ON_DEMAND = (Run.Trigger.API, Run.Trigger.COMMAND, Run.Trigger.ADMIN)
 UNANSWERED_AT_MOST = 3  # conflicts in a row; then the model would not answer about the others either
 ERRORS_NOTED = 3  # in the run's note; each conflict has its own
+INTERRUPTED = "It was interrupted. The next run goes on where it stopped."
 FAILED, PROPOSED, OVERTAKEN = "failed", "proposed", "overtaken"
 
 Progress = Callable[[Run, Conflict, str], None]  # after each conflict: the run so far, and what became of it
@@ -56,8 +57,8 @@ def pending_now(*, patiently: bool = True) -> QuerySet[Conflict]:
 
 
 def pending() -> QuerySet[Conflict]:
-    """In the order in which they are decided."""
-    return Conflict.objects.filter(status=Conflict.Status.PENDING).order_by(*IN_ORDER)
+    """In the order in which they are decided. Those about muted concepts are left to operators."""
+    return Conflict.objects.filter(status=Conflict.Status.PENDING, concept__is_muted=False).order_by(*IN_ORDER)
 
 
 class Course:
@@ -89,7 +90,8 @@ class Course:
         except BaseException as error:
             with suppress(Error):  # perhaps it is Postgres that is away
                 _release(*self.treated)
-                runs.close(self.row, Run.Status.FAILED, self.note(f"Stopped: {first_line(error)}"))
+                why = f"Stopped: {first_line(error)}" if isinstance(error, Exception) else INTERRUPTED
+                runs.close(self.row, Run.Status.FAILED, self.note(why))
             raise
         return self.row
 

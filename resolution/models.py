@@ -99,6 +99,8 @@ class Conflict(models.Model):
         ]
 
     def __str__(self) -> str:
+        if self.existing_parent is None:
+            return f"{self.concept} [{self.dim}]: {self.incoming_parent}, which closes a ring"
         return f"{self.concept} [{self.dim}]: {self.existing_parent} or {self.incoming_parent}"
 
 

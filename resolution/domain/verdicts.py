@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
+from memory.domain.closed_class import is_closed_class
 from memory.domain.tokens import Token, tokenise
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
@@ -29,7 +30,8 @@ class VerdictMistake(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to be done about a conflict. The dimensions are tokens; ``is_isa`` of None keeps what was said."""
+    """What is to be done about a conflict. The dimensions are tokens; ``is_isa`` of None keeps what was said, which
+    only an operator may correct."""
 
     decision: DecisionKind
     reason: str
@@ -54,7 +56,8 @@ def read_verdict(data: object, collision_type: str | None) -> Verdict:
         return Verdict(kind, reason, existing_dimension=existing, new_dimension=new)
     if kind == "relocate":
         dimension = read_dimension(data.get("dimension"), "dimension")
-        return Verdict(kind, reason, dimension=dimension, is_isa=_flavour(data.get("is_isa")))
+        is_isa = _flavour(data.get("is_isa")) if collision_type is None else None
+        return Verdict(kind, reason, dimension=dimension, is_isa=is_isa)
     return Verdict(kind, reason)
 
 
@@ -78,12 +81,15 @@ def read_dimension(name: object, role: str) -> str:
         raise VerdictMistake(f"the {role} is longer than {NAME_MAX} characters")
     tokens = tokenise(name)
     if not tokens or _has_leftovers(name, tokens):
-        raise VerdictMistake(f"{name!r} cannot be a {role}: a name is letters and digits, joined by _ - . ' @ or +")
+        raise VerdictMistake(
+            f"{name!r} cannot be the {role}: a name is letters and digits, joined by _ - . ' @ or +, and no number,"
+            " version or key"
+        )
     if len(tokens) > WORDS_MAX:
-        raise VerdictMistake(f"{name!r} cannot be a {role}: that is a sentence, not a name")
+        raise VerdictMistake(f"{name!r} cannot be the {role}: that is a sentence, not a name")
     joined = "-".join(token.text for token in tokens)
-    if [token.text for token in tokenise(joined)] != [joined]:
-        raise VerdictMistake(f"{name!r} cannot be a {role}: it is too long, or no word")
+    if [token.text for token in tokenise(joined)] != [joined] or is_closed_class(joined):
+        raise VerdictMistake(f"{name!r} cannot be the {role}: it is too long, or no word that names something")
     return joined
 
 

@@ -71,7 +71,7 @@ def test_a_server_of_ones_own_is_added_without_a_key(address: str):
         (["ollama", "x", "--base-url", "http://a:99999"], "base_url: Takes an address"),
         (["ollama", "x", "--base-url", "http://a b"], "base_url: Takes an address"),
         (["ollama", "x", "--base-url", "http://user:secret@host"], "base_url: An address is shown"),
-        (["ollama", "x", "--input-price", "-1"], "A price is at least 0"),
+        (["ollama", "x", "--input-price", "-1"], "^A price is at least 0"),
         (["ollama", "x", "--input-price", "cheap"], "argument --input-price: invalid price value: 'cheap'"),
         (["cohere", "x"], "invalid choice: 'cohere'"),
         (["ollama", "x", "--key-file", "/no/such/file"], "/no/such/file cannot be read: No such file"),

@@ -210,6 +210,17 @@ def test_with_nothing_to_do_nobody_is_asked(llm: LlmServer) -> None:  # noqa: F8
     assert (run.status, run.conflicts_total, run.counts, llm.asked) == ("done", 0, {}, [])
 
 
+def test_no_model_is_asked_about_a_muted_concept(llm: LlmServer) -> None:  # noqa: F811
+    conflict = kinds()
+    Soas.objects.filter(token="gnommoweb").update(is_muted=True)
+    choose(llm)
+
+    run = resolve()
+
+    assert (run.status, run.conflicts_total, llm.asked) == ("done", 0, [])
+    assert row(conflict).status == "pending"
+
+
 # --- what goes wrong ---
 
 

@@ -156,7 +156,7 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:  # noq
     run = Run.objects.get()
     assert (process.returncode, told.splitlines()[-1]) == (130, "Interrupted. What was decided until then stays.")
     assert "Traceback" not in told
-    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, "Stopped: KeyboardInterrupt")
+    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, course.INTERRUPTED)
     assert [(row.attempts, row.claimed_until) for row in Conflict.objects.filter(status="pending")] == [(0, None)]
 
 

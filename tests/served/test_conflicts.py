@@ -153,6 +153,7 @@ def test_conflicts_are_filtered(server: Served, filters: dict[str, str], others:
         ("since=yesterday", "since"),
         ("since=0001-01-01", "since"),
         ("since=-9e99", "since"),
+        ("since=9999-12-31T23:59:59-23:59", "since"),
         ("limit=0", "limit"),
         ("limit=501", "limit"),
         ("limit=many", "limit"),

@@ -122,6 +122,7 @@ def test_a_place_that_is_taken_is_a_clash(server: Served) -> None:
         ({"decision": "decompose", "existing_dimension": "same", "new_dimension": "same"}, "same"),
         ({"decision": "relocate"}, "dimension"),
         ({"decision": "relocate", "dimension": "a\x00b"}, "dimension"),
+        ({"decision": "relocate", "dimension": "the"}, "dimension"),
         ({"decision": "relocate", "dimension": "\ud800"}, "dimension"),
         ({"decision": "relocate", "dimension": "type"}, "type is where it collided"),
         ({"decision": "relocate", "dimension": "repo"}, "the dispute is about it"),
@@ -146,6 +147,17 @@ def test_a_body_that_is_no_json_is_refused(server: Served) -> None:
     refused = server.client.post(f"/conflicts/{dispute(server, 'jibberish')}/resolve", content=b"{update")
 
     assert (refused.status_code, list(refused.json())) == (400, ["error"])
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"a typo"', b"5", b"true"])
+@pytest.mark.parametrize("path", ["/conflicts/{}/resolve", "/conflicts/{}/dismiss", "/resolve/run"])
+def test_a_body_that_is_no_object_decides_nothing(server: Served, path: str, body: bytes) -> None:
+    conflict_id = dispute(server, "wrackspurt")
+
+    refused = server.client.post(path.format(conflict_id), content=body)
+
+    assert (refused.status_code, "dictionary" in refused.json()["error"]) == (422, True), refused.text
+    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "pending"
 
 
 @pytest.mark.parametrize(
@@ -241,6 +253,11 @@ def test_an_agents_token_looks_and_does_not_decide(server: Served, tokens: dict[
     assert statuses(server, READ + DECIDE, FROM_ELSEWHERE) == {401}
     assert statuses(server, READ, tokens["agent"]) <= {200, 404}
     assert statuses(server, DECIDE, tokens["agent"]) == {403}
+
+
+def test_who_may_not_decide_is_told_which_token_would_do(server: Served, tokens: dict[str, dict[str, str]]) -> None:
+    for headers in (FROM_ELSEWHERE, tokens["agent"]):
+        assert "--scope operator" in server.client.post("/resolve/run", headers=headers).json()["error"]
 
 
 def test_an_operators_token_decides_in_its_name(server: Served, tokens: dict[str, dict[str, str]]) -> None:

@@ -98,6 +98,26 @@ def test_beside_a_run_no_other_starts(operator: Client) -> None:
     assert f"The resolver is running already: run {Run.objects.get().pk} ." in again
 
 
+def test_what_waits_stands_before_what_was_decided(operator: Client) -> None:
+    decisions.dismiss(dispute("gnommoweb").pk, OPERATOR, "")
+    dispute("kvasir")
+
+    shown = text(operator.get("/admin/resolution/conflict/"))
+
+    assert shown.index("kvasir") < shown.index("gnommoweb")
+
+
+def test_a_ring_is_named_without_a_fact_that_stands(operator: Client) -> None:
+    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Fact("kvasir", "odin", "type", True), said)
+    ring = assert_fact(Fact("odin", "kvasir", "type", True), said).conflict
+    assert ring is not None
+
+    shown = text(operator.get(f"/admin/resolution/conflict/{ring.pk}/change/"))
+
+    assert "odin [type]: kvasir, which closes a ring" in shown
+
+
 def test_a_link_starts_no_run(operator: Client) -> None:
     assert operator.get(RUN_NOW).status_code == 405
     assert not Run.objects.exists()

@@ -3,11 +3,12 @@
 import getpass
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
@@ -48,9 +49,7 @@ class Command(BaseCommand):
         except keys.KeyMistake as mistake:
             raise CommandError(str(mistake)) from None
         except ValidationError as error:
-            raise CommandError(
-                "; ".join(f"{name}: {' '.join(why)}" for name, why in error.message_dict.items())
-            ) from None
+            raise CommandError("; ".join(told(error))) from None
         if model.lacks_key:
             raise CommandError(f"{model.get_provider_display()} needs a key: give --key-file or --key-from-stdin.")
         chosen = [f"{use}_model_id" for use in ("write", "resolve") if options[use]]
@@ -67,6 +66,12 @@ class Command(BaseCommand):
         ).first()
         if same is not None:
             raise CommandError(f"{same} is there already, as model {same.pk}: change it in the admin.")
+
+
+def told(error: ValidationError) -> Iterator[str]:
+    """What is wrong with each field, and with them together."""
+    for name, why in error.message_dict.items():
+        yield " ".join(why) if name == NON_FIELD_ERRORS else f"{name}: {' '.join(why)}"
 
 
 def price(text: str) -> Decimal:

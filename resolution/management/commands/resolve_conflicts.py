@@ -52,7 +52,7 @@ class Command(BaseCommand):
         except NoModel as error:
             self.stdout.write(self.style.WARNING(f"Nothing can be asked: {error}"))
         except LlmError as error:
-            raise CommandError(f"After {count} conflicts: {error}") from None
+            raise CommandError(f"After {conflicts(count)}: {error}") from None
         else:
             self.stdout.write(f"{conflicts(count)}; nothing was changed." if count else "There is nothing to decide.")
 

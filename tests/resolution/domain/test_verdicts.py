@@ -110,6 +110,8 @@ def test_a_dimension_is_read_from_how_people_write_names(written: str, name: str
         "a1b2c3d4e5f6a1b2c3d4",
         "sk-abcdefgh12345678",
         "-",
+        "the",
+        "None",
         "Very Long Name That Nobody Would Ever Give A Dimension In This World Of Ours",
     ],
 )
@@ -135,7 +137,15 @@ def test_what_is_no_verdict_is_refused(data: object) -> None:
 def test_a_relocation_may_say_whether_it_is_a_kind(is_isa: bool | None) -> None:
     data = {"decision": "relocate", "dimension": "runs-on", "is_isa": is_isa, "reason": "x"}
 
-    assert read_verdict(data, "cycle").is_isa is is_isa
+    assert read_verdict(data, None).is_isa is is_isa
+
+
+@pytest.mark.parametrize("is_isa", [True, False, "perhaps"])
+@pytest.mark.parametrize("collision_type", ["misclassification", "cycle"])
+def test_a_language_model_does_not_turn_a_part_into_a_kind(collision_type: str, is_isa: object) -> None:
+    data = {"decision": "relocate", "dimension": "runs-on", "is_isa": is_isa, "reason": "x"}
+
+    assert read_verdict(data, collision_type).is_isa is None
 
 
 @pytest.mark.parametrize("is_isa", ["true", 1, 0, []])
