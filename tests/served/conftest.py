@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
+from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, new_database
 from tests.served.wire import RawUpstream
 from tests.standin import StandIn
@@ -26,6 +27,13 @@ def server(database: str, upstream: StandIn) -> Iterator[Served]:
     served = Served(upstream=upstream.url, database=database)
     yield served.wait_ready()
     served.stop()
+
+
+@pytest.fixture(scope="session")
+def durable() -> Iterator[OwnPostgres]:
+    """For whole Festingers (tests/served/learning.py), each on a copy of its database."""
+    with OwnPostgres(durable=True) as own:
+        yield own
 
 
 @pytest.fixture
