@@ -8,7 +8,7 @@ from django.db.models import Q
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from memory import config, store
-from memory.domain.tokens import tokenise
+from memory.domain.tokens import OPERATORS, tokenise
 from memory.models import Config, Dimension, Soas
 
 ZIPF_FLOOR = 3.0  # about 29,000 English words; below it stand names and jargon that must not count as common
@@ -54,12 +54,13 @@ def has_dictionary() -> bool:
 
 
 def common_words(floor: float) -> set[str]:
-    """The dictionary in the tokeniser's own spelling. Source: wordfreq, English, large list."""
+    """The dictionary in the tokeniser's own spelling, and the operators of statements. Source: wordfreq, English,
+    large list."""
     from wordfreq import get_frequency_dict  # a second to import: only here
 
     least = 10 ** (floor - 9)  # Zipf's scale is the logarithm of the occurrences in a thousand million words
     frequent = (word for word, frequency in get_frequency_dict("en").items() if frequency >= least)
-    return {token.text for word in frequent for token in tokenise(word)}
+    return {token.text for word in frequent for token in tokenise(word)} | set(map(str.lower, OPERATORS))
 
 
 @transaction.atomic

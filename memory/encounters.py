@@ -7,6 +7,7 @@ process took for new and was not is counted until the flush, which puts it right
 
 import asyncio
 import logging
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -27,10 +28,11 @@ SEEN_MAX = 200_000  # messages, at about 170 bytes
 # What waits for a flush while Postgres is away: readings, in bytes, and texts, in characters, which are only evidence.
 READINGS_MAX = 100_000_000
 TEXTS_MAX = 16_000_000
-# Learning takes turns with prompts, and leaves them two thirds of the time, unless much waits.
+# Learning takes turns with prompts, and leaves them two thirds of the time, until something has waited for long: what
+# a prompt states is to leave this process within a second.
 SLICE_S = 0.001
 REST_S = 0.002
-MUCH = 200  # messages
+LONG_S = 0.2
 # An unknown concept is handed over once in so long, however often it is named.
 UNEXPLAINED_EVERY_S = HOUR
 UNEXPLAINED_MAX = 10_000
@@ -125,11 +127,11 @@ class Encounters:
     async def learn(self) -> None:
         """Reads the rest of what was heard, and counts it. Others run in between."""
         async with self._learning:
-            pace = Pace(SLICE_S, REST_S if len(self._unlearned) < MUCH else 0.0)
+            calm, hurried = Pace(SLICE_S, REST_S), Pace()
             self._heard.clear()
             while self._unlearned:
                 heard = self._unlearned[0]  # it stays there until it is learned, whatever happens in between
-                await self._learn_from(heard, pace)
+                await self._learn_from(heard, hurried if time.time() - heard.at > LONG_S else calm)
                 if self._unlearned and self._unlearned[0] is heard:
                     self._unlearned.popleft()
 

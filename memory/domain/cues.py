@@ -249,7 +249,9 @@ def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:
     is_inflected = is_ordinary and (is_plural(head) or head.endswith(("ed", "ly")))
     if form in OPERATORS:
         return not is_inflected
-    if head.rpartition("_")[2] in cue_words.EVALUATIONS or is_adjective(head) or len(head) == 1:
+    if head.rpartition("_")[2] in cue_words.EVALUATIONS or len(head) == 1:
+        return False
+    if is_adjective(head) and "_" not in head:  # the last word of a name of several is none: "Privet Drive"
         return False
     if form in PLACES:
         return cue_words.OCCASIONS.isdisjoint((phrase.units[0], head))

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.django_db
 def test_the_dictionary_is_about_29_000_common_words() -> None:
     assert 28_000 < len(bootstrap.common_words(bootstrap.ZIPF_FLOOR)) < 30_000
     assert {"agent", "type", "memory", "don't"} <= bootstrap.common_words(bootstrap.ZIPF_FLOOR)
+    assert {"isa", "ispart"} <= bootstrap.common_words(bootstrap.ZIPF_FLOOR)  # nobody is to explain an operator
     assert not {"dobby", "ramanujan", "gnommoweb"} & bootstrap.common_words(bootstrap.ZIPF_FLOOR)
 
 

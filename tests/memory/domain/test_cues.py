@@ -89,6 +89,11 @@ def test_words_used_by_one_match_start_no_other():
     assert stated("gnommoweb is a container deployed on Docker") == [("gnommoweb", "container", "type", True)]
 
 
+def test_a_name_of_several_words_is_no_adjective():
+    assert stated("gnommoweb belongs to Privet Drive") == [("gnommoweb", "privet_drive", "membership", False)]
+    assert stated("gnommoweb is a massive") == []
+
+
 def test_several_statements_of_a_sentence_are_read_from_left_to_right():
     triples = read("vexnode is hosted by hetzbox, and hetzbox is a server")
 
