@@ -32,7 +32,8 @@ TEXTS_MAX = 16_000_000
 # a prompt states is to leave this process within a second.
 SLICE_S = 0.001
 REST_S = 0.002
-LONG_S = 0.2
+LONG_S = 0.1
+LONG_SLICE_S = 0.01
 # An unknown concept is handed over once in so long, however often it is named.
 UNEXPLAINED_EVERY_S = HOUR
 UNEXPLAINED_MAX = 10_000
@@ -127,7 +128,7 @@ class Encounters:
     async def learn(self) -> None:
         """Reads the rest of what was heard, and counts it. Others run in between."""
         async with self._learning:
-            calm, hurried = Pace(SLICE_S, REST_S), Pace()
+            calm, hurried = Pace(SLICE_S, REST_S), Pace(LONG_SLICE_S)
             self._heard.clear()
             while self._unlearned:
                 heard = self._unlearned[0]  # it stays there until it is learned, whatever happens in between

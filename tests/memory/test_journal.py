@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,22 @@ from memory.journal import Journal, claim, next_lines
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "home" / "journal"
+
+
+@pytest.fixture(autouse=True)
+def sealed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test leaves a file open."""
+    real, made = Journal, list[Journal]()
+
+    def make(folder: Path, **more: int) -> Journal:
+        made.append(real(folder, **more))
+        return made[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "Journal", make)
+        yield
+    for journal in made:
+        journal.seal()
 
 
 def lines(count: int, start: int = 0) -> list[bytes]:
