@@ -15,8 +15,7 @@ from django.utils import timezone
 
 from memory import llm
 from memory.database import first_line
-from memory.llm.asking import current_tuning
-from memory.models import LanguageModel, Source
+from memory.models import Config, LanguageModel, Source
 from resolution import decisions, judging, runs
 from resolution.decisions import Actor, DecisionError
 from resolution.domain.verdicts import Verdict, VerdictMistake
@@ -70,7 +69,7 @@ class Course:
         self.row = row
         self.on_progress = on_progress
         self.conflict_ids = conflict_ids
-        self.changes_max = current_tuning().resolution_max_changes
+        self.changes_max = Config.tuning().resolution_max_changes
         self.counts: Counter[str] = Counter()
         self.treated: list[int] = []
         self.errors: list[str] = []

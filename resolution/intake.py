@@ -9,8 +9,8 @@ import psycopg
 from django.db import OperationalError, transaction
 
 from memory.domain.decided import is_reopened
+from memory.domain.names import is_name
 from memory.domain.rows import Fact
-from memory.domain.tokens import tokenise
 from memory.models import Edge, Source
 from memory.placing import Placement, Slots, Triple, WorldChanged
 from memory.store import DELIBERATE, Said
@@ -85,7 +85,7 @@ def retried(work: Callable[[], Result]) -> Result:
 def mistake_in(fact: Fact) -> str:
     """What is wrong with the fact in itself; empty for nothing."""
     for word in (fact.concept, fact.parent, fact.dimension):
-        if [token.text for token in tokenise(word)] != [word]:
+        if not is_name(word):
             return f"{word!r} is no name"
     if fact.concept == fact.parent:
         return f"{fact.concept} cannot be its own parent"

@@ -17,8 +17,7 @@ from memory import explaining, llm
 from memory.database import first_line
 from memory.domain.explanations import Explained
 from memory.domain.rows import Fact
-from memory.llm.asking import current_tuning
-from memory.models import Edge, LanguageModel, Observation, Soas, Source
+from memory.models import Config, Edge, LanguageModel, Observation, Soas, Source
 from memory.store import Said
 from resolution import claims
 from resolution.intake import retried, settle_all
@@ -138,7 +137,7 @@ def explain_due(seconds: float = RUN_S) -> int:
 
 def _explain_next(model: LanguageModel) -> int:
     """Raises those errors of the language model that concern all concepts."""
-    lease = timedelta(seconds=current_tuning().llm_timeout_s) + EXPLAINING_MARGIN
+    lease = timedelta(seconds=Config.tuning().llm_timeout_s) + EXPLAINING_MARGIN
     rows = claims.claim(claims.Kind.CONCEPT, 1, lease)
     for row in rows:
         try:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from django.db import transaction
 
 from memory import llm
-from memory.llm.asking import current_tuning
+from memory.models import Config
 from memory.waking import Waker
 from resolution import course, decisions, judging, runs
 from resolution.contest import Unknown
@@ -32,14 +32,14 @@ def run(
 ) -> Run:
     """Goes over the pending conflicts, at most ``limit`` of them, and returns the run as it ended. Blocks: a model
     takes seconds for each. Not within a transaction. Raises AlreadyRunning."""
-    row = runs.open_run(trigger, actor, mode=current_tuning().resolution_mode, limit=limit, is_begun=True)
+    row = runs.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=True)
     return Course(row, on_progress, conflict_ids).go()
 
 
 def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run:
     """The row of a run that a worker is about to carry out: which one, and when, is a matter of seconds, or of a
     minute where the wake-up is lost. Raises AlreadyRunning."""
-    row = runs.open_run(trigger, actor, mode=current_tuning().resolution_mode, limit=limit, is_begun=False)
+    row = runs.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=False)
     transaction.on_commit(_waker.ask)
     return row
 

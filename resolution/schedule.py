@@ -13,7 +13,6 @@ from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
 from memory import llm
-from memory.llm.asking import current_tuning
 from memory.models import Config
 from resolution import course, resolver, runs
 from resolution.models import Run
@@ -41,7 +40,7 @@ LOADED_AT = time.monotonic()  # a worker's children are forked from a process th
 def keep() -> bool:
     """Puts beat's row in step with the setting; whether anything changed. A row that an operator switched off stays
     off, one that is missing comes back."""
-    schedule = current_tuning().resolution_schedule
+    schedule = Config.tuning().resolution_schedule
     wanted = _fields(schedule)
     task = PeriodicTask.objects.filter(name=NAME).select_related("crontab").first()
     if task is not None and task.crontab and all(getattr(task.crontab, key) == wanted[key] for key in wanted):
@@ -100,7 +99,7 @@ def is_missed(now: datetime, up_for_s: float) -> bool:
 
 def first_after(time: datetime) -> datetime:
     """When the schedule says that the first run after this time starts."""
-    crontab = CrontabSchedule(**_fields(current_tuning().resolution_schedule)).schedule
+    crontab = CrontabSchedule(**_fields(Config.tuning().resolution_schedule)).schedule
     since, delta, _ = crontab.remaining_delta(time)
     return since + delta
 
@@ -114,7 +113,7 @@ def _fields(schedule: str) -> dict[str, Any]:
 def _undecided_collisions() -> list[int]:
     """The conflicts that are to be decided some minutes after they arose, and have not failed yet: those wait for the
     schedule."""
-    tuning = current_tuning()
+    tuning = Config.tuning()
     if tuning.resolution_trigger != "on_collision" or _had_trouble():
         return []
     try:

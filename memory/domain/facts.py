@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 
+from memory.domain.names import is_name, left_over
 from memory.domain.rows import MEMBERSHIP, TYPE, Fact
-from memory.domain.tokens import Token, tokenise
+from memory.domain.tokens import tokenise
 
 HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
 ONE_NAME = 'a name of several words is quoted ("glitch university") or capitalised (Glitch University)'
@@ -78,22 +79,14 @@ def _name(words: list[_Word], role: str, position: int) -> str:
     quoted = len(words) == 1 and words[0].text.startswith('"')
     text = words[0].text.strip('"') if quoted else " ".join(word.text for word in words)
     tokens = tokenise(text)
-    if not tokens or _has_leftovers(text, tokens):
+    if not tokens or "".join(left_over(text, tokens)).strip(AROUND):
         raise FactMistake(f"{text!r} cannot be a {role}", words[0].start, A_NAME)
     if len(tokens) > 1 and not quoted:
         raise FactMistake(f"{text!r} is more than one name", words[0].start, ONE_NAME)
     name = "_".join(token.text for token in tokens)
-    if [token.text for token in tokenise(name)] != [name]:
+    if not is_name(name):
         raise FactMistake(f"{text!r} cannot be a {role}", words[0].start, A_NAME)
     return name
-
-
-def _has_leftovers(text: str, tokens: list[Token]) -> bool:
-    """Whether the text holds more than its tokens, spaces, and punctuation around it: then it is no name, and
-    reading half of it would store something else than was said."""
-    ends = [0, *(token.end for token in tokens)]
-    starts = [*(token.start for token in tokens), len(text)]
-    return bool("".join(text[end:start] for end, start in zip(ends, starts, strict=True)).strip(AROUND))
 
 
 def _refuse_circles(fact: Fact, position: int) -> None:

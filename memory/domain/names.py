@@ -1,8 +1,9 @@
-"""One name, as people and language models write it."""
+"""Names, as people and language models write them."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from memory.domain.tokens import tokenise
+from memory.domain.tokens import Token, tokenise
 
 AROUND: Final = " .,;:!?'\u2019`\"*"
 
@@ -12,10 +13,19 @@ def one_name(text: str) -> str | None:
 
     None where it is no name, more than one, or a name and something else."""
     tokens = tokenise(text)
-    if len(tokens) != 1:
+    if len(tokens) != 1 or "".join(left_over(text, tokens)).strip(AROUND) or not is_name(tokens[0].text):
         return None
-    token = tokens[0]
-    if (text[: token.start] + text[token.end :]).strip(AROUND):
-        return None
-    # What is stored is read again, from texts: it has to be the same word there.
-    return token.text if [again.text for again in tokenise(token.text)] == [token.text] else None
+    return tokens[0].text
+
+
+def is_name(word: str) -> bool:
+    """Whether the word, which may be stored, is the same one again where it is read in a text."""
+    return [token.text for token in tokenise(word)] == [word]
+
+
+def left_over(text: str, tokens: Sequence[Token]) -> list[str]:
+    """What of the text is in none of its tokens: before the first, between each two, after the last. Where that is
+    more than punctuation, reading the tokens alone would store something else than was said."""
+    ends = [0, *(token.end for token in tokens)]
+    starts = [*(token.start for token in tokens), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]

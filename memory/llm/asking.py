@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, cast
 
 from django.conf import settings
 
-from memory import config, keys
+from memory import keys
 from memory.domain.answers import AnswerMistake, read_object
 from memory.domain.secrets import mask_secrets
 from memory.llm import calls, claude, ollama, openai
@@ -48,7 +48,7 @@ def ask(
     Blocks for up to ``llm_timeout_s``, further tries included. Each request that goes out is a row of ``llm_call``
     and counts for ``llm_daily_calls``. Not within a transaction. ``schema`` is what all providers take: objects have
     ``additionalProperties: false`` and require all their properties, nothing has bounds. Raises LlmError."""
-    tuning = current_tuning()
+    tuning = Config.tuning()
     asking = _Asking(model, purpose, subject, tuning.llm_daily_calls, access_to(model))
     asking.provider.load()
     question = Question(system, prompt, schema)
@@ -69,17 +69,13 @@ def ask(
 
 def chosen(setting: Literal["write_model_id", "resolve_model_id"]) -> LanguageModel:
     """The model that operators chose for this. Raises NoModel, which says what to do."""
-    model_id = getattr(current_tuning(), setting)
+    model_id = getattr(Config.tuning(), setting)
     if model_id is None:
         raise NoModel(f"No model is chosen: add one, and enter its id as {setting} in the settings.")
     model = LanguageModel.objects.filter(pk=model_id).first()
     if model is None:
         raise NoModel(f"There is no model {model_id}: enter the id of another as {setting} in the settings.")
     return model
-
-
-def current_tuning() -> config.Tuning:
-    return config.tuning(dict(Config.objects.values_list("key", "value")))[0]
 
 
 def access_to(model: LanguageModel) -> Access:

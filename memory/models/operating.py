@@ -97,6 +97,11 @@ class Config(models.Model):
     def __str__(self) -> str:
         return self.key
 
+    @classmethod
+    def tuning(cls) -> config.Tuning:
+        """All settings, as they are stored now. For those that have no cache: workers, commands, the admin."""
+        return config.tuning(dict(cls.objects.values_list("key", "value")))[0]
+
     def clean(self) -> None:
         try:
             config.parse(self.key, self.value)

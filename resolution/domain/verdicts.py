@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from memory.domain.closed_class import is_closed_class
+from memory.domain.names import is_name, left_over
 from memory.domain.tokens import Token, tokenise
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
@@ -80,7 +81,7 @@ def read_dimension(name: object, role: str) -> str:
     if len(name) > NAME_MAX:
         raise VerdictMistake(f"the {role} is longer than {NAME_MAX} characters")
     tokens = tokenise(name)
-    if not tokens or _has_leftovers(name, tokens):
+    if not tokens or _is_more_than(tokens, name):
         raise VerdictMistake(
             f"{name!r} cannot be the {role}: a name is letters and digits, joined by _ - . ' @ or +, and no number,"
             " version or key"
@@ -88,7 +89,7 @@ def read_dimension(name: object, role: str) -> str:
     if len(tokens) > WORDS_MAX:
         raise VerdictMistake(f"{name!r} cannot be the {role}: that is a sentence, not a name")
     joined = "-".join(token.text for token in tokens)
-    if [token.text for token in tokenise(joined)] != [joined] or is_closed_class(joined):
+    if not is_name(joined) or is_closed_class(joined):
         raise VerdictMistake(f"{name!r} cannot be the {role}: it is too long, or no word that names something")
     return joined
 
@@ -116,11 +117,7 @@ def _flavour(is_isa: object) -> bool | None:
     raise VerdictMistake("is_isa is true, false or null")
 
 
-def _has_leftovers(text: str, tokens: list[Token]) -> bool:
-    """Whether the text holds more than its tokens and white space between, punctuation around: reading half of it
-    would name another dimension than was written."""
-    ends = [0, *(token.end for token in tokens)]
-    starts = [*(token.start for token in tokens), len(text)]
-    pieces = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-    between = "".join(pieces[1:-1]).strip()
-    return bool(between or pieces[0].strip(AROUND) or pieces[-1].strip(AROUND))
+def _is_more_than(tokens: list[Token], text: str) -> bool:
+    """Whether the text holds more than its tokens, white space between them and punctuation around."""
+    before, *between, after = left_over(text, tokens)
+    return bool("".join(between).strip() or before.strip(AROUND) or after.strip(AROUND))

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import psycopg
 import pytest
@@ -22,8 +23,10 @@ from memory.loading import BATCH_ROWS
 from memory.models import Edge, Source
 from memory.placing import place
 from memory.store import Said, ensure_tokens
+from tests import waiting
 
 WITHIN_S = 5.0
+eventually = partial(waiting.eventually_here, within_s=WITHIN_S)
 
 
 @asynccontextmanager
@@ -39,13 +42,6 @@ async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnect
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def eventually(claim: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + WITHIN_S
-    while not claim() and time.monotonic() < deadline:
-        await asyncio.sleep(0.005)
-    return claim()
 
 
 def test_others_have_their_turns_while_many_words_are_read_again(dsn: str) -> None:

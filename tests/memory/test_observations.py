@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from memory.domain.backlog import Backlog
 from memory.domain.observed import Observed, encode
 from memory.journal import Journal
 from memory.observations import Observations
+from tests import waiting
 from tests.served.postgres import OwnPostgres
 
 WITHIN_S = 15.0
+eventually = partial(waiting.eventually_here, within_s=WITHIN_S)
 NOWHERE = "host=/nowhere dbname=none"
 
 
@@ -53,13 +55,6 @@ def concepts(dsn: str) -> list[str]:
 
 def names(count: int, start: int = 0) -> list[str]:
     return [f"zorblat{number}" for number in range(start, start + count)]
-
-
-async def eventually(claim: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + WITHIN_S
-    while not claim() and time.monotonic() < deadline:
-        await asyncio.sleep(0.01)
-    return claim()
 
 
 class Woken:

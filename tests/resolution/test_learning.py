@@ -290,7 +290,7 @@ def test_where_postgres_is_away_a_task_ends_with_a_warning(
     assert [(record.levelname, record.error) for record in caplog.records] == [("WARNING", "connection refused")]  # type: ignore[attr-defined]
 
 
-def test_a_broker_that_is_away_is_no_error() -> None:
+def test_a_broker_that_is_away_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     class Away:
         name = "sweep"
 
@@ -298,6 +298,8 @@ def test_a_broker_that_is_away_is_no_error() -> None:
             raise ConnectionError("no broker")
 
     tasks.wake(Away())
+
+    assert [(record.levelname, record.error) for record in caplog.records] == [("WARNING", "no broker")]  # type: ignore[attr-defined]
 
 
 def test_batches_are_of_one_size_at_most(monkeypatch: pytest.MonkeyPatch) -> None:

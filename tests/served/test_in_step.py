@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import cycle
@@ -11,11 +11,13 @@ import httpx
 import psycopg
 import pytest
 
+from tests import waiting
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
 
 WITHIN_S = 10.0
+eventually = partial(waiting.eventually, within_s=WITHIN_S)
 PROCESSES = 3
 
 
@@ -48,14 +50,6 @@ def prompt_of(server: Served, ollama: StandIn, text: str) -> str:
     answer = server.chat(("system", "."), ("user", text))
     assert answer.status_code == 200
     return str(ollama.last().json()["messages"][0]["content"])
-
-
-def eventually(claim: Callable[[], bool]) -> bool:
-    """Asked until it is true, and not once more: asking can change what is."""
-    deadline = time.monotonic() + WITHIN_S
-    while not (holds := claim()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return holds
 
 
 def edge(own: OwnPostgres, concept: str, parent: str) -> None:

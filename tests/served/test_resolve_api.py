@@ -5,7 +5,8 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 
 from festinger_site.programs import own_programs
+from tests import waiting
 from tests.llm_server import LlmServer
 from tests.served.postgres import OwnPostgres
 from tests.served.server import PROJECT, Served, manage
@@ -20,16 +22,9 @@ from tests.served.test_conflicts import dispute, teach
 from tests.standin import StandIn
 
 WITHIN_S = 60.0
+eventually = partial(waiting.eventually, within_s=WITHIN_S)
 QUIET = subprocess.DEVNULL
 FROM_ELSEWHERE = {"X-Forwarded-For": "192.0.2.1"}  # so that being on this machine does not count
-
-
-def eventually(claim: Callable[[], Any]) -> Any:
-    """What the claim says as soon as that is true, or at the end of the time."""
-    deadline = time.monotonic() + WITHIN_S
-    while not (found := claim()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return found
 
 
 def post(server: Served, path: str, **content: Any) -> httpx.Response:

@@ -3,17 +3,20 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
 from festinger_site import postgres
+from tests import waiting
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
 
 WITHIN_S = 20.0
+eventually = partial(waiting.eventually, within_s=WITHIN_S)
 SAFE_S = 1.0  # after its answer, what a prompt states is in the table or on the disk
 
 
@@ -48,13 +51,6 @@ def start(own: OwnPostgres, upstream: StandIn, home: Path) -> Iterator[Start]:
     own.thaw()
     for server in started:
         server.stop()
-
-
-def eventually(claim: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + WITHIN_S
-    while not claim() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return claim()
 
 
 def observed(own: OwnPostgres, word: str) -> list[str]:
