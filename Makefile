@@ -3,6 +3,7 @@
 PYTHON ?=
 VENV := .venv
 ARGS ?=
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help run test conformance check bench soak demo clean secrets
@@ -10,7 +11,7 @@ ARGS ?=
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
 	@echo "make demo   the same against a stand-in for Ollama, with a few prompts"
-	@echo "make test   all tests (ARGS='-k words')      make check   what CI runs besides them"
+	@echo "make test   all tests (ARGS='-k words', JOBS=1)   make check   what CI runs besides them"
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
@@ -24,7 +25,7 @@ demo: $(VENV)/installed
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
 
 test: $(VENV)/installed-dev
-	@exec $(VENV)/bin/python -m pytest $(ARGS)
+	@exec $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
 
 conformance: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/conformance $(ARGS)

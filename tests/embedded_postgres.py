@@ -1,4 +1,5 @@
-"""pytest plugin: a home of its own for the whole run, with an embedded Postgres in it unless DATABASE_URL is set.
+"""pytest plugin: each process of a run has a home of its own, with an embedded Postgres in it unless DATABASE_URL is
+set.
 
 Loaded with ``-p``, so that FESTINGER_HOME is set before anything reads Django's settings.
 """
@@ -10,6 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
+
 HOME = Path(tempfile.mkdtemp(prefix="festinger-test-")).resolve()
 HOME.chmod(0o711)  # as root, Postgres is another user, who has to pass through
 os.environ["FESTINGER_HOME"] = str(HOME)
@@ -17,8 +20,10 @@ SERVERS: list[subprocess.Popen[bytes]] = []
 PROCESS = os.getpid()
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("DATABASE_URL") or os.environ.get("DATABASE_URL_FILE"):
+        return
+    if config.getoption("numprocesses", None):  # this process runs no test: each of those that do comes here too
         return
     from festinger_site import home, postgres
 
