@@ -43,6 +43,7 @@ class Pulse(bootsteps.StartStopStep):
     requires = {"celery.worker.components:Timer"}
 
     def start(self, worker: Any) -> None:
+        self._beat()
         worker.timer.call_repeatedly(PULSE_S, self._beat)
 
     def _beat(self) -> None:

@@ -35,6 +35,7 @@ VERDICT = {
 OTHER_WORD = "kvasir"
 STATEMENT = f"Note that {OTHER_WORD} is a service of Glitch University."
 ID_TIMEOUT_S = 10
+WORKER_TIMEOUT_S = 60
 HTTP_TIMEOUT_S = 10
 
 STORED, CONFLICT = 0, 3  # gutask's exit statuses
@@ -59,6 +60,14 @@ class Model:
         if user != {"role": "user", "content": message}:
             raise NotShown(f"the user's message should arrive unchanged, and is: {user}")
         return str(system["content"])
+
+    def wait_for_worker(self) -> None:
+        """It starts after the proxy, and learns; what is said before waits for it."""
+        deadline = time.monotonic() + WORKER_TIMEOUT_S
+        while "worker" not in self.http.get(f"{self.url}/health").json()["database"]["heartbeat_ages_s"]:
+            if time.monotonic() > deadline:
+                raise NotShown(f"the worker should have started, and has not after {WORKER_TIMEOUT_S} s.")
+            time.sleep(0.2)
 
     def wait_until_known(self, word: str) -> float:
         """Seconds until the word can be recalled or asked about. Asking that counts nothing."""
@@ -138,6 +147,7 @@ class Command(BaseCommand):
         self.prompt(model, NEXT_MESSAGE, expected=(decided,))
 
         self.title("6. It learns by itself")
+        model.wait_for_worker()
         self.typed(as_curl(model.url, STATEMENT))
         model.hears(STATEMENT)
         waited = model.wait_until_known(OTHER_WORD)
