@@ -1,0 +1,309 @@
+"""The answers of all formats, held against those of the stand-in."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from proxy.domain.answers import ANSWERS
+from proxy.domain.answers.framing import Events, Lines
+from proxy.standin.speech import Said
+from tests.proxy.domain.answers.shapes import PIECES, SHAPES, cut_call, end_of, streamed
+from tests.proxy.domain.answers.test_framing import cut
+
+UNIQUE = "0123456789abcdef"
+searching = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+THINKING = [path for path in SHAPES if path != "/v1/completions"]
+CALLING = ["/api/chat", "/v1/chat/completions", "/v1/responses", "/v1/messages"]
+PATH = pytest.mark.parametrize("path", SHAPES)
+
+WORDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=10), min_size=1, max_size=6)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "index"]), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def parsed(path: str, body: bytes) -> list[Any]:
+    """What a stream consists of; an end that is not JSON as its text."""
+    frames = Lines() if path.startswith("/api") else Events()
+    found = [json.loads(frame) if frame.startswith(b"{") else frame.decode() for frame in frames.feed(body)]
+    assert frames.unfinished == 0
+    return found
+
+
+def but_numbers(value: Any) -> Any:
+    """The same with no ids, times and counts; those that come one after the other stay."""
+    if isinstance(value, dict):
+        counted = ("sequence_number", "index", "output_index", "content_index", "summary_index")
+        free = {key: but_numbers(one) for key, one in value.items() if key not in ("id", "item_id", "created_at")}
+        return {key: value[key] if key in counted else one for key, one in free.items() if key != "context"}
+    if isinstance(value, list):
+        return [but_numbers(one) for one in value]
+    return 0 if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def call(number: int, **arguments: str) -> dict[str, Any]:
+    return {"id": f"call_{number}", "function": {"index": number, "name": f"tool{number}", "arguments": arguments}}
+
+
+# --- what an answer says ---
+
+
+@PATH
+@searching
+@given(words=WORDS, places=st.lists(st.integers(0, 10_000), max_size=8))
+def test_the_text_is_what_the_model_says_wherever_chunks_break(path: str, words: list[str], places: list[int]) -> None:
+    watch = ANSWERS[path].watch()
+
+    texts = [watch.feed(chunk) for chunk in cut(streamed(path, [Said(word) for word in words], is_ended=True), places)]
+
+    assert "".join(texts) == "".join(words)
+    assert watch.unfinished == 0
+
+
+@PATH
+def test_the_text_of_a_chunk_is_known_with_the_chunk(path: str) -> None:
+    watch, shape = ANSWERS[path].watch(), SHAPES[path]()
+
+    assert [watch.feed(shape.part(Said(word))) for word in ("one ", "two ", "three")] == ["one ", "two ", "three"]
+
+
+@pytest.mark.parametrize("path", THINKING)
+def test_thoughts_are_text(path: str) -> None:
+    body = streamed(path, [Said(thinking="Why? "), Said(thinking="So. "), Said("Yes.")], is_ended=True)
+
+    assert ANSWERS[path].watch().feed(body) == "Why? So. Yes."
+
+
+@pytest.mark.parametrize("path", CALLING)
+def test_calls_are_text(path: str) -> None:
+    body = streamed(path, [Said(tool_calls=(call(0, q="é"), call(1)))], is_ended=True)
+
+    assert ANSWERS[path].watch().feed(body) == 'tool0{"q":"é"}tool1{}'
+
+
+@PATH
+@searching
+@given(chunks=st.lists(st.binary(max_size=20) | JSON.map(lambda value: json.dumps(value).encode() + b"\n\n")))
+def test_bytes_of_no_answer_say_nothing(path: str, chunks: list[bytes]) -> None:
+    watch = ANSWERS[path].watch()
+
+    assert [watch.feed(chunk) for chunk in chunks] == [""] * len(chunks)
+
+
+KINDS = [
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "response.created",
+    "response.output_item.added",
+    "response.output_item.done",
+    "response.content_part.added",
+    "response.content_part.done",
+    "response.output_text.delta",
+    "response.output_text.done",
+]
+FIELDS = [
+    "delta",
+    "item",
+    "message",
+    "response",
+    "content_block",
+    "choices",
+    "tool_calls",
+    "function",
+    "sequence_number",
+]
+SHAPELESS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.sampled_from(KINDS),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*FIELDS, "text", "name", "content", "arguments"]), inner, max_size=5)
+    ),
+    max_leaves=12,
+)
+EVENTS = st.builds(
+    lambda kind, fields: {"type": kind, **fields},
+    st.sampled_from(KINDS),
+    st.dictionaries(st.sampled_from([*FIELDS, "index", "output_index", "type"]), SHAPELESS, max_size=4),
+)
+
+
+@PATH
+@searching
+@given(values=st.lists(SHAPELESS | EVENTS, max_size=6))
+def test_nothing_that_comes_raises(path: str, values: list[Any]) -> None:
+    watch = ANSWERS[path].watch()
+    before = b"" if path.startswith("/api") else b"data: "
+
+    for value in values:
+        assert isinstance(watch.feed(before + json.dumps(value).encode() + b"\n\n"), str)
+    assert isinstance(watch.ending(), bytes)
+
+
+# --- its end ---
+
+
+@PATH
+@searching
+@given(words=WORDS)
+def test_an_ending_is_what_comes_when_the_model_stops(path: str, words: list[str]) -> None:
+    said = [Said(word) for word in words]
+    begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
+    watch = ANSWERS[path].watch()
+    watch.feed(begun)
+
+    ending = watch.ending()
+
+    assert but_numbers(parsed(path, begun + ending)) == but_numbers(parsed(path, whole))
+
+
+@pytest.mark.parametrize("path", THINKING)
+@pytest.mark.parametrize("last", [Said(thinking="So."), Said("Yes.")])
+def test_also_in_thoughts_and_after_them(path: str, last: Said) -> None:
+    said = [Said(thinking="Why? "), last]
+    begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
+    watch = ANSWERS[path].watch()
+    watch.feed(begun)
+
+    assert but_numbers(parsed(path, begun + watch.ending())) == but_numbers(parsed(path, whole))
+
+
+@pytest.mark.parametrize("path", CALLING)
+def test_also_after_calls(path: str) -> None:
+    said = [
+        Said("I look. ") if path != "/v1/responses" else Said(thinking="I look."),
+        Said(tool_calls=(call(0, q="x"),)),
+    ]
+    begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
+    watch = ANSWERS[path].watch()
+    watch.feed(begun)
+
+    assert but_numbers(parsed(path, begun + watch.ending())) == but_numbers(parsed(path, whole))
+
+
+@PATH
+@searching
+@given(words=WORDS, places=st.lists(st.integers(0, 10_000), min_size=1, max_size=3))
+def test_without_what_is_unfinished_an_ending_fits_everywhere(path: str, words: list[str], places: list[int]) -> None:
+    *chunks, _ = cut(streamed(path, [Said(word) for word in words], is_ended=True), places)
+    watch = ANSWERS[path].watch()
+    said = "".join(watch.feed(chunk) for chunk in chunks)
+    begun = b"".join(chunks)
+
+    body = begun[: len(begun) - watch.unfinished] + watch.ending()
+
+    whole = ANSWERS[path].watch()
+    assert whole.feed(body) == said
+    assert whole.ending() == b""
+    numbers = [event["sequence_number"] for event in parsed(path, body) if "sequence_number" in event]
+    assert numbers == list(range(len(numbers)))
+
+
+@PATH
+def test_an_answer_that_has_ended_is_not_ended_again(path: str) -> None:
+    watch = ANSWERS[path].watch()
+
+    watch.feed(streamed(path, [Said("Yes.")], is_ended=True))
+
+    assert watch.ending() == b""
+
+
+ERRORS = {
+    "/api/chat": b'{"error":"unexpected EOF"}\n',
+    "/api/generate": b'{"error":"unexpected EOF"}\n',
+    "/v1/chat/completions": b'data: {"error":{"message":"unexpected EOF"}}\n\n',
+    "/v1/completions": b'data: {"error":{"message":"unexpected EOF"}}\n\n',
+    "/v1/responses": b'event: error\ndata: {"type":"error","message":"unexpected EOF"}\n\n',
+    "/v1/messages": b'event: error\ndata: {"type":"error","error":{"message":"unexpected EOF"}}\n\n',
+}
+
+
+@pytest.mark.parametrize(("path", "error"), ERRORS.items())
+def test_nor_one_that_has_ended_with_an_error(path: str, error: bytes) -> None:
+    watch = ANSWERS[path].watch()
+    watch.feed(streamed(path, [Said("Yes.")]))
+
+    assert watch.feed(error) == ""
+    assert watch.ending() == b""
+
+
+@PATH
+def test_an_end_that_has_begun_is_completed(path: str) -> None:
+    """For each place between two lines or events of the end."""
+    whole = streamed(path, [Said("one "), Said("two")], is_ended=True)
+    frames = whole.splitlines(keepends=True) if path.startswith("/api") else whole.split(b"\n\n")[:-1]
+    frames = frames if path.startswith("/api") else [frame + b"\n\n" for frame in frames]
+    for count in range(1, len(frames) + 1):
+        watch = ANSWERS[path].watch()
+        begun = b"".join(frames[:count])
+        text = watch.feed(begun)
+        if text == "one two":
+            assert but_numbers(parsed(path, begun + watch.ending())) == but_numbers(parsed(path, whole))
+
+
+def end_of_cut_call(path: str) -> list[Any]:
+    watch = ANSWERS[path].watch()
+    assert "".join(map(watch.feed, cut_call(path))) == "write" + "".join(PIECES)
+    return parsed(path, watch.ending())
+
+
+def test_a_chats_call_that_is_cut_was_too_long() -> None:
+    finish, done = end_of_cut_call("/v1/chat/completions")
+
+    assert (finish["choices"][0]["finish_reason"], done) == ("length", "[DONE]")
+
+
+def test_a_messages_call_that_is_cut_was_too_long() -> None:
+    stop, delta, last = end_of_cut_call("/v1/messages")
+
+    assert (stop["type"], last["type"]) == ("content_block_stop", "message_stop")
+    assert delta["delta"] == {"stop_reason": "max_tokens"}
+
+
+def test_a_responses_call_that_is_cut_is_incomplete() -> None:
+    done, last = end_of_cut_call("/v1/responses")
+
+    assert (done["item"]["status"], last["type"]) == ("incomplete", "response.incomplete")
+    assert last["response"]["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert [event["sequence_number"] for event in (done, last)] == [6, 7]
+
+
+# --- made up ---
+
+
+@PATH
+@searching
+@given(text=st.text(st.characters(codec="utf-8"), min_size=1))
+def test_what_is_made_up_is_what_the_model_would_send(path: str, text: str) -> None:
+    whole = SHAPES[path]().whole(Said(text, end=end_of(path)))
+
+    content_type, body = ANSWERS[path].made_up("llama3", text, is_stream=False, now=1767268800.0, unique=UNIQUE)
+
+    assert content_type == whole.content_type
+    assert but_numbers(json.loads(body)) == but_numbers(json.loads(whole.body))
+
+
+@PATH
+@searching
+@given(text=st.text(st.characters(codec="utf-8"), min_size=1))
+def test_also_streamed(path: str, text: str) -> None:
+    content_type, body = ANSWERS[path].made_up("llama3", text, is_stream=True, now=1767268800.0, unique=UNIQUE)
+
+    assert content_type == SHAPES[path]().stream_type
+    assert but_numbers(parsed(path, body)) == but_numbers(parsed(path, streamed(path, [Said(text)], is_ended=True)))
+
+
+@PATH
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_its_times_and_ids_are_the_given_ones(path: str, is_stream: bool) -> None:
+    _, body = ANSWERS[path].made_up("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)
+
+    assert (b"2026-01-01T12:00:00.500000Z" if path.startswith("/api") else UNIQUE.encode()) in body
+    assert body == ANSWERS[path].made_up("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)[1]
