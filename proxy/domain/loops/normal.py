@@ -1,0 +1,123 @@
+"""What two texts, or the arguments of two calls, have in common less white space, case, volatile ids and times."""
+
+import marshal
+import re
+from typing import Any, Final
+
+import orjson
+
+# Characters. Longer texts are compared as they are: all streams wait meanwhile.
+NORMALISED_MAX: Final = 65_536
+
+TIME_MARK: Final = "\x00time"
+ID_MARK: Final = "\x00id"
+
+# Each begins with what is quickly looked for: a digit, or the edge of a word.
+_TIME: Final = re.compile(
+    r"[0-9](?<![\w.:/-][0-9])(?:[0-9]{3}-[0-9]{2}-[0-9]{2}"
+    r"(?:[t ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?\s?(?:z\b|utc\b|[+-][0-9]{2}:?[0-9]{2})?)?"
+    r"|[0-9]?:[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]+)?)?(?:\s?[ap]m\b)?"
+    r"|(?<=1)[5-9][0-9]{8}(?:[0-9]{3})?)(?![\w:])"
+)
+_DURATION: Final = re.compile(r"[0-9](?<![\w.][0-9])[0-9]*(?:\.[0-9]+)?\s?(?:ms|s|secs?|seconds?|µs|minutes?|min)\b")
+_COUNTERS: Final = ("pid", "process", "port", "attempt", "retry", "try")
+_COUNTED: Final = re.compile(rf"\b({'|'.join(_COUNTERS)})(\W{{1,3}})[0-9]+(?:(?: of |/)[0-9]+)?\b")
+# In arguments a whole hour or a day is what is asked for; a time with its seconds is when it is asked.
+_MOMENT: Final = re.compile(
+    r"[0-9](?<![\w.:/-][0-9])[0-9]{3}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}:(?!00(?![0-9.,]|[.,]0*[^0-9]))[0-9]{2}"
+    r"(?:[.,][0-9]+)?(?:z\b|[+-][0-9]{2}:?[0-9]{2})?"
+)
+_ID: Final = re.compile(
+    r"\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|0x[0-9a-f]{6,64}"
+    r"|(?=[a-f]{0,64}[0-9])[0-9a-f]{12,64}|[a-z]{2,12}[_-](?=[a-z]{0,64}[0-9])[0-9a-z]{10,64}"
+    r"|(?<!-)tmp[._-]?(?:[0-9a-z_]{8}|[0-9a-z]{6}|[0-9a-z]{10}))\b"
+)
+
+_ESCAPED_WHITE: Final = ("\\n", "\\t", "\\r")
+_QUOTED_NUMBER: Final = re.compile(r'"(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)"(?!:)')
+_WHOLE: Final = re.compile(r"\.0(?<=[0-9]\.0)(?=[,}\]])")
+
+# Arguments that say why a call is made, not what it does.
+_THOUGHTS: Final = frozenset(
+    {"thought", "thoughts", "thinking", "reasoning", "rationale", "reflection", "reflections", "explanation"}
+    | {"justification", "headline", "criticism", "speak", "toolsummary", "tool_summary", "task_progress"}
+    | {"evaluation_previous_goal", "memory", "next_goal", "current_state", "security_risk", "requires_approval"}
+)
+# Arguments that are made up anew for every call.
+_VOLATILE: Final = frozenset(
+    {"request_id", "requestid", "call_id", "callid", "tool_call_id", "trace_id", "traceid", "correlation_id"}
+    | {"idempotency_key", "nonce", "timestamp", "ts", "now", "current_time", "message_id"}
+)
+_THINKERS: Final = re.compile(r"think|thought|reflect|reason|plan", re.IGNORECASE)
+_COMMANDS: Final = frozenset({"command", "cmd", "code", "script"})
+
+
+def folded(text: str) -> str:
+    """The text in lower case with single spaces; longer ones than can be normalised as they are."""
+    return " ".join(text.split()).casefold() if len(text) <= NORMALISED_MAX else text
+
+
+def without_times(text: str) -> str:
+    return _TIME.sub(TIME_MARK, text) if len(text) <= NORMALISED_MAX else text
+
+
+def without_moments(text: str) -> str:
+    """For arguments: only points in time to the second are volatile there."""
+    return _MOMENT.sub(TIME_MARK, text) if len(text) <= NORMALISED_MAX else text
+
+
+def split_ids(text: str) -> tuple[str, tuple[str, ...]]:
+    """A folded text without its ids, and those."""
+    if len(text) > NORMALISED_MAX or not _may_have_ids(text):
+        return text, ()
+    return _ID.sub(ID_MARK, text), tuple(_ID.findall(text))
+
+
+def _may_have_ids(text: str) -> bool:
+    """Looks at long words only: three times as fast as looking everywhere."""
+    return _ID.search(" ".join([word for word in text.split(" ") if len(word) > 7 and not word.isalpha()])) is not None
+
+
+def essence_of_error(text: str) -> str:
+    """A folded error without what differs each time the same error comes."""
+    if len(text) > NORMALISED_MAX:
+        return text
+    text = _DURATION.sub("#", split_ids(without_times(text))[0])
+    return _COUNTED.sub(r"\1\2#", text) if any(word in text for word in _COUNTERS) else text
+
+
+def canonical(name: str, arguments: Any) -> str:
+    """The arguments of a call as one folded text: keys in order, without thoughts and without what is made up anew."""
+    if isinstance(arguments, str):
+        return folded(arguments)
+    if isinstance(arguments, dict):
+        arguments = _what_counts(name, arguments)
+    text = dumped(arguments)
+    if len(text) > NORMALISED_MAX:
+        return text
+    for white in _ESCAPED_WHITE:
+        text = text.replace(white, " ")
+    text = folded(text).replace('" ', '"').replace(' "', '"')
+    return _WHOLE.sub("", _QUOTED_NUMBER.sub(r"\1", text))
+
+
+def _what_counts(name: str, arguments: dict[Any, Any]) -> dict[Any, Any]:
+    if _THINKERS.search(name):
+        return arguments
+    dropped = _THOUGHTS | _VOLATILE
+    if not _COMMANDS.isdisjoint(arguments):
+        dropped |= {"description"}
+    left = {key: value for key, value in arguments.items() if str(key).lower() not in dropped and value is not None}
+    return left or arguments
+
+
+def dumped(value: Any) -> str:
+    """JSON with its keys in order. What JSON cannot hold (lone surrogates, great depth) comes out in some other way."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, RecursionError):
+        pass
+    try:
+        return marshal.dumps(value, 2).hex(" ")  # version 2 has no back references: the same for what is equal
+    except ValueError:
+        return type(value).__name__

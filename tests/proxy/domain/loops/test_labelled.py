@@ -1,0 +1,58 @@
+import pytest
+
+from proxy.domain.loops import LoopDetector, Tail
+from proxy.domain.rules import Detector
+from tests.proxy.domain.loops import further, labelled, third
+from tests.proxy.domain.loops.agents import parts_of
+from tests.proxy.domain.loops.streams import LOOPING, RIGHT
+
+SETS = {"first": labelled.labelled(), "second": further.labelled(), "third": third.labelled()}
+ALL = [(name, one) for name, some in SETS.items() for one in some]
+
+
+def verdict_on(one):
+    conversation = one.conversation
+    return LoopDetector().look(parts_of(conversation.wire, conversation.payload), Detector())
+
+
+def test_the_set_is_large_and_of_both_kinds():
+    loops = [one for _, one in ALL if one.kind]
+
+    assert len(ALL) >= 190
+    assert 0.4 < len(loops) / len(ALL) < 0.6
+    assert {one.kind for one in loops} == {"same", "near", "cycle", "complaint"}
+
+
+def test_precision_and_recall():
+    judged = [(one.kind is not None, verdict_on(one) is not None) for _, one in ALL]
+    found = sum(is_found for _, is_found in judged)
+    right = sum(is_loop and is_found for is_loop, is_found in judged)
+
+    assert right / found >= 0.98
+    assert right / sum(is_loop for is_loop, _ in judged) >= 0.95
+
+
+@pytest.mark.parametrize("one", [pytest.param(one, id=f"{name}: {one.name}") for name, one in ALL])
+def test_what_is_clear_is_found(one):
+    verdict = verdict_on(one)
+
+    assert (verdict and verdict.kind) == one.kind
+    assert one.count is None or (verdict and verdict.count) == one.count
+
+
+def tail_loop(text, characters):
+    tail = Tail()
+    pieces = (text[start : start + characters] for start in range(0, len(text), characters))
+    return next((found for piece in pieces if (found := tail.add(piece))), None)
+
+
+@pytest.mark.parametrize("characters", [1, 5, 33, 100_000])
+@pytest.mark.parametrize("name", LOOPING)
+def test_tails_that_repeat_are_found(name, characters):
+    assert tail_loop(LOOPING[name], characters) is not None
+
+
+@pytest.mark.parametrize("characters", [1, 5, 33, 100_000])
+@pytest.mark.parametrize("name", RIGHT)
+def test_tails_that_may_repeat_are_left_alone(name, characters):
+    assert tail_loop(RIGHT[name], characters) is None

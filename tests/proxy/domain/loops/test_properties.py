@@ -1,0 +1,224 @@
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+from uuid import UUID
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from proxy.domain.loops import LoopDetector, Tail
+from proxy.domain.rules import Detector
+from proxy.domain.wire import Part, ToolCall
+from tests.proxy.domain.loops.histories import TASK, look, parts_of
+
+RULES = Detector()
+WINDOW = RULES.window
+
+# --- against a plain reading of the rules ---
+
+OUTPUTS, RESULTS = ("alpha", "beta", "gamma"), ("one", "two")
+SYMBOLS = st.tuples(st.sampled_from(OUTPUTS), st.sampled_from(RESULTS))
+CYCLES = st.builds(
+    lambda head, cycle, times: head + cycle * times,
+    st.lists(SYMBOLS, max_size=4),
+    st.lists(SYMBOLS, min_size=1, max_size=5),
+    st.integers(1, 6),
+)
+HISTORIES = st.lists(SYMBOLS, max_size=24) | CYCLES
+THOUGHTS = st.text(max_size=30)
+
+
+def expected(history):
+    """What the rules say of outputs and their results, by going through all of them."""
+    history = history[-WINDOW:]
+    row = next((length for length in range(len(history)) if history[-1 - length] != history[-1]), len(history))
+    if row >= 3:
+        return ("same", row, 1)
+    for period in range(2, 6):
+        cycle = history[-period:]
+        times = 0
+        while len(history) >= (times + 1) * period and history[len(history) - (times + 1) * period :][:period] == cycle:
+            times += 1
+        if times >= 3 and len({output for output, _ in cycle}) > 1:
+            return ("cycle", times, period)
+    return None
+
+
+def told(verdict):
+    return verdict and (verdict.kind, verdict.count, verdict.period)
+
+
+@given(HISTORIES)
+def test_rows_and_cycles_are_those_that_are_there(history):
+    turns = [(("assistant", "", (output, {})), ("tool", result)) for output, result in history]
+
+    assert told(look(*(said for turn in turns for said in turn))) == expected(history)
+
+
+@given(HISTORIES, st.lists(THOUGHTS, min_size=1, max_size=9))
+def test_thoughts_change_nothing(history, thoughts):
+    turns = [
+        (
+            ("assistant", json.dumps({"thoughts": [thought], "tool_name": output, "tool_args": {"x": 1}})),
+            ("user", json.dumps({"tool_name": output, "tool_result": result})),
+        )
+        for (output, result), thought in zip(history, cycle(thoughts), strict=False)
+    ]
+
+    assert told(look(*(said for turn in turns for said in turn))) == expected(history)
+
+
+@given(HISTORIES, st.randoms())
+def test_ids_and_times_change_nothing(history, random):
+    turns = []
+    for output, result in history:
+        name = UUID(int=random.getrandbits(128))
+        moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=random.randrange(10**7))
+        arguments = {"x": 1, "trace_id": str(name), "at": f"{moment:%Y-%m-%dT%H:%M}:07Z"}
+        turns.append(("assistant", "", (output, arguments)))
+        turns.append(("tool", f"{moment:%Y-%m-%dT%H:%M:%S}Z ERROR {result} in request {name}"))
+
+    assert told(look(*turns)) == expected(history)
+
+
+# --- on anything ---
+
+TEXTS = st.one_of(
+    st.sampled_from(
+        [
+            "",
+            "Yes.",
+            "Yes, again.",
+            '{"tool_name": "x", "tool_args": {}}',
+            '{"user_message": "x"}',
+            '{"system_warning": "You have sent the same message again"}',
+            "Action: x\nAction Input: y",
+            "Observation: z",
+            "Please continue with the task until all of it is done.",
+            "\nThought: a\nAction: b\nAction Input: c\nObservation: d" * 3,
+            "[EXTRAS]",
+            "Festinger has stopped a loop: ",
+        ]
+    ),
+    st.text(max_size=40),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+CALLS = st.lists(st.builds(ToolCall, st.sampled_from(["x", "y", ""]) | st.text(max_size=9), JSON), max_size=2)
+
+
+@st.composite
+def any_parts(draw):
+    """Of any roles in any order; a message may be of several parts."""
+    parts, place = [], 0
+    for _ in range(draw(st.integers(0, 14))):
+        role = draw(st.sampled_from(["system", "user", "assistant", "assistant", "tool"]))
+        calls = tuple(draw(CALLS)) if role == "assistant" else ()
+        parts.append(Part(role, draw(TEXTS), place, calls=calls))
+        place += draw(st.integers(0, 3)) > 0
+    return parts
+
+
+@given(any_parts())
+@example([Part("assistant", "", 0, calls=(ToolCall("x", float("nan")),))] * 3)
+def test_nothing_raises_and_only_what_came_after_the_human_can_go(parts):
+    verdict = LoopDetector().look(parts, RULES)
+
+    if verdict is None:
+        return
+    assert verdict.count >= 3
+    assert len(verdict.repeated) == verdict.period
+    human = next((index for index, part in enumerate(parts) if part.role == "user"), None)
+    before = (
+        {part.place for part in parts[: human + 1]} if parts[0].role != "assistant" and human is not None else set()
+    )
+    assert verdict.repeats.isdisjoint(before)
+    assert verdict.repeats.isdisjoint(part.place for part in parts if part.role == "system")
+    assert verdict.repeats <= {part.place for part in parts}
+
+
+@given(any_parts(), any_parts())
+def test_what_was_read_for_others_changes_nothing(parts, others):
+    detector = LoopDetector()
+    detector.look(others, RULES)
+
+    assert detector.look(parts, RULES) == LoopDetector().look(parts, RULES)
+
+
+@given(any_parts())
+def test_a_new_human_message_resets(parts):
+    place = parts[-1].place + 1 if parts else 0
+
+    assert LoopDetector().look([*parts, Part("user", '{"user_message": "Hello"}', place)], RULES) is None
+
+
+PROSE = st.text(st.characters(exclude_characters="`~", exclude_categories=["Cs"]), max_size=400)
+
+
+@given(PROSE, st.integers(1, 99))
+def test_a_tail_is_found_however_it_is_cut(before, size):
+    whole = before + "\n\n" + "I should look at this once more. " * 12
+    tail = Tail()
+
+    found = [tail.add(whole[start : start + size]) for start in range(0, len(whole), size)]
+    assert any(found)
+
+
+# --- on what was made to take long ---
+
+SECONDS = 5  # of processor time; what grew with the square of its input would take minutes
+
+LONG = {
+    "one letter": "a" * 1_000_000,
+    "braces": "{" * 60_000,
+    "open objects": '{"a":' * 12_000,
+    "deep arguments": '{"tool_name": "x", "tool_args": ' + "[" * 900 + "]" * 900 + "}",
+    "deeper arguments": '{"tool_name": "x", "tool_args": ' + "[" * 9_000 + "]" * 9_000 + "}",
+    "names of tools": '"tool_name":' * 5_000,
+    "openings": "<tool_call>" * 5_000,
+    "tags": "<a_b>\n" * 10_000,
+    "actions": "Action: x\n" * 6_000,
+    "thoughts": "Thought: x\nObservation: y\n" * 2_400,
+    "fences": "```\n" * 15_000,
+    "times": "10:00 " * 10_000,
+    "nearly ids": "0x" * 30_000,
+    "nearly days": "1-" * 30_000,
+    "words": "a b " * 15_000,
+    "blanks": " " * 60_000,
+    "line breaks": "\n" * 60_000,
+    "surroundings": "<environment_details>" * 3_000,
+    "quotes": '"a" ' * 2_000,
+    "underscores": "_" * 8_000,
+    "dots": "a." * 4_000,
+    "letters with accents": "é" * 60_000,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_hostile_texts_are_read_in_no_time(name):
+    text = LONG[name]
+    parts = parts_of(*TASK, *(("assistant", text), ("user", "Observation: " + text)) * 3)
+    started = time.process_time()
+
+    LoopDetector().look(parts, RULES)
+    for start in range(0, len(text), 100_000):
+        Tail().add(text[start : start + 100_000])
+
+    assert time.process_time() - started < SECONDS
+
+
+@pytest.mark.parametrize("role", ["assistant", "user", "tool", "system"])
+def test_long_histories_are_read_in_no_time(role):
+    parts = parts_of(*TASK, ("assistant", "Yes."), *((role, f"text {number}") for number in range(10_000)))
+    detector = LoopDetector()
+    started = time.process_time()
+
+    for _ in range(10):
+        detector.look(parts, RULES)
+
+    assert time.process_time() - started < SECONDS
