@@ -1,4 +1,4 @@
-"""What was recalled, in the admin."""
+"""What was recalled, and what was done about loops, in the admin."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
 from memory.admin import ReadOnly
-from proxy.models import RecollectionEvent
+from proxy.models import LoopEvent, RecollectionEvent
 
 
 @admin.register(RecollectionEvent)
@@ -49,6 +49,36 @@ class RecollectionEventAdmin(ReadOnly, ModelAdmin):
     @admin.display(description="reasons")
     def reasons_by_concept(self, event: RecollectionEvent) -> SafeString | str:
         return preformatted(json.dumps(event.reasons, indent=2, ensure_ascii=False, sort_keys=True))
+
+
+@admin.register(LoopEvent)
+class LoopEventAdmin(ReadOnly, ModelAdmin):
+    list_display = ("at", "request", "agent", "model", "wire", "kind", "count", "steps_taken")
+    list_filter = ("kind",)
+    search_fields = ("request__startswith",)
+    search_help_text = "As in the header X-Festinger-Request."
+    ordering = ("-at",)
+    show_full_result_count = False
+    fields = (
+        "request",
+        "at",
+        "agent",
+        "model",
+        "wire",
+        "kind",
+        "count",
+        "period",
+        "steps_taken",
+        "repeated_in_lines",
+    )
+
+    @admin.display(description="steps")
+    def steps_taken(self, event: LoopEvent) -> str:
+        return ", ".join(event.steps)
+
+    @admin.display(description="repeated")
+    def repeated_in_lines(self, event: LoopEvent) -> SafeString:
+        return preformatted("\n".join(event.repeated))
 
 
 def preformatted(text: str) -> SafeString:

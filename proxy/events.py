@@ -1,15 +1,20 @@
-"""What each request was given, for ``/why``: remembered at once, written to Postgres off the hot path."""
+"""What was done to each prompt, for ``/why``: what it was given, and what was done about a loop. Remembered at once,
+written to Postgres off the hot path."""
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import orjson
 import psycopg
 
-from memory.database import connected, first_line
+from memory.database import Connection, connected, first_line
+from memory.domain.secrets import mask_secrets
+from proxy.domain.ladder import EXCERPTS_MAX, Intervention, excerpt
+from proxy.domain.loops.tails import TailLoop
 
 logger = logging.getLogger(__name__)
 
@@ -20,54 +25,148 @@ BATCH = 500  # rows a statement
 WAITING_MAX = 5_000  # events, of a few KB at most; the oldest go when Postgres is away for long
 REASONS_MAX = 100
 NEWEST_KEPT = 100  # events that are answered from memory, written or not
+MASKED_CHARACTERS = 2_000  # of what is repeated: more than an excerpt shows, so that no secret is cut in two
 
-COLUMNS = "request, agent, model, wire, block, reasons, reasons_left_out, unread_characters, enrich_ms, at"
-TYPES = (
-    "request text, agent text, model text, wire text, block text, reasons jsonb, reasons_left_out int,"
-    " unread_characters int, enrich_ms float8, at float8"
-)
-WRITE = f"""
-    INSERT INTO recollection_event ({COLUMNS})
-    SELECT {COLUMNS.removesuffix("at")} to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS event ({TYPES})
-    ON CONFLICT DO NOTHING
-"""
-FIND = f"""
-    SELECT {COLUMNS.removesuffix("at")} extract(epoch FROM at)::float8 FROM recollection_event WHERE request = %s
-"""
+# The columns of each table and their types, but for ``at``.
+RECOLLECTION = {
+    "request": "text",
+    "agent": "text",
+    "model": "text",
+    "wire": "text",
+    "block": "text",
+    "reasons": "jsonb",
+    "reasons_left_out": "int",
+    "unread_characters": "int",
+    "enrich_ms": "float8",
+}
+LOOP = {
+    "request": "text",
+    "agent": "text",
+    "model": "text",
+    "wire": "text",
+    "kind": "text",
+    "count": "int",
+    "period": "int",
+    "steps": "text[]",
+    "repeated": "text[]",
+}
+LOOP_SHOWN = ("kind", "count", "period", "steps", "repeated")
+FIND = f"SELECT {', '.join(RECOLLECTION)}, extract(epoch FROM at)::float8 FROM recollection_event WHERE request = %s"
+FIND_LOOPS = f"SELECT {', '.join(LOOP_SHOWN)} FROM loop_event WHERE request = %s ORDER BY at, id"
 
-Event = dict[str, Any]  # by the names of COLUMNS; ``at`` in seconds since the epoch
+Event = dict[str, Any]  # by column; ``at`` in seconds since the epoch
+
+
+class Waiting:
+    """Rows on their way to a table. ``columns``: names and types, but for ``at``."""
+
+    def __init__(self, table: str, columns: Mapping[str, str]) -> None:
+        self.dropped = 0
+        names = ", ".join(columns)
+        types = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        self._insert = f"""
+            INSERT INTO {table} ({names}, at)
+            SELECT {names}, to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS row ({types}, at float8)
+            ON CONFLICT DO NOTHING
+        """
+        self._rows: deque[Event] = deque()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, row: Event) -> None:
+        self._rows.append(row)
+        if len(self._rows) > WAITING_MAX:
+            self._rows.popleft()
+            self.dropped += 1
+
+    async def write(self, connection: Connection) -> None:
+        """Raises psycopg.Error; what was not written goes on waiting."""
+        while self._rows:
+            await self._write_batch(connection)
+
+    async def _write_batch(self, connection: Connection) -> None:
+        """What Postgres refuses is dropped: it would be refused again."""
+        batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
+        try:
+            await connection.execute(self._insert, [orjson.dumps(batch).decode()])
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            self.dropped += len(batch)
+            logger.warning("events.refused", extra={"events": len(batch), "error": first_line(error)})
+        except BaseException:
+            self._rows.extendleft(reversed(batch))
+            raise
+
+
+class Known(Waiting):
+    """Rows about requests; the newest stay known when they are written."""
+
+    def __init__(self, table: str, columns: Mapping[str, str]) -> None:
+        super().__init__(table, columns)
+        self._newest: deque[Event] = deque(maxlen=NEWEST_KEPT)
+
+    def add(self, row: Event) -> None:
+        super().add(row)
+        self._newest.append(row)
+
+    def of(self, request: str) -> list[Event]:
+        """The oldest first."""
+        known = {id(row): row for row in (*self._rows, *self._newest) if row["request"] == request}
+        return sorted(known.values(), key=itemgetter("at"))
 
 
 class Events:
     def __init__(self, dsn: str) -> None:
-        self.dropped = 0
         self._dsn = dsn
-        self._waiting: deque[Event] = deque()
-        self._newest: deque[Event] = deque(maxlen=NEWEST_KEPT)
+        self._recollections = Known("recollection_event", RECOLLECTION)
+        self._loops = Known("loop_event", LOOP)
         self._wanted = asyncio.Event()
         self._writing = asyncio.Lock()
 
+    @property
+    def waiting(self) -> int:
+        return len(self._recollections) + len(self._loops)
+
+    @property
+    def dropped(self) -> int:
+        return self._recollections.dropped + self._loops.dropped
+
     def add(self, event: Event) -> None:
-        self._newest.append(event)
-        self._waiting.append(event)
-        if len(self._waiting) > WAITING_MAX:
-            self._waiting.popleft()
-            self.dropped += 1
+        """What one request was given."""
+        self._recollections.add(event)
+        self._wanted.set()
+
+    def loop_met(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
+        """What was done about a loop of the model that is asked."""
+        verdict = met.verdict
+        asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
+        loop = {"kind": verdict.kind, "count": verdict.count, "period": verdict.period, "steps": list(met.steps)}
+        self._add_loop(asked, loop, verdict.repeated)
+
+    def tail_met(self, met: TailLoop, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
+        """A running answer was ended, because its tail repeats."""
+        asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
+        self._add_loop(asked, {"kind": "tail", "count": met.count, "period": 1, "steps": ["stop"]}, (met.repeated,))
+
+    def _add_loop(self, asked: Event, loop: Event, repeated: Sequence[str]) -> None:
+        logger.warning("loop.met", extra={"request": asked["request"], "agent": asked["agent"], **loop})
+        self._loops.add(asked | loop | {"repeated": [kept(text) for text in repeated[:EXCERPTS_MAX]]})
         self._wanted.set()
 
     async def find(self, request: str) -> Event | None:
-        """The event of one request, whichever process had it; None for one that is unknown, or too old.
+        """The event of one request, whichever process had it, and what was done about ``loops`` in it; None for one
+        that is unknown, or too old.
 
         Raises psycopg.Error or TimeoutError where Postgres cannot say."""
-        for event in (*self._newest, *self._waiting):
-            if event["request"] == request:
-                return dict(event)
+        if known := self._recollections.of(request):
+            return known[0] | {"loops": [loop_shown(loop) for loop in self._loops.of(request)]}
         async with asyncio.timeout(WRITE_S), connected(self._dsn, "why") as connection:
             for wait_s in (0, INTERVAL_S / 2, INTERVAL_S):  # the process that had it may be about to write it
                 await asyncio.sleep(wait_s)
                 cursor = await connection.execute(FIND, [request])
                 if row := await cursor.fetchone():
-                    return dict(zip(COLUMNS.split(", "), row, strict=True))
+                    found = dict(zip((*RECOLLECTION, "at"), row, strict=True))
+                    return found | {"loops": await stored_loops(connection, request)}
         return None
 
     async def run(self) -> None:
@@ -80,32 +179,34 @@ class Events:
         """Writes what waits, or keeps it when Postgres is away. Never raises."""
         async with self._writing:
             self._wanted.clear()
-            if self._waiting:
+            if self.waiting:
                 await self._try_to_write()
 
     async def _try_to_write(self) -> None:
         try:
             async with asyncio.timeout(WRITE_S), connected(self._dsn, "events") as connection:
-                while self._waiting:
-                    await self._write_batch(connection)
+                await self._loops.write(connection)  # first: whoever finds the other event asks for these, too
+                await self._recollections.write(connection)
         except (psycopg.Error, OSError) as error:
-            logger.warning("events.not_written", extra={"waiting": len(self._waiting), "error": first_line(error)})
+            logger.warning("events.not_written", extra={"waiting": self.waiting, "error": first_line(error)})
             self._wanted.set()
 
     async def write_last(self) -> None:
         await asyncio.wait([asyncio.create_task(self.write())], timeout=LAST_WRITE_S)
 
-    async def _write_batch(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """What Postgres refuses is dropped: it would be refused again."""
-        batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
-        try:
-            await connection.execute(WRITE, [orjson.dumps(batch).decode()])
-        except (psycopg.DataError, psycopg.IntegrityError) as error:
-            self.dropped += len(batch)
-            logger.warning("events.refused", extra={"events": len(batch), "error": first_line(error)})
-        except BaseException:
-            self._waiting.extendleft(reversed(batch))
-            raise
+
+async def stored_loops(connection: Connection, request: str) -> list[Event]:
+    rows = await (await connection.execute(FIND_LOOPS, [request])).fetchall()
+    return [dict(zip(LOOP_SHOWN, row, strict=True)) for row in rows]
+
+
+def loop_shown(event: Event) -> Event:
+    return {column: event[column] for column in LOOP_SHOWN}
+
+
+def kept(text: str) -> str:
+    """What is stored of a repeated text: its beginning, without secrets."""
+    return excerpt(mask_secrets(text[:MASKED_CHARACTERS]))
 
 
 def shortened(reasons: Mapping[str, str]) -> tuple[dict[str, str], int]:

@@ -1,8 +1,14 @@
 """What was done to the prompts that passed through, for those who ask why."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Mod, Now
+from django.db.models.lookups import Exact, In
+
+from memory.models.heard import OctetLength
+
+LINK_BYTES = 16
 
 
 class RecollectionEvent(models.Model):
@@ -36,3 +42,85 @@ class RecollectionEvent(models.Model):
 
     def __str__(self) -> str:
         return self.request
+
+
+class LoopEvent(models.Model):
+    """What was done about one loop of a model: before it was asked, or while it answered (kind ``tail``)."""
+
+    class Kind(models.TextChoices):
+        SAME = "same", "the same output"
+        NEAR = "near", "almost the same output"
+        CYCLE = "cycle", "a cycle of outputs"
+        COMPLAINT = "complaint", "the client complained"
+        TAIL = "tail", "the tail of an answer"
+
+    class Step(models.TextChoices):
+        NOTE = "note"
+        TEMPERATURE = "temperature"
+        TRUNCATE = "truncate"
+        BREAK = "break"
+        STOP = "stop"
+
+    request = models.CharField(max_length=16, help_text="As in the header X-Festinger-Request.")
+    agent = models.CharField(max_length=120)
+    model = models.CharField(max_length=200)
+    wire = models.CharField(max_length=16, help_text="The wire format: chat, generate, chat_completions, ...")
+    kind = models.CharField(max_length=12, choices=Kind)
+    count = models.IntegerField(help_text="How often in a row; of a cycle, how often it was gone through.")
+    period = models.IntegerField(default=1, db_default=1, help_text="How many outputs the cycle has.")
+    steps = ArrayField(
+        models.CharField(max_length=12, choices=Step), help_text="What was done, the strongest step last."
+    )
+    repeated = ArrayField(models.TextField(), help_text="How each repeated output begins, secrets masked.")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "loop_event"
+        indexes = [models.Index(fields=["at"], name="loop_event_by_age")]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "kind"], name="loop_event_is_told_once"),
+            models.CheckConstraint(condition=Q(request__regex=r"^[0-9a-f]{16}$"), name="loop_event_request_is_an_id"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["same", "near", "cycle", "complaint", "tail"]), name="loop_event_kind_is_known"
+            ),
+            models.CheckConstraint(condition=Q(count__gte=1, period__gte=1), name="loop_event_repeats_something"),
+            models.CheckConstraint(
+                condition=Q(
+                    steps__contained_by=["note", "temperature", "truncate", "break", "stop"], steps__len__gte=1
+                ),
+                name="loop_event_steps_are_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.request}: {self.kind}"
+
+
+class Injection(models.Model):
+    """What one process put into a conversation's prompts, or took out: the last row of a place counts. Conversations
+    are told by digests; the prompts' own texts are not kept."""
+
+    conversation = models.BinaryField()
+    keys = models.BinaryField(help_text="Digests of 16 bytes, one after the other, under which it is found.")
+    place = models.BinaryField(help_text="The digest of all that comes before the block; empty for the top.")
+    block = models.TextField(blank=True, help_text="Empty where nothing stands there.")
+    system = models.TextField(null=True, help_text="The Modelfile's SYSTEM that came before the block.")  # noqa: DJ001
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "injection"
+        indexes = [models.Index(fields=["at"], name="injection_by_age")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Exact(OctetLength("conversation"), LINK_BYTES), name="injection_conversation_is_a_digest"
+            ),
+            models.CheckConstraint(
+                condition=Exact(Mod(OctetLength("keys"), LINK_BYTES), 0), name="injection_keys_are_digests"
+            ),
+            models.CheckConstraint(
+                condition=In(OctetLength("place"), [0, LINK_BYTES]), name="injection_place_is_a_digest"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{bytes(self.conversation).hex()} {bytes(self.place).hex() or 'top'}"

@@ -6,10 +6,16 @@ from enum import Enum, auto
 
 SKY = "The sky is blue because of Rayleigh scattering: short waves of light are scattered most."
 PIRATE = "You are a pirate. Answer every question in one short sentence."
+SAME_TEXT = "Let me look at the folder once more."
+SAME_CALL = '{"thoughts": ["I look again."], "tool_name": "look", "tool_args": {"path": "/nowhere"}}'
+BABBLE = "I will look at it once more, and then I will look at it again. " * 400
 AGENT_CALL = '{"thoughts": ["I know this."], "tool_name": "response", "tool_args": {"text": "It is blue."}}'
 EUROS = "Ein Haus für 300.000 € steht in Köln. " * 3000  # letters of two and three bytes, to be torn apart
 
 MAX_SLOWNESS_MS = 600_000
+
+NOTE = "<loop_warning>"  # what a looping model is told by whoever notices
+COOL = 0.8  # Ollama's default temperature
 
 
 class Fault(Enum):
@@ -26,7 +32,8 @@ class Fault(Enum):
 @dataclass(frozen=True, slots=True)
 class Model:
     """``says`` comes in chunks of ``chunk_chars`` (0: at most 64 chunks), each after ``delay_ms``;
-    its lines leave in pieces of ``piece_bytes`` (0: whole). ``context_tokens`` pads generate's context."""
+    its lines leave in pieces of ``piece_bytes`` (0: whole). ``context_tokens`` pads generate's context.
+    ``gives_way_with`` is said instead, and no tool called, once the prompt has the note or the temperature is up."""
 
     about: str
     says: str = SKY
@@ -35,6 +42,7 @@ class Model:
     capabilities: tuple[str, ...] = ("completion", "tools", "insert")
     echoes: bool = False
     calls_tools: bool = False
+    gives_way_with: str = ""
     refuses_with: tuple[int, str] | None = None
     fault: Fault | None = None
     delay_ms: int = 0
@@ -60,6 +68,16 @@ MODELS = {
         says=AGENT_CALL,
         calls_tools=True,
     ),
+    "stubborn": Model(
+        "the same call again and again, as tool-call makes it, until it is told of its loop or gets warmer",
+        says=SAME_CALL,
+        calls_tools=True,
+        gives_way_with=AGENT_CALL,
+    ),
+    "stubborn-text": Model("the same in plain text", says=SAME_TEXT, gives_way_with=SKY),
+    "stuck": Model("the same call again and again, whatever it is told", says=SAME_CALL, calls_tools=True),
+    "stuck-text": Model("the same in plain text", says=SAME_TEXT),
+    "babbler": Model("one sentence again and again within one answer", says=BABBLE, chunk_chars=60, delay_ms=2),
     "long-lines": Model(
         "lines of over 60 KB, torn apart on the way; generate's context has 50,000 ids",
         says=EUROS,

@@ -35,6 +35,7 @@ async def chat_completions(shelf: Shelf, request: Request) -> Reply | Stream:
         is_streamed=asked.get("stream") is True,
         tools=openai.objects(asked.get("tools"), "ChatCompletionRequest.tools of type api.Tool"),
         think=openai.think(reasoning.get("effort") or asked.get("reasoning_effort")),
+        temperature=asked.get("temperature"),
     )
     return await answer(shelf, prompt, ChatCompletion(name, includes_usage=includes_usage(asked)))
 
@@ -47,6 +48,7 @@ async def completions(shelf: Shelf, request: Request) -> Reply | Stream:
         heard={"system": None, "prompt": asked.get("prompt") or ""},
         is_streamed=asked.get("stream") is True,
         is_empty=not asked.get("prompt"),
+        temperature=asked.get("temperature"),
         verb="generate",
     )
     return await answer(shelf, prompt, TextCompletion(name, includes_usage=includes_usage(asked)))

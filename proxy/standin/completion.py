@@ -29,6 +29,7 @@ class Prompt:
     is_empty: bool = False
     tools: list[Json] = field(default_factory=list)
     think: object = None
+    temperature: object = None
     keep_alive: object = None
     verb: str = "chat"
     returns_context: bool = False
@@ -64,6 +65,7 @@ async def generate(shelf: Shelf, request: Request) -> Reply | Stream:
         is_streamed=asked.get("stream") is not False,
         is_empty=not asked.get("prompt"),
         think=asked.get("think"),
+        temperature=temperature(asked),
         keep_alive=asked.get("keep_alive"),
         verb="generate",
         returns_context=not asked.get("raw"),
@@ -81,9 +83,15 @@ async def chat(shelf: Shelf, request: Request) -> Reply | Stream:
         is_empty=not asked.get("messages"),
         tools=asked.get("tools") or [],
         think=asked.get("think"),
+        temperature=temperature(asked),
         keep_alive=asked.get("keep_alive"),
     )
     return await answer(shelf, prompt, Lines(chat_form(name)))
+
+
+def temperature(asked: Json) -> object:
+    options = asked.get("options")
+    return options.get("temperature") if isinstance(options, dict) else None
 
 
 def generate_form(name: str) -> Callable[[Said], Json]:
@@ -118,7 +126,8 @@ async def answer(shelf: Shelf, prompt: Prompt, shape: Shape) -> Reply | Stream:
     if prompt.is_empty:
         return ended(shape, "load")
 
-    words = script(model, prompt.heard, tools=prompt.tools, thinks=prompt.think is not False)
+    thinks = prompt.think is not False
+    words = script(model, prompt.heard, tools=prompt.tools, thinks=thinks, temperature=prompt.temperature)
     numbers = metrics(prompt.heard, words)
     context = {"context": context_ids(model, numbers)} if prompt.returns_context else {}
     last = Said(end={"done": True, "done_reason": "stop", **context, **numbers})

@@ -29,6 +29,7 @@ async def messages(shelf: Shelf, request: Request) -> Reply | Stream:
         is_streamed=asked.get("stream") is True,
         tools=[native_tool(tool) for tool in openai.objects(asked.get("tools"), TOOLS)],
         think=thinking(shelf, asked),
+        temperature=asked.get("temperature"),
     )
     return await answer(shelf, prompt, Message(asked["model"], tokens_in(prompt.heard)))
 

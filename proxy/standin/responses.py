@@ -29,6 +29,7 @@ async def responses(shelf: Shelf, request: Request) -> Reply | Stream:
         is_streamed=asked.get("stream") is True,
         tools=[{"function": tool} for tool in openai.objects(asked.get("tools"), TOOLS)],
         think=openai.think((asked.get("reasoning") or {}).get("effort")),
+        temperature=asked.get("temperature"),
     )
     return await answer(shelf, prompt, Response(asked))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from proxy.standin.behaviours import Fault, Model
+from proxy.standin.behaviours import COOL, NOTE, Fault, Model
 from proxy.standin.wire import ConnectionCut, Headers, Json, Refusal, Reply, Stream
 
 MAX_CHUNKS = 64
@@ -44,13 +44,20 @@ class Shape(ABC):
         """What an error adds to the stream that it ends."""
 
 
-def script(model: Model, heard: object, *, tools: list[Json], thinks: bool = True) -> list[Said]:
+def script(
+    model: Model, heard: object, *, tools: list[Json], thinks: bool = True, temperature: object = None
+) -> list[Said]:
     """All that the model will say to ``heard``, chunk by chunk."""
-    if model.calls_tools and tools:
+    gives_way = bool(model.gives_way_with) and (is_warm(temperature) or NOTE in orjson.dumps(heard).decode())
+    if model.calls_tools and tools and not gives_way:
         return [Said(tool_calls=(call_of(tools[0]),))]
-    text = orjson.dumps(heard).decode() if model.echoes else model.says
+    text = model.gives_way_with if gives_way else orjson.dumps(heard).decode() if model.echoes else model.says
     thinking = [Said(thinking=part) for part in chunks(model.thinks if thinks else "", model.chunk_chars)]
     return thinking + [Said(content=part) for part in chunks(text, model.chunk_chars)]
+
+
+def is_warm(temperature: object) -> bool:
+    return isinstance(temperature, int | float) and temperature > COOL
 
 
 def chunks(text: str, size: int) -> list[str]:

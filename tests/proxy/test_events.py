@@ -1,6 +1,7 @@
 """Events on their way to Postgres."""
 
 import asyncio
+import logging
 import time
 from typing import Any
 
@@ -10,6 +11,10 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
+from proxy.domain import ladder
+from proxy.domain.loops.detect import Verdict
+from proxy.domain.loops.tails import TailLoop
+from proxy.domain.rules import Mitigations
 from proxy.events import Events
 
 EVENT: dict[str, Any] = {
@@ -30,7 +35,7 @@ def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> 
         with psycopg.connect(dsn) as other:
             other.execute("LOCK TABLE recollection_event")
             events.add(EVENT | {"at": time.time()})
-            while events._waiting:
+            while events.waiting:
                 await asyncio.sleep(0.01)
             writing.cancel()
             last = asyncio.create_task(events.write_last())
@@ -43,3 +48,82 @@ def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> 
 
     with psycopg.connect(dsn) as client:
         assert client.execute("SELECT request FROM recollection_event").fetchall() == [(EVENT["request"],)]
+
+
+# --- loops ---
+
+REPEATED = 'login({"user":"dobby","password":"Hunter2Hunter2"})'
+MET = ladder.mitigate(
+    Verdict("same", 4, 1, (REPEATED,), frozenset(), is_json_call=True), Mitigations(), takes_note=True, seed=1
+)
+ASKED: dict[str, Any] = {"request": EVENT["request"], "agent": "dobby", "model": "llama3", "wire": "chat"}
+TOLD = [
+    {
+        "kind": "same",
+        "count": 4,
+        "period": 1,
+        "steps": ["note", "temperature"],
+        "repeated": [REPEATED.replace("Hunter2Hunter2", "[secret]")],
+    },
+    {"kind": "tail", "count": 12, "period": 1, "steps": ["stop"], "repeated": ["and on"]},
+]
+
+
+def meet_loops(events: Events) -> None:
+    """As one request has them: what was done before the model was asked, and while it answered."""
+    now = time.time()
+    events.add(EVENT | {"at": now})
+    assert MET is not None
+    events.loop_met(MET, **ASKED, at=now)
+    events.tail_met(TailLoop("and on", 12), **ASKED, at=now + 5)
+
+
+def test_what_was_done_about_loops_is_told_at_once(dsn: str) -> None:
+    async def run() -> Any:
+        events = Events(dsn)
+        meet_loops(events)
+        return await events.find(EVENT["request"])
+
+    assert asyncio.run(run())["loops"] == TOLD
+
+
+def test_what_was_done_about_loops_is_told_by_every_process(dsn: str) -> None:
+    async def run() -> Any:
+        events = Events(dsn)
+        meet_loops(events)
+        await events.write()
+        return events, await Events(dsn).find(EVENT["request"])
+
+    events, found = asyncio.run(run())
+
+    assert (events.waiting, events.dropped) == (0, 0)
+    assert found["loops"] == TOLD
+    assert found["agent"] == "dobby"
+
+
+def test_a_request_without_a_loop_says_so(dsn: str) -> None:
+    async def run() -> Any:
+        events = Events(dsn)
+        events.add(EVENT | {"at": time.time()})
+        here = await events.find(EVENT["request"])
+        await events.write()
+        return here, await Events(dsn).find(EVENT["request"])
+
+    here, elsewhere = asyncio.run(run())
+
+    assert here["loops"] == elsewhere["loops"] == []
+
+
+def test_the_log_tells_of_a_loop_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        meet_loops(Events("dbname=nowhere"))
+
+    with caplog.at_level(logging.INFO, logger="proxy.events"):
+        asyncio.run(run())
+
+    record, tail = caplog.records
+    assert (record.message, record.__dict__["kind"], record.__dict__["count"]) == ("loop.met", "same", 4)
+    assert (record.__dict__["request"], record.__dict__["agent"]) == (EVENT["request"], "dobby")
+    assert record.__dict__["steps"] == ["note", "temperature"]
+    assert tail.__dict__["steps"] == ["stop"]
+    assert "login" not in str(record.__dict__)

@@ -1,4 +1,4 @@
-"""What was recalled goes after a week. Against a real Postgres."""
+"""What was done to prompts goes after a week. Against a real Postgres."""
 
 from datetime import timedelta
 
@@ -7,17 +7,21 @@ from django.utils import timezone
 
 from memory import pruning
 from proxy import tasks
-from proxy.models import RecollectionEvent
+from proxy.models import LoopEvent, RecollectionEvent
 
 
 def event(number: int, age: timedelta) -> None:
     RecollectionEvent.objects.create(
         request=f"{number:016x}", agent="dobby", model="m", wire="chat", enrich_ms=1, at=timezone.now() - age
     )
+    LoopEvent.objects.create(
+        request=f"{number:016x}", agent="dobby", model="m", wire="chat", kind="same", count=3, steps=["note"],
+        repeated=["look()"], at=timezone.now() - age,
+    )  # fmt: skip
 
 
 @pytest.mark.django_db
-def test_what_was_recalled_a_week_ago_goes_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_done_a_week_ago_goes_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruning, "BATCH", 2)
     monkeypatch.setattr(pruning, "PAUSE_S", 0)
     for number in range(5):
@@ -27,3 +31,4 @@ def test_what_was_recalled_a_week_ago_goes_in_batches(monkeypatch: pytest.Monkey
     tasks.prune_events()
 
     assert RecollectionEvent.objects.get().request == f"{5:016x}"
+    assert LoopEvent.objects.get().request == f"{5:016x}"

@@ -61,6 +61,62 @@ class TestFaults:
         assert len(json.loads(lines[-1])["context"]) == 50_000
 
 
+class TestLoops:
+    TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["path"]}}}
+    NOTE = {"role": "user", "content": "<loop_warning>\nYou are in a loop.\n</loop_warning>"}
+
+    def say(self, http, model, **more):
+        asked = {"model": model, "messages": HELLO, "stream": False} | more
+        return http.post("/api/chat", json=asked).json()["message"]
+
+    @pytest.mark.parametrize("model", ["stubborn", "stuck"])
+    def test_a_looping_model_calls_the_same_tool_again_and_again(self, http, model):
+        said = [self.say(http, model, messages=HELLO * times) for times in (1, 2, 9)]
+        called = [self.say(http, model, messages=HELLO * times, tools=[self.TOOL]) for times in (1, 2, 9)]
+
+        assert said[0] == said[1] == said[2]
+        assert json.loads(said[0]["content"])["tool_name"] == "look"
+        assert called[0] == called[1] == called[2]
+        assert called[0]["tool_calls"][0]["function"]["name"] == "look"
+
+    @pytest.mark.parametrize("told", [{"messages": [*HELLO, NOTE]}, {"options": {"temperature": 1.1}}])
+    def test_a_stubborn_one_gives_way_to_the_note_and_to_warmth(self, http, told):
+        said = self.say(http, "stubborn", **told)
+        called = self.say(http, "stubborn", tools=[self.TOOL], **told)
+
+        assert json.loads(said["content"])["tool_name"] == "response"
+        assert "tool_calls" not in called
+        assert self.say(http, "stubborn-text", **told) != self.say(http, "stubborn-text")
+
+    @pytest.mark.parametrize("told", [{"messages": [*HELLO, NOTE]}, {"options": {"temperature": 1.1}}])
+    def test_a_stuck_one_does_not(self, http, told):
+        assert self.say(http, "stuck", **told) == self.say(http, "stuck")
+        assert self.say(http, "stuck-text", **told) == self.say(http, "stuck-text")
+
+    @pytest.mark.parametrize("temperature", [0.8, 0, None, "hot"])
+    def test_a_temperature_that_is_not_raised_changes_nothing(self, http, temperature):
+        assert self.say(http, "stubborn", options={"temperature": temperature}) == self.say(http, "stubborn")
+
+    @pytest.mark.parametrize(
+        ("path", "asked"),
+        [
+            ("/api/generate", {"prompt": "hello", "options": {"temperature": 0.9}}),
+            ("/v1/chat/completions", {"messages": HELLO, "temperature": 0.9}),
+            ("/v1/completions", {"prompt": "hello", "temperature": 0.9}),
+            ("/v1/responses", {"input": "hello", "temperature": 0.9}),
+            ("/v1/messages", {"messages": HELLO, "max_tokens": 9, "temperature": 0.9}),
+        ],
+    )
+    def test_it_gets_warm_in_every_format(self, http, path, asked):
+        warm = http.post(path, json={"model": "stubborn", "stream": False, **asked}).text
+        asked.pop("temperature", None)
+        asked.pop("options", None)
+        cool = http.post(path, json={"model": "stubborn", "stream": False, **asked}).text
+
+        assert "blue" in warm
+        assert "nowhere" in cool
+
+
 class TestRecords:
     def test_a_client_that_leaves_is_noticed(self, standin, http):
         with stream_of(http, "slow-50ms") as response:

@@ -10,7 +10,7 @@ from memory import bootstrap
 from memory.domain.rows import Fact
 from memory.models import Agent, Config, Edge, EdgeHistory, Evidence, Heartbeat, Soas, Source
 from memory.store import Said
-from proxy.models import RecollectionEvent
+from proxy.models import LoopEvent, RecollectionEvent
 from resolution.intake import assert_fact
 from resolution.models import Conflict
 
@@ -36,6 +36,10 @@ def world() -> None:
             request=f"{i:016x}", agent="dobby", model="smollm2", wire="chat", enrich_ms=1.5,
             block=f"<recollection>\nthing{i}: [type] repo\n</recollection>", reasons={f"thing{i}": "recalled"},
         )  # fmt: skip
+        LoopEvent.objects.create(
+            request=f"{i:016x}", agent="dobby", model="smollm2", wire="chat", kind="cycle", count=3, period=2,
+            steps=["note", "temperature"], repeated=[f"open(<{i}>)", f"close(<{i}>)"],
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -46,7 +50,7 @@ def operator(client: Client) -> Client:
 
 LISTS = ["memory/soas", "memory/edge", "memory/dimension", "memory/config", "memory/edgehistory", "memory/agent",
          "memory/heartbeat", "memory/evidence", "resolution/conflict", "resolution/decision", "resolution/run",
-         "resolution/decidedtriple", "proxy/recollectionevent"]  # fmt: skip
+         "resolution/decidedtriple", "proxy/recollectionevent", "proxy/loopevent"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -104,7 +108,7 @@ def test_what_a_dimension_does_on_a_collision_is_for_operators_to_choose(operato
 
 @pytest.mark.parametrize("path", ["memory/edge", "memory/edgehistory", "memory/evidence", "resolution/conflict",
                                   "resolution/decision", "resolution/run", "resolution/decidedtriple",
-                                  "memory/soas", "proxy/recollectionevent"])  # fmt: skip
+                                  "memory/soas", "proxy/recollectionevent", "proxy/loopevent"])  # fmt: skip
 def test_a_record_is_not_added_by_hand(operator: Client, path: str) -> None:
     assert operator.get(f"/admin/{path}/add/").status_code == 403
 
@@ -166,6 +170,18 @@ def test_what_was_recalled_is_found_by_its_request_and_shown_as_it_was(operator:
     assert "&lt;recollection&gt;\nthing7: [type] repo\n&lt;/recollection&gt;</pre>" in page
     assert "&quot;thing7&quot;: &quot;recalled&quot;" in page
     assert operator.post(f"/admin/proxy/recollectionevent/{7:016x}/change/", {"agent": "x"}).status_code == 403
+
+
+def test_what_was_done_about_a_loop_is_found_by_its_request(operator: Client) -> None:
+    event = LoopEvent.objects.get(request=f"{7:016x}")
+
+    found = operator.get("/admin/proxy/loopevent/", {"q": event.request}).content.decode()
+    page = operator.get(f"/admin/proxy/loopevent/{event.pk}/change/").content.decode()
+
+    assert "note, temperature" in found
+    assert f"{8:016x}" not in found
+    assert "open(&lt;7&gt;)\nclose(&lt;7&gt;)</pre>" in page
+    assert operator.post(f"/admin/proxy/loopevent/{event.pk}/change/", {"count": "1"}).status_code == 403
 
 
 def test_someone_without_an_account_gets_the_login_page(client: Client) -> None:

@@ -1,0 +1,302 @@
+"""Agents that loop, directly and through Festinger; and those that only look as if they did."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from tests.served.agent import TASK, WIRES, Agent, History, objects
+from tests.served.server import Served
+from tests.standin import Recorded, StandIn
+
+COOLDOWN_S = 3.0
+CONFIG = f"loops:\n  mitigations:\n    cooldown_s: {COOLDOWN_S}\n"
+WITHIN_S = 5
+LADDER = [None, None, None, "note", "temperature", "truncate", "break"]
+MADE_UP = "Festinger has stopped a loop: "
+NATIVE = ["chat", "generate"]
+
+every_wire = pytest.mark.parametrize("wire", WIRES)
+in_both_ways = pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """With it a model rests only shortly."""
+    file: Path = tmp_path_factory.mktemp("loops") / "config.yaml"
+    file.write_text(CONFIG)
+    return str(file)
+
+
+@pytest.fixture(scope="module")
+def server(database: str, upstream: StandIn, config: str) -> Iterator[Served]:
+    served = Served(upstream=upstream.url, database=database, FESTINGER_CONFIG=config)
+    yield served.wait_ready()
+    served.stop()
+
+
+@pytest.fixture
+def direct(upstream: StandIn) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=upstream.url, trust_env=False, timeout=10) as client:
+        yield client
+
+
+def agent(client: httpx.Client, model: str, wire: str, task: str, **more: Any) -> Agent:
+    """Each with a task of its own: the first words tell one conversation from another."""
+    made = Agent(client, model, WIRES[wire], **more)
+    made.history[1]["content"] = json.dumps({"user_message": f"{TASK} {task}"})
+    return made
+
+
+def steps(turns: list[Any]) -> list[str | None]:
+    return [turn.step for turn in turns]
+
+
+def prompts(ollama: StandIn) -> list[Recorded]:
+    """What the model was asked, without what Festinger asks by itself."""
+    return [request for request in ollama.settled() if request.path in {wire.path for wire in WIRES.values()}]
+
+
+def stopped(said: dict[str, Any]) -> str:
+    """What the breaker tells the human: the text of Agent Zero's response."""
+    call = json.loads(said["content"])
+    assert call["tool_name"] == "response"
+    return call["tool_args"]["text"]
+
+
+# --- a model that can be helped ---
+
+
+@every_wire
+def test_directly_a_stubborn_model_loops(direct: httpx.Client, wire: str) -> None:
+    turns = Agent(direct, "stubborn", WIRES[wire], extras=True).work(12)
+
+    assert len(turns) == 12
+    assert len({turn.said["content"] for turn in turns}) == 1
+
+
+@every_wire
+@in_both_ways
+def test_through_festinger_it_breaks_out(server: Served, wire: str, is_streamed: bool) -> None:
+    stubborn = agent(server.client, "stubborn", wire, f"of {wire} {is_streamed}", is_streamed=is_streamed, extras=True)
+
+    turns = stubborn.work(12)
+
+    assert steps(turns) == [None, None, None, "note"]
+    assert stopped(turns[-1].said) == "It is blue."
+
+
+def test_so_does_one_that_calls_tools_in_the_api_s_own_way(direct: httpx.Client, server: Served) -> None:
+    assert len(Agent(direct, "stubborn", WIRES["chat"], uses_tools=True).work(12)) == 12
+
+    turns = agent(server.client, "stubborn", "chat", "with tools", uses_tools=True).work(12)
+
+    assert steps(turns) == [None, None, None, "note"]
+    assert "tool_calls" not in turns[-1].said
+
+
+def test_the_model_is_told_what_it_must_not_do(server: Served, ollama: StandIn) -> None:
+    agent(server.client, "stubborn", "chat", "to be told").work(12)
+
+    *before, last = [request.json()["messages"] for request in prompts(ollama)]
+    assert not any("loop_warning" in str(messages) for messages in before)
+    assert last[-1]["content"].endswith("</loop_warning>")
+    assert 'look({"path":"/nowhere"})' in last[-1]["content"]
+    assert "3 times in a row" in last[-1]["content"]
+
+
+# --- a model that cannot ---
+
+
+@every_wire
+@in_both_ways
+def test_one_that_never_breaks_out_is_stopped_in_the_7th_turn(
+    server: Served, ollama: StandIn, wire: str, is_streamed: bool
+) -> None:
+    stuck = agent(server.client, "stuck", wire, f"in {wire} {is_streamed}", is_streamed=is_streamed, extras=True)
+
+    turns = stuck.work(12)
+
+    assert steps(turns) == LADDER
+    assert stopped(turns[-1].said).startswith(MADE_UP)
+    assert "6 times in a row" in stopped(turns[-1].said)
+    assert len(prompts(ollama)) == 6
+
+
+def test_one_that_calls_tools_is_stopped_with_a_text(server: Served) -> None:
+    turns = agent(server.client, "stuck", "chat", "and tools", uses_tools=True).work(12)
+
+    assert steps(turns) == LADDER
+    assert turns[-1].said["content"].startswith(MADE_UP)
+
+
+def test_each_step_is_in_what_the_model_is_sent(server: Served, ollama: StandIn) -> None:
+    agent(server.client, "stuck", "chat", "step by step", options={"options": {"temperature": 0.2}}).work(12)
+
+    asked = [request.json() for request in prompts(ollama)]
+    assert [round(one["options"]["temperature"], 1) for one in asked] == [0.2] * 4 + [0.5] * 2
+    assert ["seed" in one["options"] for one in asked] == [False] * 4 + [True] * 2
+    assert [len(one["messages"]) for one in asked] == [2, 4, 6, 8, 10, 4]
+    assert ["loop_warning" in str(one["messages"]) for one in asked] == [False] * 3 + [True] * 3
+
+
+@pytest.mark.parametrize("wire", NATIVE)
+def test_while_the_model_rests_it_is_not_asked_and_then_may_try_once(
+    server: Served, ollama: StandIn, wire: str
+) -> None:
+    stuck = agent(server.client, "stuck", wire, f"again and again in {wire}")
+    stuck.work(12)
+    history = stuck.history[:-1]  # a client without a human at it goes on as if nothing had been said
+    ollama.clear()
+
+    def ask() -> str | None:
+        stuck.history = list(history)
+        return stuck.turn().step
+
+    assert [ask(), ask()] == ["break", "break"]
+    assert prompts(ollama) == []
+    time.sleep(COOLDOWN_S)
+    assert ask() == "truncate"
+    stuck.act(stuck.history[-1])
+    assert stuck.turn().step == "break"
+    assert len(prompts(ollama)) == 1
+
+
+def test_a_model_that_rests_in_one_process_rests_in_all_and_may_try_in_any(
+    server: Served, database: str, upstream: StandIn, config: str
+) -> None:
+    other = Served(upstream=upstream.url, database=database, FESTINGER_CONFIG=config).wait_ready()
+    clients = [server.client, other.client]
+    stuck = agent(server.client, "stuck", "chat", "here and there")
+
+    try:
+        taken = []
+        for turn in range(len(LADDER)):
+            stuck.client = clients[turn % 2]
+            taken += steps(stuck.work(1))
+        stuck.history.pop()
+        stuck.client = other.client  # which has not tripped
+        time.sleep(COOLDOWN_S)
+        taken += steps(stuck.work(1))
+        stuck.client = server.client
+        taken += steps(stuck.work(1))
+    finally:
+        other.stop()
+
+    assert taken == [*LADDER, "truncate", "break"]
+
+
+def test_a_human_who_says_something_is_heard_at_once(server: Served, ollama: StandIn) -> None:
+    stuck = agent(server.client, "stuck", "generate", "until somebody comes", extras=True)
+    stuck.work(12)
+    ollama.clear()
+
+    stuck.hear("Look in /home instead.")
+    turns = stuck.work(12)
+
+    assert steps(turns) == LADDER  # it is as stuck as before
+    assert len(prompts(ollama)) == 6
+
+
+# --- what is told of it ---
+
+
+def test_why_and_the_table_tell_what_was_done(server: Served, database: str) -> None:
+    turns = agent(server.client, "stuck", "chat", "for the record").work(12)
+    request = turns[5].request
+
+    told = server.client.get(f"/why/{request}").json()
+
+    done = {"kind": "same", "count": 5, "period": 1, "steps": ["note", "temperature", "truncate"]}
+    assert told["loops"] == [done | {"repeated": ['look({"path":"/nowhere"})']}]
+    assert row(database, request) == ("stuck", "chat", "same", 5, done["steps"])
+    assert row(database, turns[6].request) == ("stuck", "chat", "same", 6, ["break"])
+    assert server.client.get(f"/why/{turns[2].request}").json()["loops"] == []
+
+
+def row(database: str, request: str | None) -> Any:
+    """It is written off the hot path."""
+    deadline = time.monotonic() + WITHIN_S
+    query = "SELECT model, wire, kind, count, steps FROM loop_event WHERE request = %s"
+    with psycopg.connect(database, autocommit=True) as client:
+        while not (found := client.execute(query, [request]).fetchone()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    return found
+
+
+@pytest.mark.parametrize("wire", NATIVE)
+def test_an_answer_whose_tail_repeats_is_ended(server: Served, ollama: StandIn, wire: str) -> None:
+    history: History = [{"role": "user", "content": "tell me"}]
+    format_ = WIRES[wire]
+
+    answer = server.client.post(format_.path, json={"model": "babbler", **format_.payload(history), "stream": True})
+
+    lines = objects(answer.text)
+    assert (answer.status_code, lines[-1]["done"], lines[-1]["done_reason"]) == (200, True, "stop")
+    assert 100 < len("".join(map(format_.part, lines))) < 8_000
+    assert "x-festinger-loop" not in answer.headers
+    [asked] = prompts(ollama)
+    assert asked.disconnected
+    [told] = server.client.get(f"/why/{answer.headers['x-festinger-request']}").json()["loops"]
+    assert (told["kind"], told["steps"]) == ("tail", ["stop"])
+    assert told["count"] > 1
+
+
+# --- what is no loop ---
+
+
+def exchanges(*pairs: tuple[str, str]) -> History:
+    """What an agent called, and what came of it."""
+    history: History = [
+        {"role": "system", "content": "You are an agent. Answer in JSON."},
+        {"role": "user", "content": json.dumps({"user_message": "do the work"})},
+    ]
+    for called, result in pairs:
+        history.append({"role": "assistant", "content": called})
+        history.append({"role": "user", "content": json.dumps({"tool_name": "shell", "tool_result": result})})
+    return history
+
+
+def call(command: str) -> str:
+    return json.dumps({"thoughts": ["I go on."], "tool_name": "shell", "tool_args": {"command": command}})
+
+
+TURNS = 12
+NO_LOOPS = {
+    "polling": [(call("status"), f"{turn * 7} of 100 done") for turn in range(TURNS)],
+    "paging": [(call(f"list --page {turn}"), "ten more names follow") for turn in range(TURNS)],
+    "build and edit": [
+        pair
+        for turn in range(TURNS // 2)
+        for pair in (
+            (call(f"edit line {turn * 3}"), "saved"),
+            (call("make"), f"error in line {turn * 3 + 3}: a word is missing"),
+        )
+    ],
+    "the same words to different questions": [
+        ("I can not do that.", f"then do this: number {turn} of the list") for turn in range(TURNS)
+    ],
+    "a long list": [("\n".join(f"- item {row} of {turn}" for row in range(200)), f"more, from {turn}")
+                    for turn in range(3)],
+    "code": [("```\n" + "    return 0\n" * 100 + f"```\nversion {turn}", f"now for {turn}") for turn in range(3)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("case", NO_LOOPS)
+def test_what_is_no_loop_goes_on_as_it_came(server: Served, ollama: StandIn, case: str, wire: str) -> None:
+    format_, pairs = WIRES[wire], NO_LOOPS[case]
+    sent: list[bytes] = []
+
+    for turn in range(1, len(pairs) + 1):
+        payload = {"model": "llama3", **format_.payload(exchanges(*pairs[:turn])), "stream": False}
+        sent.append(json.dumps(payload).encode())
+        answer = server.client.post(format_.path, content=sent[-1])
+        assert (answer.status_code, answer.headers.get("x-festinger-loop")) == (200, None)
+
+    assert [request.body for request in prompts(ollama)] == sent
