@@ -21,11 +21,12 @@ from festinger_site.guard import Guard  # noqa: E402
 from festinger_site.lean import LeanHandler  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.asgi import Receive, Scope, Send  # noqa: E402
+from proxy.domain.requests import REQUESTS  # noqa: E402
 from proxy.errors import BodyTooLarge  # noqa: E402
 from proxy.passthrough import pass_through  # noqa: E402
 from proxy.relay import bounded, send_error  # noqa: E402
 
-PROMPTS = frozenset({"/api/chat", "/api/generate"})
+PROMPTS = frozenset(REQUESTS)
 OWN = frozenset(
     {"/health", "/iknowthat", "/recollect", "/reload", "/conflicts", "/gutask", "/docs", "/openapi.json", "/admin"}
 )
@@ -71,10 +72,11 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
     leaves out."""
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
+    limit = runtime.current().settings_file.rules.limits.max_body_bytes
     try:
-        await stock(scope, bounded(receive, settings.FESTINGER_MAX_BODY_BYTES), send)
+        await stock(scope, bounded(receive, limit), send)
     except BodyTooLarge as error:
-        await send_error(send, error)
+        await send_error(send, scope["path"], error)
 
 
 application = Guard(

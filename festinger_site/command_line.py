@@ -18,6 +18,7 @@ from festinger_site.progress import Patience, say, tell_operator
 
 NEEDS_NO_DATABASE = {
     "",
+    "check_config",
     "collectstatic",
     "demo",
     "diffsettings",

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 
+from proxy.domain.error_bodies import error_body
+
 ADMIN = "/admin/"
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -12,7 +14,8 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 def server_error(request: HttpRequest) -> HttpResponse:
     if request.path.startswith(ADMIN):
         return defaults.server_error(request)
-    return JsonResponse({"error": "something went wrong in Festinger; its log says what"}, status=500)
+    content = error_body(request.path, 500, "something went wrong in Festinger; its log says what")
+    return JsonResponse(content, status=500)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -4,6 +4,8 @@
     encryption_keys     what the keys of language models are encrypted with, for its owner only (memory/keys.py)
     postgres/           the embedded database's files, or a link to them (festinger_site/postgres_account.py)
     run/                sockets, where their path is short enough
+    config.yaml         what operators may change while it runs (proxy/settings_file.py), for its owner only
+    config.last_good.yaml   the same as it was when it could last be used
     journal/            what is to be learned while Postgres is away (memory/journal.py), for its owner only
     supervisor/  log/   what the processes are told and what they say
     *.lock              who runs, starts or uses this home (festinger_site/tenancy.py)
@@ -48,6 +50,14 @@ def path() -> Path:
     if not str(home).isprintable():
         raise EnvironmentMistake(f"FESTINGER_HOME={str(home)!r}: takes a path of printable characters")
     return home.resolve()
+
+
+def config_path() -> Path:
+    """Where config.yaml is looked for. Its links stay: a mounted file may be moved by changing one."""
+    raw = env.text("FESTINGER_CONFIG")
+    if not raw.isprintable():
+        raise EnvironmentMistake(f"FESTINGER_CONFIG={raw!r}: takes a path of printable characters")
+    return Path(raw).expanduser().absolute() if raw else path() / "config.yaml"
 
 
 def ensure() -> Path:

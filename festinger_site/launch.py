@@ -66,6 +66,7 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
     with tenancy.starting_alone(home, on_wait=patient("Waiting for a manage.py command that uses this home")):
         if supervision.end_leftovers(home):
             say("Stopped what was left running.")
+        preflight.check_config(site.CONFIG_FILE)
         preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
         supervisor = stops.enter_context(database(home, site))
         operator = prepare(home)
@@ -168,7 +169,8 @@ def announce(site: ModuleType, report: dict[str, Any]) -> None:
     url = f"http://[{host}]" if ":" in host else f"http://{host}"
     upstream = report.get("upstream", {})
     if upstream.get("reachable") is False:
-        say(f"Warning: no Ollama answers at {upstream['url']}. Start it, or set FESTINGER_UPSTREAM.")
+        where = "FESTINGER_UPSTREAM" if site.FESTINGER_UPSTREAM else f"upstream.url in {site.CONFIG_FILE}"
+        say(f"Warning: no Ollama answers at {upstream['url']}. Start it, or name another: {where}")
     say(f"Festinger is ready: {url}:{site.FESTINGER_PORT} (agents' Ollama address)")
     say(f"Admin: {url}:{site.FESTINGER_PORT}/admin/   Logs: {site.HOME / 'log'}   Stop: Ctrl-C")
 

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from io import BytesIO
 from typing import cast
 
-from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import ResolverMatch, resolve
 
+from proxy import runtime
 from proxy.asgi import Receive, Scope, Send
 from proxy.errors import ProxyError
 from proxy.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
@@ -46,11 +46,12 @@ class LeanHandler(ASGIHandler):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await read_body(bounded(receive, settings.FESTINGER_MAX_BODY_BYTES))
+            limit = runtime.current().settings_file.rules.limits.max_body_bytes
+            body = await read_body(bounded(receive, limit))
         except ClientGone:
             return
         except ProxyError as error:
-            await send_error(send, error)
+            await send_error(send, scope["path"], error)
             return
         request = ASGIRequest(scope, BytesIO())
         request._body = body  # already read: Django would copy it out of the stream

@@ -2,6 +2,7 @@
 
 import errno
 import socket
+from pathlib import Path
 
 import psycopg
 
@@ -25,6 +26,17 @@ def check_port(host: str, port: int) -> None:
         if error.errno == errno.EADDRINUSE:
             raise LaunchFailed(f"Port {port} on {host} is taken: free it, or set FESTINGER_PORT.") from error
         raise LaunchFailed(f"FESTINGER_HOST={host}: cannot listen there ({error.strerror})") from error
+
+
+def check_config(file: Path) -> None:
+    """Raises LaunchFailed where config.yaml cannot be used."""
+    from proxy.domain.rules_text import RulesMistakes  # with pydantic, which not all who use this module need
+    from proxy.settings_file import found_at
+
+    try:
+        found_at(file).rules()
+    except RulesMistakes as error:
+        raise LaunchFailed(error.listed(file)) from None
 
 
 def check_database(url: str) -> None:

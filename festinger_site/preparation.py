@@ -1,17 +1,23 @@
-"""The database brought to what the code expects: migrations, then bootstrap. Every start-up does it, in a process
-of its own (``python -m festinger_site.preparation``), so that the launcher stays small."""
+"""The database brought to what the code expects: migrations, then bootstrap; and a config.yaml to begin with.
+Every start-up does it, in a process of its own (``python -m festinger_site.preparation``), so that the launcher stays
+small."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import django
+from django.conf import settings
 from django.core.management import call_command
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from festinger_site import environment as env
+
 ADVISORY_LOCK = 4_119_570_001  # any number, the same in every start-up
+EXAMPLE = Path(__file__).resolve().parent.parent / "config.example.yaml"
 
 
 class Aside:
@@ -31,11 +37,24 @@ class Aside:
 
 def prepare() -> str:
     """Tells stderr what it does. Returns JSON: operator, and its password if there was none before, else null."""
+    if not env.text("FESTINGER_CONFIG"):
+        offer_config(settings.CONFIG_FILE)
     aside = Aside()
     with one_at_a_time():
         migrate()
         call_command("bootstrap", as_json=True, stdout=aside)
     return aside.kept
+
+
+def offer_config(file: Path) -> None:
+    """Puts the example there, in which all is commented out, if nothing is there. It can do without."""
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as config:
+            config.write(EXAMPLE.read_bytes())
+    except FileExistsError:
+        pass
+    except OSError as error:
+        print(f"{file}: cannot be written ({error.strerror})", file=sys.stderr)
 
 
 def migrate() -> None:

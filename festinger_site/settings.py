@@ -1,5 +1,5 @@
-"""Process wiring, from the environment only (README has the table). What operators tune lives in the
-``config`` table; see memory/config.py."""
+"""Process wiring, from the environment only (README has the table). What operators tune lives in ``config.yaml``
+(proxy/domain/rules.py) and in the ``config`` table (memory/config.py)."""
 
 import hashlib
 
@@ -15,12 +15,17 @@ JOURNAL = HOME / "journal"
 FESTINGER_HOST = env.text("FESTINGER_HOST", "127.0.0.1")
 FESTINGER_PORT = env.integer("FESTINGER_PORT", 11435, low=1, high=65535)
 FESTINGER_WORKERS = env.integer("FESTINGER_WORKERS", 1, low=1, high=64)
-FESTINGER_UPSTREAM = env.http_url("FESTINGER_UPSTREAM", "http://127.0.0.1:11434")
 FESTINGER_TRUST_LOOPBACK = env.boolean("FESTINGER_TRUST_LOOPBACK", True)
 FESTINGER_REQUIRE_TOKEN = env.boolean("FESTINGER_REQUIRE_TOKEN", False)
 FESTINGER_ALLOWED_HOSTS = env.words("FESTINGER_ALLOWED_HOSTS")
 FESTINGER_ORIGINS = env.words("FESTINGER_ORIGINS")
-FESTINGER_MAX_BODY_BYTES = env.integer("FESTINGER_MAX_BODY_BYTES", 64 * 1024 * 1024, low=1024, high=4 * 1024**3)
+# Where these two are set they win over config.yaml (proxy/settings_file.py); nothing here means that it decides.
+FESTINGER_UPSTREAM = env.http_url("FESTINGER_UPSTREAM")
+BODY_MAX_BYTES = 4 * 1024**3
+FESTINGER_MAX_BODY_BYTES = env.integer("FESTINGER_MAX_BODY_BYTES", 0, low=1024, high=BODY_MAX_BYTES)
+CONFIG_FILE = home.config_path()
+# Called by who asks Ollama outside of the proxy: the rooms below it must not import it.
+UPSTREAM_URL = "proxy.settings_file.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
 SECRET_KEY = env.secret("FESTINGER_SECRET_KEY") or home.secret_key()
@@ -29,8 +34,9 @@ ENCRYPTION_KEYS = env.fernet_keys("FESTINGER_ENCRYPTION_KEY", env.secret("FESTIN
 DEBUG = False
 # festinger_site.guard has checked Host and Origin before Django sees a request.
 ALLOWED_HOSTS = ["*"]
-DATA_UPLOAD_MAX_MEMORY_SIZE = FESTINGER_MAX_BODY_BYTES
-FILE_UPLOAD_MAX_MEMORY_SIZE = FESTINGER_MAX_BODY_BYTES  # a prompt's body stays in memory
+# Bodies are bounded before Django sees them, by what config.yaml says at that time.
+DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES
+FILE_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES  # a prompt's body stays in memory
 
 INSTALLED_APPS = [
     "unfold",

@@ -114,6 +114,8 @@ def escaped(word: str) -> str:
 def marked_environment(home: Path) -> dict[str, str]:
     """The environment of everything that belongs to this home's run."""
     ours = {MARK: str(home), "FESTINGER_HOME": str(home), "FESTINGER_PROJECT": str(homes.PROJECT)}
+    if os.environ.get("FESTINGER_CONFIG"):
+        ours["FESTINGER_CONFIG"] = str(homes.config_path())  # they start in other folders
     return os.environ | ours | {"PYTHONUNBUFFERED": "1"}
 
 

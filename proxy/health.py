@@ -4,7 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -19,6 +19,7 @@ from memory.database import Connection, connected, first_line
 from proxy.access import VIA
 from proxy.errors import ProxyError
 from proxy.runtime import Runtime
+from proxy.settings_file import SettingsFile
 from proxy.upstream import Upstream
 
 UPSTREAM_S = 2.0
@@ -43,10 +44,12 @@ async def report(current: Runtime) -> dict[str, Any]:
         upstream_report(current.upstream), database_report(current.world.tuning)
     )
     counts = current.enricher.counts
+    config = current.settings_file
     return {
         "ready": current.world.loaded_at is not None,
         "version": settings.VERSION,
         "process": {"pid": os.getpid(), "tasks": len(asyncio.all_tasks())},
+        "config": config_report(config),
         "upstream": upstream,
         "database": database | {"listening": current.coherence.is_listening},
         "cache": cache_report(current.world),
@@ -57,11 +60,29 @@ async def report(current: Runtime) -> dict[str, Any]:
         "journaled_observations": current.observations.journaled,
         "dropped_observations": current.observations.dropped,
         "dropped_events": current.events.dropped,
+        "dropped_injections": current.injections.dropped,
+        "conversations": len(current.conversations),
         "requests": counts.requests,
         "enriched": counts.enriched,
         "partly_enriched": counts.partial,
+        "loops_met": counts.loops,
         "enrich_errors": counts.errors,
-        "config_errors": current.world.config_mistakes,
+        "config_errors": [
+            *current.world.config_mistakes,
+            *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
+        ],
+    }
+
+
+def config_report(config: SettingsFile) -> dict[str, Any]:
+    """``loaded_at`` is of the rules in force, null where they are those of another process, from before a mistake."""
+    loaded = config.loaded_at
+    return {
+        "path": str(config.path),
+        "exists": config.is_there,
+        "loaded_at": None if loaded is None else datetime.fromtimestamp(loaded, UTC).isoformat(timespec="milliseconds"),
+        "error": config.error,
+        "overridden": config.overridden,
     }
 
 

@@ -7,7 +7,9 @@ them, and keeps one of what came twice. Here aiohttp connects, keeps connections
 import asyncio
 import re
 import socket
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from weakref import WeakSet
 
 import aiohttp
@@ -21,7 +23,6 @@ from yarl import URL
 
 from proxy.sockets import notice_vanished
 
-CONNECT_S = 10.0  # from the name to a connection; answers have no limit: a model may load for minutes
 KEEP_ALIVE_S = 60.0
 HEAD_LINE_MAX_BYTES = 1024 * 1024
 HEADERS_MAX = 1000
@@ -31,21 +32,50 @@ CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # not allowed in a header's
 
 class ExactTransport(AiohttpTransport):
     """Writes the method, ``target`` (httpx's extension of this name) and headers of a request as they are, after
-    a Host. A streamed body is sent in chunks where the headers say so.
+    a Host. A streamed body is sent in chunks where the headers say so. ``connect_s``: from the name to a connection;
+    answers have no limit.
 
     Raises httpx.TransportError, or what reading a streamed body raised."""
 
-    def __init__(self, address: URL) -> None:
-        super().__init__(client=_session)
+    def __init__(self, address: URL, connect_s: float) -> None:
+        # The context is not used: aiohttp has one. To make the one that would be made without it takes 30 ms.
+        super().__init__(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), client=partial(_session, connect_s))
         self._address = address
         self._where: aiohttp.ClientRequest | None = None
         self._used: WeakSet[ResponseHandler] = WeakSet()
+        self._under_way = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._begin()
+        try:
+            return await self._answer(request)
+        finally:
+            self._end()
+
+    async def retire(self) -> None:
+        """Closes as soon as nothing is under way; also when cancelled, then at once."""
+        try:
+            await self._idle.wait()
+        finally:
+            await self.aclose()
+
+    def _begin(self) -> None:
+        self._under_way += 1
+        self._idle.clear()
+
+    def _end(self) -> None:
+        self._under_way -= 1
+        if not self._under_way:
+            self._idle.set()
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
         with map_aiohttp_exceptions():
             while True:
                 connection, is_new = await self._connect()
-                exchange = Exchange(connection, request)
+                self._begin()
+                exchange = Exchange(connection, request, on_end=self._end)
                 try:
                     return await exchange.answer()
                 except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
@@ -72,10 +102,12 @@ class ExactTransport(AiohttpTransport):
 
 
 class Exchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
-    """One request on one connection, then, as a stream, the body of its answer."""
+    """One request on one connection, then, as a stream, the body of its answer. ``on_end`` is called once, when the
+    connection is given back or closed."""
 
-    def __init__(self, connection: Connection, request: httpx.Request) -> None:
+    def __init__(self, connection: Connection, request: httpx.Request, on_end: Callable[[], None]) -> None:
         assert connection.protocol is not None
+        self._on_end: Callable[[], None] | None = on_end
         self.is_repeatable = isinstance(request.stream, httpx.ByteStream)
         self._connection = connection
         self._protocol = connection.protocol
@@ -107,6 +139,7 @@ class Exchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
         """The connection is kept where both request and answer are complete."""
         if self._content.is_eof() and (self._upload is None or self._upload.done()):
             self._connection.release()
+            self._tell_end()
         else:
             self._stop()
 
@@ -114,6 +147,12 @@ class Exchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
         if self._upload is not None:
             self._upload.cancel()
         self._connection.close()
+        self._tell_end()
+
+    def _tell_end(self) -> None:
+        if self._on_end is not None:
+            on_end, self._on_end = self._on_end, None
+            on_end()
 
     async def _send(self) -> None:
         self._protocol.set_response_params(
@@ -173,10 +212,10 @@ def _has_begun(error: Exception) -> bool:
     return isinstance(error, aiohttp.ServerDisconnectedError) and not isinstance(error.message, str)
 
 
-def _session() -> aiohttp.ClientSession:
+def _session(connect_s: float) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_tcp_socket),
-        timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_S),
+        timeout=aiohttp.ClientTimeout(total=None, connect=connect_s),
         cookie_jar=aiohttp.DummyCookieJar(),
     )
 

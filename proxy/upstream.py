@@ -1,5 +1,6 @@
 """The one HTTP client. Whoever opens an answer closes it."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable
 
@@ -10,21 +11,34 @@ from yarl import URL
 from memory.database import first_line
 from proxy.domain.headers import AUTHORIZATION, Headers
 from proxy.errors import UpstreamUnreachable
-from proxy.transport import CONNECT_S, ExactTransport
+from proxy.transport import ExactTransport
 
 logger = logging.getLogger(__name__)
 
 
 class Upstream:
-    """The model server behind the proxy."""
+    """The model server behind the proxy, which may move to another address."""
 
-    def __init__(self, base_url: str) -> None:
-        self.base_url = without_password(base_url)  # as it is shown
-        address = URL(base_url)
-        self._prefix = address.raw_path.rstrip("/").encode()
-        self._credentials = _credentials(address)
-        self._url = httpx.URL(str(address.origin()))
-        self._transport = ExactTransport(address.origin())
+    def __init__(self, base_url: str, connect_timeout_s: float = 10.0) -> None:
+        self._server = Server(base_url, connect_timeout_s)
+        self._retiring: set[asyncio.Task[None]] = set()
+
+    @property
+    def base_url(self) -> str:
+        """As it is shown, without a password."""
+        return self._server.shown_url
+
+    def move(self, base_url: str, connect_timeout_s: float) -> bool:
+        """What is asked from now on goes there; what is under way is not disturbed. True where that is another address
+        than before."""
+        before = self._server
+        if (base_url, connect_timeout_s) == (before.base_url, before.connect_timeout_s):
+            return False
+        self._server = Server(base_url, connect_timeout_s)
+        retiring = asyncio.create_task(before.transport.retire())
+        self._retiring.add(retiring)
+        retiring.add_done_callback(self._retiring.discard)
+        return base_url != before.base_url
 
     async def open(
         self,
@@ -36,29 +50,59 @@ class Upstream:
         """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
 
         Raises UpstreamUnreachable, or what reading ``content`` raised."""
-        request = httpx.Request(
+        server = self._server
+        try:
+            return await server.transport.handle_async_request(server.request(method, target, headers, content))
+        except (httpx.TransportError, ClientError, OSError) as error:
+            logger.warning("upstream.unreachable", extra={"url": server.shown_url, "error": str(error)[:200]})
+            _let_go(error)
+            raise UpstreamUnreachable(
+                f"Festinger cannot reach the model server at {server.shown_url}: {server.reason(error)}"
+            ) from error
+
+    async def aclose(self) -> None:
+        for task in self._retiring:
+            task.cancel()
+        await asyncio.gather(*self._retiring, self._server.transport.aclose(), return_exceptions=True)
+
+
+class Server:
+    """A model server at one address, and the connections to it."""
+
+    def __init__(self, base_url: str, connect_timeout_s: float) -> None:
+        self.base_url = base_url
+        self.shown_url = without_password(base_url)
+        self.connect_timeout_s = connect_timeout_s
+        address = URL(base_url)
+        self._prefix = address.raw_path.rstrip("/").encode()
+        self._credentials = _credentials(address)
+        self._url = httpx.URL(str(address.origin()))
+        self.transport = ExactTransport(address.origin(), connect_timeout_s)
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        headers: Iterable[tuple[bytes, bytes]],
+        content: bytes | AsyncIterator[bytes] | None,
+    ) -> httpx.Request:
+        return httpx.Request(
             method,
             self._url,
             headers=framed(self._authorized(headers), content),
             stream=Body(content) if isinstance(content, AsyncIterator) else httpx.ByteStream(content or b""),
             extensions={"target": self._prefix + target.encode("latin-1")},
         )
-        try:
-            return await self._transport.handle_async_request(request)
-        except (httpx.TransportError, ClientError, OSError) as error:
-            logger.warning("upstream.unreachable", extra={"url": self.base_url, "error": str(error)[:200]})
-            _let_go(error)
-            raise UpstreamUnreachable(
-                f"Festinger cannot reach the model server at {self.base_url}: {_reason(error)}"
-            ) from error
+
+    def reason(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no connection within {self.connect_timeout_s:g} s"
+        return first_line(error)
 
     def _authorized(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
         if not self._credentials:
             return list(headers)
         return [header for header in headers if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
-
-    async def aclose(self) -> None:
-        await self._transport.aclose()
 
 
 class Body(httpx.AsyncByteStream):
@@ -98,9 +142,3 @@ def _let_go(error: BaseException | None) -> None:
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no connection within {CONNECT_S:g} s"
-    return first_line(error)

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, Final, Literal, cast
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 from memory import keys
 from memory.domain.answers import AnswerMistake, read_object
@@ -86,8 +87,13 @@ def access_to(model: LanguageModel) -> Access:
         key = keys.decrypt(model.api_key) if model.api_key else ""
     except keys.KeyMistake as mistake:
         raise Misconfigured(f"{model}: {mistake}") from None
-    url = model.base_url or OWN_ADDRESSES.get(model.provider) or settings.FESTINGER_UPSTREAM
+    url = model.base_url or OWN_ADDRESSES.get(model.provider) or upstream_url()
     return Access(model.model_name, url.rstrip("/"), key)
+
+
+def upstream_url() -> str:
+    """Where the Ollama behind Festinger is now."""
+    return cast(str, import_string(settings.UPSTREAM_URL)())
 
 
 def _pause_s(tries: int) -> float:

@@ -11,7 +11,7 @@ import yaml
 
 from festinger_site.home import PROJECT
 
-VARIABLE = re.compile(r"\$(?:\$|\{(\w+)(?:(:[-?])([^}]*))?\})")
+VARIABLE = re.compile(r"\$(?:\$|\{(\w+)(?:(:?[-?])([^}]*))?\})")
 DOCKERFILE = (PROJECT / "Dockerfile").read_text()
 INSTRUCTIONS = [
     tuple(line.split(maxsplit=1))
@@ -45,8 +45,8 @@ def replaced(found: re.Match[str], variables: dict[str, str]) -> str:
         return value
     if kind == ":?":
         raise Missing(f"required variable {name} is missing a value: {text}")
-    assert kind == ":-", f"{name} is neither optional nor required"
-    return text
+    assert kind in (":-", "-"), f"{name} is neither optional nor required"
+    return "" if kind == "-" and name in variables else text
 
 
 def seconds(duration: str) -> int:

@@ -200,6 +200,12 @@ def test_the_upstream_is_the_hosts_ollama_unless_another_is_named():
         assert named["services"][name]["environment"]["FESTINGER_UPSTREAM"] == "http://gpu:11434"
 
 
+def test_with_an_empty_upstream_config_yaml_names_it():
+    emptied = compose(FESTINGER_SECRETS="s", FESTINGER_UPSTREAM="")
+
+    assert {emptied["services"][name]["environment"]["FESTINGER_UPSTREAM"] for name in OWN} == {""}
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_every_setting_of_the_environment_can_be_given(name):
     given = {variable.removesuffix("_FILE") for variable in SERVICES[name]["environment"]}

@@ -151,6 +151,11 @@ def test_it_says_where_it_is_and_how_to_log_in(run):
     assert "Admin account: admin, password: " in run.said.splitlines()[-1]
 
 
+def test_a_config_file_to_begin_with_is_in_the_home(run):
+    assert (run.home / "config.yaml").read_bytes() == (homes.PROJECT / "config.example.yaml").read_bytes()
+    assert run.health()["config"]["exists"] is True
+
+
 def test_worker_and_beat_give_signs_of_life_through_the_broker(run):
     wait_until(lambda: run.health()["database"]["heartbeat_ages_s"].keys() == {"worker", "beat"}, 60)
     ages = run.health()["database"]["heartbeat_ages_s"]
@@ -236,6 +241,16 @@ def test_a_database_that_does_not_answer_is_one_line(home):
 
     assert line.startswith("DATABASE_URL cannot be used: ")
     assert "hunter2" not in line
+
+
+def test_a_broken_config_file_is_told_with_all_that_is_wrong(tmp_path):
+    (tmp_path / "own.yaml").write_text("upstream: {url: 5}\nloop: {}\n")
+
+    assert refusal(tmp_path / "home", FESTINGER_CONFIG=str(tmp_path / "own.yaml")) == [
+        f"{tmp_path}/own.yaml cannot be used:",
+        "  upstream.url: takes an address such as http://127.0.0.1:11434, not 5",
+        "  loop: there is no such key; did you mean loops?",
+    ]
 
 
 def test_a_setting_out_of_range_is_one_line(home):

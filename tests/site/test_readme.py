@@ -5,10 +5,12 @@ import re
 import subprocess
 
 import pytest
+import yaml
 from django.core.management import get_commands
 
 from festinger_site.home import PROJECT
 from memory import config
+from proxy.domain.rules import Rules, values
 
 README = (PROJECT / "README.md").read_text()
 MAKEFILE = (PROJECT / "Makefile").read_text()
@@ -44,6 +46,12 @@ def test_the_table_has_every_config_key_with_its_default():
     told = {key: "" if default == "none" else default.strip("`") for key, default in rows("[a-z_]+").items()}
 
     assert told == config.defaults()
+
+
+def test_the_table_has_every_key_of_the_config_file_with_its_default():
+    told = {key: yaml.safe_load(default.strip("`")) for key, default in rows(r"[a-z_]+(?:\.[a-z_]+)+").items()}
+
+    assert told == {key: list(value) if isinstance(value, tuple) else value for key, value in values(Rules()).items()}
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\bmake ([a-z]+)", "\n".join(COMMANDS)))))

@@ -17,6 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         try:
+            preflight.check_config(settings.CONFIG_FILE)
             preflight.check_database(settings.DATABASE_URL)
             operator = json.loads(preparation.prepare())
         except preflight.LaunchFailed as failed:

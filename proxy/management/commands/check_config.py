@@ -1,0 +1,45 @@
+"""``manage.py check_config``: what config.yaml and the environment come to, or all that is wrong with the file."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from proxy.domain.rules import given, values
+from proxy.domain.rules_text import RulesMistakes
+from proxy.settings_file import VARIABLES, Found, environment, found_at, overruled
+from proxy.upstream import without_password
+
+
+class Command(BaseCommand):
+    help = "Prints every key of config.yaml with its value and where that is from, or what is wrong with the file."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", nargs="?", type=Path, help=f"(default: {settings.CONFIG_FILE})")
+
+    def handle(self, *, path: Path | None, **_: Any) -> None:
+        file = (path or settings.CONFIG_FILE).absolute()
+        found = found_at(file)
+        if path is not None and found == Found():
+            raise CommandError(f"{file}: there is no such file")
+        try:
+            rules = found.rules()
+        except RulesMistakes as error:
+            raise CommandError(error.listed(file)) from None
+        self.stdout.write(f"{file}{' is not there: all is as it comes' if found == Found() else ''}")
+        overrides = environment()
+        for key, value in values(overruled(rules, overrides)).items():
+            source = VARIABLES[key] if key in overrides else "file" if key in given(rules) else "default"
+            self.stdout.write(f"{key:<36}{source:<26}{shown(value)}")
+
+
+def shown(value: object) -> str:
+    """As the file would say it; an address without its password."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(repr, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return without_password(value) if isinstance(value, str) else str(value)

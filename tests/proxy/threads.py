@@ -1,0 +1,20 @@
+"""Threads of prompts that are written down as who says what."""
+
+from collections.abc import Sequence
+
+from memory.domain.messages import Message
+from memory.reading import digest_of
+from proxy.domain.ledger import Thread
+from proxy.domain.wire import Part, Prompt, Role
+
+Said = tuple[Role, str]
+
+
+def thread(*said: Said, model: str = "m") -> Thread:
+    """Each message at a place of its own; blocks can be put after those that are heard."""
+    return thread_of([Part(role, text, at, role in ("user", "tool")) for at, (role, text) in enumerate(said)], model)
+
+
+def thread_of(parts: Sequence[Part], model: str = "m") -> Thread:
+    prompt = Prompt(model, parts, parts[0].role == "system", is_stream=False)
+    return Thread.of(prompt, [digest_of(Message(part.role, part.text)) for part in parts])

@@ -1,0 +1,253 @@
+"""config.yaml is edited while a real server answers real requests."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.served.server import Served
+from tests.standin import StandIn
+from tests.waiting import eventually
+
+STREAMS = 50
+FOLLOWS_S = 5
+SLOW = "slow-300ms"  # some 20 chunks: seconds, in which all changes have to come
+
+
+@pytest.fixture
+def other() -> Iterator[StandIn]:
+    with StandIn() as standin:
+        yield standin
+
+
+class Configured:
+    """A server whose file is ours to write."""
+
+    def __init__(self, home: Path, database: str, **environment: str) -> None:
+        self.file = home / "config.yaml"
+        self._settings = {"upstream": "", "database": database, "FESTINGER_HOME": str(home)} | environment
+
+    def start(self) -> None:
+        self.served = Served(**self._settings).wait_ready()
+
+    def write(self, text: str) -> None:
+        new = self.file.with_name("new")
+        new.write_text(text)
+        new.replace(self.file)
+
+    @property
+    def config(self) -> Any:
+        return self.served.client.get("/health").json()["config"]
+
+    def follows(self, claim: Callable[[Any], bool]) -> bool:
+        """Whether what /health says of its file becomes so."""
+        return eventually(lambda: claim(self.config), within_s=FOLLOWS_S)
+
+    def write_and_wait(self, text: str) -> None:
+        """For a text that is good, also where it says the same as before."""
+        before = self.config["loaded_at"]
+        self.write(f"{text}\n# {time.monotonic()}\n")
+        assert self.follows(lambda config: not config["error"] and config["loaded_at"] != before)
+
+    def limit_bodies(self, to_bytes: int) -> None:
+        self.write_and_wait(f"{self.file.read_text()}\nlimits: {{max_body_bytes: {to_bytes}}}")
+
+    @property
+    def upstream(self) -> str:
+        return str(self.served.client.get("/health").json()["upstream"]["url"])
+
+
+@pytest.fixture(scope="module")
+def running(database: str, upstream: StandIn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configured]:
+    made = Configured(tmp_path_factory.mktemp("home"), database)
+    made.write(f"upstream: {{url: {upstream.url}}}")
+    made.start()
+    yield made
+    made.served.stop()
+
+
+@pytest.fixture
+def configured(running: Configured, ollama: StandIn) -> Configured:
+    """One server for all, its file as at the start."""
+    running.write_and_wait(f"upstream: {{url: {ollama.url}}}")
+    return running
+
+
+async def stream(client: httpx.AsyncClient, begun: asyncio.Semaphore) -> list[Any]:
+    """The lines of one answer."""
+    payload = {"model": SLOW, "messages": [{"role": "user", "content": "Why is the sky blue?"}]}
+    async with client.stream("POST", "/api/chat", json=payload) as answer:
+        lines = []
+        async for line in answer.aiter_lines():
+            lines.append(json.loads(line))
+            begun.release()
+        return lines
+
+
+def said(lines: list[Any]) -> list[tuple[str, bool]]:
+    return [(line["message"]["content"], line["done"]) for line in lines]
+
+
+async def streams_during(url: str, change: Callable[[], None]) -> list[list[Any]]:
+    """Many answers at once; ``change`` comes when each has said something."""
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30, limits=limits) as client:
+        begun = asyncio.Semaphore(0)
+        tasks = [asyncio.create_task(stream(client, begun)) for _ in range(STREAMS)]
+        for _ in range(2 * STREAMS):
+            await begun.acquire()
+        await asyncio.to_thread(change)
+        assert not any(task.done() for task in tasks)
+        return await asyncio.gather(*tasks)
+
+
+def test_while_many_answers_stream_the_upstream_moves(configured: Configured, ollama: StandIn, other: StandIn) -> None:
+    [whole] = asyncio.run(straight(ollama.url))
+    ollama.clear()
+
+    def move() -> None:
+        configured.write(f"upstream: {{url: {other.url}}}\nlimits: {{max_body_bytes: 2000}}")
+        assert configured.follows(lambda _: configured.upstream == other.url)
+        assert configured.served.chat(("user", "hi")).status_code == 200
+        assert configured.served.chat(("user", "x" * 3000)).status_code == 413
+        # And once more, to nowhere.
+        configured.write("upstream: {url: 'http://127.0.0.1:9'}")
+        assert configured.follows(lambda _: configured.upstream == "http://127.0.0.1:9")
+        assert configured.served.chat(("user", "hi")).status_code == 502
+
+    answers = asyncio.run(streams_during(configured.served.url, move))
+
+    assert [said(lines) for lines in answers] == [said(whole)] * STREAMS
+    chats = [request for request in ollama.settled() if request.path == "/api/chat"]
+    assert [request.disconnected for request in chats] == [False] * STREAMS
+    assert [request.path for request in other.requests() if request.path.endswith("chat")] == ["/api/chat"]
+
+
+async def straight(url: str) -> list[list[Any]]:
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
+        return [await stream(client, asyncio.Semaphore(0))]
+
+
+def test_a_move_is_followed_by_passing_requests_and_what_is_known_of_models(
+    configured: Configured, ollama: StandIn, other: StandIn
+) -> None:
+    teach = configured.served.teach("kobold -isa creature")
+    assert teach.status_code in (200, 201)
+    configured.served.chat(("user", "Where is kobold?"))
+    assert eventually(lambda: shown(ollama) == 1, within_s=5)
+
+    configured.write(f"upstream: {{url: {other.url}}}")
+    assert configured.follows(lambda _: configured.upstream == other.url)
+
+    assert configured.served.client.get("/api/tags").status_code == 200
+    configured.served.chat(("user", "Where is kobold now?"))
+    assert eventually(lambda: shown(other) == 1, within_s=5)
+    assert [request.path for request in ollama.requests() if request.path == "/api/tags"] == []
+
+
+def shown(standin: StandIn) -> int:
+    """How often it was asked for the Modelfile of a model."""
+    return sum(request.path == "/api/show" for request in standin.requests())
+
+
+def test_a_broken_file_changes_nothing_and_is_told_until_it_is_repaired(
+    configured: Configured, ollama: StandIn
+) -> None:
+    before = configured.config
+
+    configured.write("upstream: {url: 'http://127.0.0.1:9'}\nlimits: {max_body_bytes: 64MB}\nloop: {}")
+    assert configured.follows(lambda config: bool(config["error"]))
+
+    broken = configured.served.client.get("/health").json()
+    mistakes = [
+        "limits.max_body_bytes: takes a whole number from 1024 to 4294967296, not '64MB'",
+        "loop: there is no such key; did you mean loops?",
+    ]
+    assert broken["config"] == before | {"error": "; ".join(mistakes)}
+    assert broken["config_errors"] == [f"config.yaml: {mistake}" for mistake in mistakes]
+    assert broken["upstream"]["url"] == ollama.url
+    assert configured.served.chat(("user", "hi")).status_code == 200
+
+    configured.write(f"upstream: {{url: {ollama.url}}}")
+    assert configured.follows(lambda config: not config["error"])
+    repaired = configured.served.client.get("/health").json()
+    assert repaired["config_errors"] == []
+    assert repaired["config"]["loaded_at"] > before["loaded_at"]
+
+
+def test_a_server_that_starts_on_a_broken_file_goes_on_with_what_was_good(
+    configured: Configured, ollama: StandIn
+) -> None:
+    configured.write("[")
+    configured.served.stop()
+
+    configured.start()
+
+    assert configured.upstream == ollama.url
+    assert configured.config["loaded_at"] is None
+    assert configured.config["error"].startswith("line 1, column 2: ")
+    assert configured.served.chat(("user", "hi")).status_code == 200
+
+
+def test_the_environment_wins_and_health_says_so(
+    database: str, ollama: StandIn, other: StandIn, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {"FESTINGER_CONFIG": str(tmp_path / "other.yaml"), "FESTINGER_UPSTREAM": ollama.url}
+    configured = Configured(home, database, **environment)
+    configured.start()
+    assert (configured.config["exists"], configured.config["path"]) == (False, str(tmp_path / "other.yaml"))
+
+    (tmp_path / "other.yaml").write_text(f"upstream: {{url: {other.url}}}\nlimits: {{max_body_bytes: 2000}}")
+    assert configured.follows(lambda config: config["overridden"] == ["upstream.url"])
+
+    assert configured.upstream == ollama.url
+    assert configured.served.chat(("user", "x" * 3000)).status_code == 413
+    configured.served.stop()
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/api/embed", "/v1/new", "/iknowthat"])
+def test_the_body_limit_follows_everywhere(configured: Configured, path: str) -> None:
+    client = configured.served.client
+
+    configured.limit_bodies(2000)
+    refused = client.post(path, content=b"x" * 2001)
+    passed = client.post(path, content=b"x" * 2000)
+
+    assert refused.status_code == 413
+    assert "the request body is larger than 2000 bytes (limits.max_body_bytes)" in refused.text
+    assert passed.status_code != 413
+
+
+def test_a_limit_over_the_default_is_one_too(configured: Configured) -> None:
+    """Django has a limit of its own, which must not be in the way."""
+    configured.limit_bodies(100_000_000)
+    fact = json.dumps({"fact": "kobold -isa creature", "padding": "x" * 70_000_000})
+
+    answer = configured.served.client.post("/iknowthat", content=fact.encode())
+
+    assert answer.status_code in (200, 201)
+
+
+def test_every_process_follows(database: str, ollama: StandIn, other: StandIn, tmp_path: Path) -> None:
+    configured = Configured(tmp_path, database, FESTINGER_WORKERS="2")
+    configured.write(f"upstream: {{url: {ollama.url}}}")
+    configured.start()
+    configured.write(f"upstream: {{url: {other.url}}}")
+
+    def pictures() -> dict[int, str]:
+        found = {}
+        for _ in range(40):
+            report = httpx.get(f"{configured.served.url}/health", trust_env=False, timeout=10).json()
+            if report.get("ready"):
+                found[report["process"]["pid"]] = report["upstream"]["url"]
+        return found
+
+    assert eventually(lambda: sorted(pictures().values()) == [other.url] * 2, within_s=20)
+    configured.served.stop()

@@ -1,0 +1,199 @@
+"""config.yaml as operators meet it: the example, manage.py check_config, the check before a start."""
+
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import CommandError, call_command
+
+from festinger_site import home, preflight, preparation, supervision
+from festinger_site import settings as site
+from festinger_site.command_line import needs_embedded_database
+from festinger_site.environment import EnvironmentMistake
+from festinger_site.home import PROJECT
+from proxy.domain.rules import Limits, Rules, given, values
+from proxy.domain.rules_text import FIELDS, bounds, names_in, read
+
+EXAMPLE = (PROJECT / "config.example.yaml").read_text()
+KEY = re.compile(r"^( *)# ([a-z_]+): (.*)$", re.MULTILINE)
+
+
+@pytest.fixture
+def file(tmp_path: Path, settings: Any) -> Path:
+    settings.CONFIG_FILE, settings.HOME = tmp_path / "config.yaml", tmp_path
+    settings.FESTINGER_UPSTREAM, settings.FESTINGER_MAX_BODY_BYTES = "", 0
+    return tmp_path / "config.yaml"
+
+
+# --- the example ---
+
+
+def test_in_the_example_all_is_commented_out() -> None:
+    assert given(read(EXAMPLE)) == []
+
+
+def test_with_all_comments_removed_it_has_every_key_with_its_default() -> None:
+    said = read(KEY.sub(r"\1\2: \3", EXAMPLE))
+
+    assert said == Rules()
+    assert set(given(said)) == set(FIELDS)
+
+
+def test_each_key_can_be_uncommented_alone() -> None:
+    for match in KEY.finditer(EXAMPLE):
+        alone = EXAMPLE[: match.start()] + "{}{}: {}".format(*match.groups()) + EXAMPLE[match.end() :]
+
+        assert [key.rpartition(".")[2] for key in given(read(alone))] == [match[2]]
+
+
+def test_a_limit_of_the_schema_stands_in_the_comment_of_its_key() -> None:
+    about = dict(zip(FIELDS, re.split(KEY, EXAMPLE)[::4], strict=False))
+
+    for key, field in FIELDS.items():
+        told = re.sub(r"\s*\n\s*# ", " ", about[key])
+        for number in re.findall(r"[\d.]+", bounds(field.metadata)):
+            assert number in told or "mitigations" in key, key
+
+
+def test_all_stands_in_it_in_the_order_of_the_schema() -> None:
+    assert [match[2] for match in KEY.finditer(EXAMPLE)] == [key.rpartition(".")[2] for key in FIELDS]
+    assert list(yaml.safe_load(EXAMPLE)) == names_in("")
+    assert {*yaml.safe_load(EXAMPLE)["loops"]} == {"detector", "mitigations"}
+
+
+def test_the_environment_takes_the_range_of_the_schema() -> None:
+    assert bounds(Limits.model_fields["max_body_bytes"].metadata) == f"from 1024 to {site.BODY_MAX_BYTES}"
+
+
+# --- where it is ---
+
+
+def test_it_is_in_the_home_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FESTINGER_HOME", str(tmp_path))
+    assert home.config_path() == tmp_path / "config.yaml"
+    monkeypatch.setenv("FESTINGER_CONFIG", "etc/festinger.yaml")
+    assert home.config_path() == Path.cwd() / "etc" / "festinger.yaml"
+    assert supervision.marked_environment(tmp_path)["FESTINGER_CONFIG"] == str(home.config_path())
+
+
+def test_a_link_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "link.yaml").symlink_to("elsewhere")
+    monkeypatch.setenv("FESTINGER_CONFIG", str(tmp_path / "link.yaml"))
+
+    assert home.config_path() == tmp_path / "link.yaml"
+
+
+def test_a_name_that_cannot_be_shown_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FESTINGER_CONFIG", "a\nb")
+
+    with pytest.raises(EnvironmentMistake, match="FESTINGER_CONFIG"):
+        home.config_path()
+
+
+# --- the first start, and each ---
+
+
+def test_the_example_is_put_there_for_its_owner_where_nothing_is(tmp_path: Path) -> None:
+    preparation.offer_config(tmp_path / "config.yaml")
+
+    assert (tmp_path / "config.yaml").read_text() == EXAMPLE
+    assert (tmp_path / "config.yaml").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, lambda file: file.symlink_to("nowhere")])
+def test_what_is_there_stays(tmp_path: Path, make: Any) -> None:
+    make(tmp_path / "config.yaml")
+
+    preparation.offer_config(tmp_path / "config.yaml")
+
+    assert not (tmp_path / "config.yaml").is_file() or (tmp_path / "config.yaml").read_text() == ""
+
+
+def test_a_home_that_cannot_be_written_stops_no_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    preparation.offer_config(tmp_path / "none" / "config.yaml")
+
+    assert capsys.readouterr().err == f"{tmp_path}/none/config.yaml: cannot be written (No such file or directory)\n"
+
+
+def test_a_start_is_refused_with_all_that_is_wrong(file: Path) -> None:
+    preflight.check_config(file)
+    file.write_text("loop: {}\nlimits: {conversations: 5}")
+
+    with pytest.raises(preflight.LaunchFailed) as caught:
+        preflight.check_config(file)
+
+    assert str(caught.value).splitlines() == [
+        f"{file} cannot be used:",
+        "  limits.conversations: takes a whole number from 100 to 1000000, not 5",
+        "  loop: there is no such key; did you mean loops?",
+    ]
+
+
+def test_so_is_manage_py_prepare(file: Path) -> None:
+    file.write_text("[")
+
+    with pytest.raises(CommandError, match="cannot be used"):
+        call_command("prepare")
+
+
+# --- manage.py check_config ---
+
+
+def checked(*arguments: str) -> dict[str, list[str]]:
+    """Source and value by key; the first line by ""."""
+    out = StringIO()
+    call_command("check_config", *arguments, stdout=out)
+    first, *rest = out.getvalue().splitlines()
+    return {"": [first]} | {line.split(maxsplit=2)[0]: line.split(maxsplit=2)[1:] for line in rest}
+
+
+def test_it_shows_each_value_and_where_it_is_from(file: Path, settings: Any) -> None:
+    file.write_text("upstream: {url: http://file}\nlimits: {max_body_bytes: 5000}\nloops: {mitigations: {break: 9}}")
+    settings.FESTINGER_UPSTREAM = "http://user:sesame@env"
+
+    told = checked()
+
+    assert told.pop("") == [str(file)]
+    assert told["upstream.url"] == ["FESTINGER_UPSTREAM", "http://env"]
+    assert told["limits.max_body_bytes"] == ["file", "5000"]
+    assert told["loops.mitigations.break"] == ["file", "9"]
+    assert told["loops.enabled"] == ["default", "true"]
+    assert told["loops.detector.complaints"] == ["default", "['You have sent the same message again']"]
+    assert list(told) == list(values(Rules()))
+
+
+def test_without_a_file_it_shows_the_defaults(file: Path) -> None:
+    told = checked()
+
+    assert told.pop("") == [f"{file} is not there: all is as it comes"]
+    assert {source for source, _ in told.values()} == {"default"}
+
+
+def test_it_checks_another_file(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text("limits: {conversations: 500}")
+
+    assert checked(str(tmp_path / "new.yaml"))["limits.conversations"] == ["file", "500"]
+    with pytest.raises(CommandError, match=r"there is no such file$"):
+        checked(str(tmp_path / "newer.yaml"))
+
+
+def test_it_ends_with_all_mistakes(file: Path) -> None:
+    file.write_text("limits: {conversations: 5, max_body_bytes: 64MB}")
+
+    with pytest.raises(CommandError) as caught:
+        checked()
+
+    assert str(caught.value).splitlines()[1:] == [
+        "  limits.max_body_bytes: takes a whole number from 1024 to 4294967296, not '64MB'",
+        "  limits.conversations: takes a whole number from 100 to 1000000, not 5",
+    ]
+    assert caught.value.returncode == 1
+
+
+def test_it_needs_no_database(django_db_blocker: Any, file: Path) -> None:
+    with django_db_blocker.block():
+        assert checked()
+    assert not needs_embedded_database(["check_config"])
