@@ -4,18 +4,39 @@
 Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from memory.config import Tuning
 from memory.domain.rows import SoasRow, UrdEdge
+from memory.domain.saliency import is_salient, saliency
 
 Slot = tuple[int, int]  # concept id, dimension id
 TripleKey = tuple[int, int, int]  # concept id, dimension id, parent id
 
 # A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
 PROVISIONAL_S = 60.0
+RISEN_MAX = 10_000  # words
+
+
+class Risen:
+    """The words that became salient last, in order: who has looked at all names of a long conversation once need only
+    look at these."""
+
+    def __init__(self) -> None:
+        self.count = 0  # of all since the process started
+        self._last: deque[str] = deque(maxlen=RISEN_MAX)
+
+    def note(self, word: str) -> None:
+        self._last.append(word)
+        self.count += 1
+
+    def since(self, count: int) -> list[str] | None:
+        """Those that came after the first ``count``; None where they are not known any more."""
+        new = self.count - count
+        return list(islice(reversed(self._last), new)) if new <= len(self._last) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +82,7 @@ class Cache:
     loads: int = 0  # begun so far
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``
+    risen: Risen = field(default_factory=Risen)
 
     # --- the vocabulary ---
 
@@ -72,6 +94,9 @@ class Cache:
             self.nameless.discard(token)
         if was_nameless != (token in self.nameless):
             self.edition += 1
+        threshold, old = self.tuning.saliency_read_threshold, self.soas_by_token.get(token)
+        if is_salient(row, threshold) and not (old is not None and is_salient(old, threshold)):
+            self.risen.note(token)
         self.soas_by_token[token] = row
         self.soas_by_id[row.id] = token
 
@@ -99,6 +124,14 @@ class Cache:
         """Whether the token is the subject of a fact; the root of a dimension is none."""
         row = self.soas_by_token.get(token)
         return row is not None and any(not edge.is_root for edge in self.urd_by_concept.get(row.id, ()))
+
+    def set_count(self, token: str, row: SoasRow, count: int) -> None:
+        """How often the word was met, and how salient that makes it."""
+        threshold, before = self.tuning.saliency_read_threshold, row.saliency
+        row.encounter_count = count
+        row.saliency = 0.0 if row.is_common else saliency(count)
+        if before < threshold <= row.saliency:
+            self.risen.note(token)
 
     # --- the graph ---
 

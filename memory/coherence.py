@@ -1,17 +1,18 @@
 """Keeps a cache in step with Postgres: a full load, then the changes that triggers announce.
 
 Payloads on the channel ``festinger`` (memory/migrations/0002): ``<table>:<key>,<key>...`` names rows,
-``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller, ``signal:<name>`` what
-other rooms tell their like in the other processes.
+``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller,
+``signal:<name>:<what>`` what other rooms tell their like in the other processes.
 """
 
 import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 from uuid import uuid4
 
 import psycopg
@@ -44,25 +45,38 @@ RELOAD_S = 120.0
 Announce = Callable[[str], Awaitable[None]]
 
 
+class Follower(Protocol):
+    """Another room's picture of one table."""
+
+    async def load(self, connection: Connection) -> None:
+        """Brings the whole picture to what Postgres has."""
+
+    async def refresh(self, connection: Connection, keys: list[int]) -> None:
+        """Reads these rows again."""
+
+
 @dataclass(slots=True)
 class Changes:
-    """What was announced: keys by table, tables that are read whole, whether all is, who waits, and signals."""
+    """What was announced: keys by table, tables that are read whole, whether all is, who waits, and signals. Tables
+    that others follow are ``followed``."""
 
+    followed: Collection[str] = ()
     keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     tables: set[str] = field(default_factory=set)
     everything: bool = False
     barriers: list[str] = field(default_factory=list)
-    signals: set[str] = field(default_factory=set)
+    signals: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, payload: str) -> None:
         kind, _, what = payload.partition(":")
         if kind == "barrier":
             self.barriers.append(what)
         elif kind == "signal":
-            self.signals.add(what)
-        elif kind in REFRESH and what:
+            name, _, told = what.partition(":")
+            self.signals.add((name, told))
+        elif (kind in REFRESH or kind in self.followed) and what:
             self.keys[kind].update(int(key) for key in what.split(","))
-        elif (table := what if kind == "reload" else kind) in SMALL:
+        elif (table := what if kind == "reload" else kind) in SMALL or table in self.followed:
             self.tables.add(table)
         else:
             self.everything = True
@@ -77,7 +91,8 @@ class Coherence:
         self.is_listening = False
         self._dsn = dsn
         self._barriers: dict[str, asyncio.Event] = {}
-        self._subscribers: dict[str, Callable[[], None]] = {}
+        self._subscribers: dict[str, Callable[[str], None]] = {}
+        self._followers: dict[str, Follower] = {}
         self._tried = asyncio.Event()
         self._loads_asked = 0
         self._loads_done = 0
@@ -117,15 +132,19 @@ class Coherence:
         except TimeoutError:
             logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
 
-    def subscribe(self, signal: str, subscriber: Callable[[], None]) -> None:
-        """Calls the subscriber when any process sends the signal, this one too."""
+    def subscribe(self, signal: str, subscriber: Callable[[str], None]) -> None:
+        """Calls the subscriber, with what was told, when any process sends the signal, this one too."""
         self._subscribers[signal] = subscriber
 
-    async def signal(self, name: str) -> None:
-        """Sends a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds."""
+    def follow(self, table: str, follower: Follower) -> None:
+        """Keeps the follower in step with a table whose changes are announced as those of the graph are."""
+        self._followers[table] = follower
+
+    async def signal(self, name: str, what: str = "") -> None:
+        """Sends a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds. ``what`` is short."""
         try:
             async with asyncio.timeout(BARRIER_S), connected(self._dsn, NAME) as connection:
-                await connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{name}"])
+                await connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{name}:{what}"])
         except (psycopg.Error, OSError) as error:
             logger.warning("coherence.signal_lost", extra={"signal": name, "error": first_line(error)})
 
@@ -166,7 +185,7 @@ class Coherence:
 
     async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
         """What came together is read together."""
-        changes = Changes()
+        changes = Changes(self._followers.keys())
         for payload in payloads:
             try:
                 changes.add(payload)
@@ -175,13 +194,25 @@ class Coherence:
         if changes.everything:
             self._loads_asked += 1
             await self._wake_loader()
+        await self._tell_followers(connection, changes)
         self._touched.add(changes.keys, changes.tables)
         await refresh(self.cache, connection, changes)
-        for name in changes.signals & self._subscribers.keys():
-            self._subscribers[name]()
+        for name, what in sorted(changes.signals):
+            if name in self._subscribers:
+                self._subscribers[name](what)
         for key in changes.barriers:
             if (event := self._barriers.get(key)) is not None:
                 event.set()
+
+    async def _tell_followers(self, connection: Connection, changes: Changes) -> None:
+        """Takes out of the changes what the followers read."""
+        for table, follower in self._followers.items():
+            keys = changes.keys.pop(table, set())
+            if table in changes.tables:
+                changes.tables.discard(table)
+                await follower.load(connection)
+            elif keys:
+                await follower.refresh(connection, sorted(keys))
 
     # --- loading ---
 
@@ -214,6 +245,8 @@ class Coherence:
         started = time.perf_counter()
         self._touched = Touched()
         async with connected(self._dsn, NAME) as connection:
+            for follower in self._followers.values():
+                await follower.load(connection)
             await load(self.cache, connection, self._touched)
         logger.info(
             "cache.loaded",

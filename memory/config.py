@@ -135,6 +135,15 @@ class Tuning:
     recollection_max_tokens: int = setting(
         350, whole_number(0, 10_000), "Length of one block, in model tokens of four characters."
     )
+    recollection_max_total_tokens: int = setting(
+        1000, whole_number(0, 100_000), "Length of all blocks of one conversation, in model tokens of four characters."
+    )
+    recollection_placement: str = setting(
+        "append_only",
+        one_of("append_only", "system"),
+        "append_only: what was said stays where it was, new facts go to the prompt's end, so that the model need not"
+        " read all anew; system: always one block at the top.",
+    )
     zero_hit_max: int = setting(
         3, whole_number(0, 20), "Unknown concepts asked about in one block, at most; 0 asks nothing."
     )

@@ -174,8 +174,7 @@ class Encounters:
     def _add_waiting(self, token: str, count: int) -> None:
         row = self.cache.soas_by_token.get(token)
         if row is not None and count:
-            row.encounter_count += count
-            row.saliency = 0.0 if row.is_common else saliency(row.encounter_count)
+            self.cache.set_count(token, row, row.encounter_count + count)
 
     def _hear(self, heard: Heard) -> None:
         if self._waiting_readings + heard.reading.size > READINGS_MAX:
@@ -221,9 +220,7 @@ class Encounters:
                 self._want_id(named[name])
                 continue
             row.last_seen = now
-            row.encounter_count += 1
-            if not row.is_common:
-                row.saliency = saliency(row.encounter_count)
+            self.cache.set_count(name, row, row.encounter_count + 1)
 
     def _want_id(self, count: int) -> None:
         """A new word that became salient wants its id soon."""

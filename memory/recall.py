@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from memory.cache import Cache, TripleKey
+from memory.config import Tuning
 from memory.domain.decided import is_reopened
-from memory.domain.rendering import block
+from memory.domain.rendering import CHARACTERS_PER_TOKEN, NOTHING, Lines, block
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, may_ask, priority
-from memory.domain.selection import CHARACTERS_PER_TOKEN, Candidate, ShownFact, by_priority, in_force, select
+from memory.domain.selection import Bounds, Candidate, ShownFact, by_priority, in_force, is_in_force, select
+from memory.mentions import Mentions
 from memory.reading import Reading, stated_among
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
@@ -36,25 +37,61 @@ class Dispute:
     incoming_is_isa: bool
 
 
-def recollect(cache: Cache, readings: Sequence[Reading], now: float) -> Recollection:
-    """What is recalled for these messages. ``now`` is in seconds since the epoch."""
-    salient = _salient(cache, readings)
+def recollect(cache: Cache, mentions: Mentions, now: float, shown: Lines = NOTHING) -> Recollection:
+    """What is recalled for these messages, less what their prompt shows already. ``now`` is in seconds since the
+    epoch."""
+    salient = _salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
         return Recollection()
-    known, unknown, reasons = _sort(cache, salient, readings, now)
+    known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
+    tuning = cache.tuning
+    room = min(tuning.recollection_max_tokens, tuning.recollection_max_total_tokens - shown.tokens)
     selection = select(
         known,
-        _not_stated(cache, unknown, readings, reasons),
+        _not_stated(cache, unknown, mentions.readings, reasons),
         show=lambda edge: _show(cache, edge),
-        max_concepts=cache.tuning.recollection_max_concepts,
-        max_questions=cache.tuning.zero_hit_max,
-        max_characters=cache.tuning.recollection_max_tokens * CHARACTERS_PER_TOKEN,
+        max_concepts=tuning.recollection_max_concepts,
+        max_questions=tuning.zero_hit_max,
+        max_characters=room * CHARACTERS_PER_TOKEN,
     )
     return Recollection(
         block=block(selection.lines),
         asked=tuple(candidate.row for candidate in selection.asked),
         reasons=reasons | selection.reasons,
     )
+
+
+def holds(cache: Cache, lines: Lines, now: float) -> bool:
+    """Whether all that a block said would still be said: the facts as they were shown, the questions unanswered. What
+    has come to be known besides takes nothing back."""
+    bounds = _bounds(cache.tuning, now)
+    return all(_stands(cache, slot, shown, bounds) for slot, shown in lines.facts.items()) and not any(
+        _is_answered(cache, word) for word in lines.questions
+    )
+
+
+def _stands(cache: Cache, slot: tuple[str, str], shown: tuple[str, bool], bounds: Bounds) -> bool:
+    concept, dim = cache.soas_by_token.get(slot[0]), cache.soas_by_token.get(slot[1])
+    if concept is None or dim is None or concept.is_muted:
+        return False
+    edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
+    if edge is None or not is_in_force(edge, bounds):
+        return False
+    is_disputed = (concept.id, dim.id) in cache.pending_by_concept_dim
+    return (cache.soas_by_id.get(edge.parent_id), is_disputed) == shown
+
+
+def _bounds(tuning: Tuning, now: float) -> Bounds:
+    return Bounds(
+        floor=tuning.recollection_confidence_floor,
+        cutoff=now - tuning.recollection_recency_days * DAY,
+        exempt=tuning.recollection_recency_exempt,
+    )
+
+
+def _is_answered(cache: Cache, word: str) -> bool:
+    row = cache.soas_by_token.get(word)
+    return row is None or row.is_muted or row.id in cache.urd_by_concept
 
 
 def disputes(
@@ -94,10 +131,9 @@ def _is_settled(cache: Cache, key: TripleKey, agent: str, conversation: bytes, n
     )
 
 
-def _salient(cache: Cache, readings: Sequence[Reading]) -> Salient:
+def _salient(cache: Cache, names: set[str]) -> Salient:
     """As ``is_salient`` says of each; written out, because of a long history it is asked of thousands."""
     threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
-    names: set[str] = set().union(*(reading.names for reading in readings))
     return [
         (name, row)
         for name in names
@@ -108,63 +144,37 @@ def _salient(cache: Cache, readings: Sequence[Reading]) -> Salient:
 
 
 def _sort(
-    cache: Cache, salient: Salient, readings: Sequence[Reading], now: float
+    cache: Cache, salient: Salient, mentions: Mentions, now: float, shown: Lines
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
-    """Candidates with facts, candidates to ask about, and why the others are neither."""
-    half_life = cache.tuning.recency_half_life_days * DAY
-    prompt = _Prompt(readings)
+    """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither. Edges
+    whose words have not arrived yet wait for them: they are announced separately."""
+    half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
     known, unknown, reasons = [], [], {}
     for word, row in salient:
         edges = cache.urd_by_concept.get(row.id)
-        if row.is_common and word not in prompt.emphasised and not _has_trusted_edge(edges):
+        if row.is_common and word not in mentions.emphasised and not _has_trusted_edge(edges):
             reasons[word] = "a common word"
         elif edges:
-            if facts := _in_force(cache, edges, now):
+            fresh = [edge for edge in edges if (word, names.get(edge.dim_id)) not in shown.facts]
+            if facts := in_force([edge for edge in fresh if edge.parent_id in names and edge.dim_id in names], bounds):
                 known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:
-                reasons[word] = "no facts in force"
-        elif refusal := _why_not_ask(cache, word, row, prompt, now):
+                reasons[word] = "no facts in force" if len(fresh) == len(edges) else "recalled before"
+        elif word in shown.questions:
+            reasons[word] = "asked before"
+        elif refusal := _why_not_ask(cache, word, row, mentions, now):
             reasons[word] = refusal
         else:
             unknown.append(Candidate(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
 
 
-class _Prompt:
-    """The messages taken together; what few prompts need is put together on demand."""
-
-    def __init__(self, readings: Sequence[Reading]) -> None:
-        self._readings = readings
-
-    @cached_property
-    def emphasised(self) -> set[str]:
-        """Words written as a name."""
-        return set().union(*(reading.emphasised for reading in self._readings))
-
-    @cached_property
-    def by_user(self) -> set[str]:
-        """Names said by a user."""
-        said = (reading for reading in self._readings if reading.role == "user")
-        return set().union(*(reading.names - reading.parts for reading in said))
-
-
 def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
     return any(edge.source in TRUSTED for edge in edges or ())
 
 
-def _in_force(cache: Cache, edges: Sequence[UrdEdge], now: float) -> list[UrdEdge]:
-    """Edges whose words have not arrived yet wait for them: they are announced separately."""
-    tuning, names = cache.tuning, cache.soas_by_id
-    return in_force(
-        [edge for edge in edges if edge.parent_id in names and edge.dim_id in names],
-        floor=tuning.recollection_confidence_floor,
-        cutoff=now - tuning.recollection_recency_days * DAY,
-        exempt=tuning.recollection_recency_exempt,
-    )
-
-
-def _why_not_ask(cache: Cache, word: str, row: SoasRow, prompt: _Prompt, now: float) -> str:
-    if word not in prompt.by_user:
+def _why_not_ask(cache: Cache, word: str, row: SoasRow, mentions: Mentions, now: float) -> str:
+    if word not in mentions.by_user:
         return "unknown, but not said by a user"
     if row.is_common:
         return "a common word"

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils import timezone
 from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
@@ -21,6 +21,7 @@ from memory.database import first_line
 from memory.domain.facts import FactMistake, parse_fact
 from memory.domain.messages import Message
 from memory.domain.rows import Fact
+from memory.mentions import Mentions
 from memory.models import Source
 from memory.reading import Reader, describe
 from memory.recall import recollect
@@ -29,7 +30,9 @@ from proxy import health, runtime
 from proxy.access import caller_of, forwarded_headers, require
 from proxy.announcing import announce
 from proxy.conflicts import router as conflicts
-from proxy.domain.native import CHAT, GENERATE, WireFormat
+from proxy.domain.error_bodies import error_body
+from proxy.domain.headers import Headers
+from proxy.domain.requests import REQUESTS
 from proxy.enrich import Enriched
 from proxy.errors import DatabaseAway, NotFound, ProxyError
 from proxy.passthrough import target
@@ -39,6 +42,7 @@ from resolution.intake import Outcome, assert_fact
 logger = logging.getLogger(__name__)
 
 REQUEST_ID = b"x-festinger-request"
+LOOP_STEP = b"x-festinger-loop"
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 
 api = NinjaAPI(
@@ -54,39 +58,48 @@ api.add_router("", conflicts)
 # --- prompts ---
 
 
-@api.post("/api/chat", include_in_schema=False)
-async def chat(request: ASGIRequest) -> HttpResponse | Relay:
-    return await forward(request, CHAT)
-
-
-@api.post("/api/generate", include_in_schema=False)
-async def generate(request: ASGIRequest) -> HttpResponse | Relay:
-    return await forward(request, GENERATE)
-
-
-async def forward(request: ASGIRequest, wire: WireFormat) -> Relay:
+async def forward(request: ASGIRequest) -> HttpResponseBase:
+    """A prompt, in whichever wire format its path speaks."""
     started = time.perf_counter()
     current = runtime.current()
     headers = forwarded_headers(current.world, request.scope)
-    body, request_id = Enriched(request.body)
+    done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        caller = caller_of(current.world, request.scope)
-        body, request_id = current.enricher.enrich(wire, body, caller.name)
+        done = current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
     enriched = time.perf_counter()
-    answer = await current.upstream.open("POST", target(request.scope), headers, body)
+    if done.answer is not None:
+        return made_up(done)
+    answer = await current.upstream.open("POST", target(request.scope), headers, done.body)
     logger.info(
         "prompt.forwarded",
         extra={
-            "request": request_id,
-            "wire": wire.name,
+            "request": done.request,
+            "wire": REQUESTS[request.path].name,
             "status": answer.status_code,
             "bytes": len(request.body),
-            "added": len(body) - len(request.body),
+            "added": len(done.body) - len(request.body),
             "enrich_ms": round((enriched - started) * 1000, 2),
             "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
         },
     )
-    return Relay(answer, more_headers=[(REQUEST_ID, request_id.encode())] if request_id else None)
+    return Relay(answer, more_headers=own_headers(done), guard=current.enricher.guard_of(request.path, done))
+
+
+def own_headers(done: Enriched) -> Headers:
+    given = ((REQUEST_ID, done.request), (LOOP_STEP, done.step))
+    return [(name, value.encode()) for name, value in given if value]
+
+
+def made_up(done: Enriched) -> HttpResponse:
+    """The circuit breaker's answer: the model is not asked."""
+    assert done.answer is not None
+    content_type, content = done.answer
+    headers = {name.decode(): value.decode() for name, value in own_headers(done)}
+    return HttpResponse(content, content_type=content_type, headers={**headers, "Cache-Control": "no-cache"})
+
+
+for path, wire in REQUESTS.items():
+    api.post(path, operation_id=wire.name, include_in_schema=False)(forward)
 
 
 # --- Festinger's own endpoints ---
@@ -131,7 +144,7 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     current = runtime.current()
     require(caller_of(current.world, request.scope), "agent")
     reading = Reader(current.world).read(Message(said.role, said.text))
-    recollection = recollect(current.world, [reading], time.time())
+    recollection = recollect(current.world, Mentions.of([reading]), time.time())
     return {
         "block": recollection.block,
         "concepts": listed(recollection.reasons),
@@ -214,12 +227,13 @@ def fact_out(fact: Fact) -> dict[str, Any]:
     }
 
 
-# --- errors, in the shape Ollama gives them ---
+# --- errors, in the shape Ollama gives them at each path ---
 
 
 @api.exception_handler(ProxyError)
 def on_proxy_error(request: HttpRequest, error: ProxyError) -> HttpResponse:
-    return JsonResponse({"error": str(error)}, status=error.status, content_type="application/json; charset=utf-8")
+    content = error_body(request.path, error.status, str(error))
+    return JsonResponse(content, status=error.status, content_type="application/json; charset=utf-8")
 
 
 @api.exception_handler(FactMistake)

@@ -50,7 +50,7 @@ class DatabaseAway(ProxyError):
 
 
 class Loop(ProxyError):
-    """FESTINGER_UPSTREAM leads back to this Festinger: it must be the address of the model server."""
+    """The address of the upstream leads back to this Festinger: it must be that of the model server."""
 
     status = 508
 

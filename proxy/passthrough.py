@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 from posixpath import normpath
 from typing import Any
 
-from django.conf import settings
-
 from proxy import runtime
 from proxy.access import forwarded_headers
 from proxy.asgi import Event, Receive, Scope, Send
@@ -59,7 +57,8 @@ class IncomingBody(AsyncIterator[bytes]):
 
 async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
     is_bounded = not scope["path"].startswith(UNBOUNDED)
-    incoming = IncomingBody(bounded(receive, settings.FESTINGER_MAX_BODY_BYTES) if is_bounded else receive)
+    limit = runtime.current().settings_file.rules.limits.max_body_bytes
+    incoming = IncomingBody(bounded(receive, limit) if is_bounded else receive)
 
     async def gone() -> Event:
         await incoming.done.wait()
@@ -78,7 +77,7 @@ async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
     except ClientGone:
         return
     except ProxyError as error:
-        await send_error(send, error)
+        await send_error(send, scope["path"], error)
         return
     try:
         await relay.send_to(send, scope)

@@ -15,14 +15,21 @@ from memory.encounters import Encounters
 from memory.flusher import Flusher
 from memory.observations import Observations
 from memory.reading import Reader
-from proxy.enrich import Enricher
+from proxy.conversations import Conversations
+from proxy.domain.rules import Rules
+from proxy.enrich import Counts, Enricher
 from proxy.events import Events
+from proxy.injections import Injections
+from proxy.loop_guard import LoopGuard, Trip
 from proxy.modelfiles import Modelfiles
+from proxy.placement import Placement
+from proxy.settings_file import SettingsFile
 from proxy.upstream import Upstream
 
 logger = logging.getLogger(__name__)
 
 MODELS_CHANGED = "models"
+TRIPS = "trips"
 SETTLE = "resolution.tasks.settle_observations"
 LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 
@@ -32,6 +39,7 @@ class Runtime:
     """Started and stopped by the ASGI lifespan."""
 
     world: cache.Cache
+    settings_file: SettingsFile
     upstream: Upstream
     modelfiles: Modelfiles
     observations: Observations
@@ -40,34 +48,63 @@ class Runtime:
     coherence: Coherence
     flusher: Flusher
     events: Events
+    conversations: Conversations
+    injections: Injections
+    guard: LoopGuard
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
     def from_settings(cls) -> "Runtime":
         world = cache.world
-        upstream = Upstream(settings.FESTINGER_UPSTREAM)
+        settings_file = SettingsFile.from_settings()
+        server = settings_file.rules.upstream
+        upstream = Upstream(server.url, server.connect_timeout_s)
         coherence = Coherence(world, settings.DATABASE_URL)
         modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
-        coherence.subscribe(MODELS_CHANGED, modelfiles.forget)
+        coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
         observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(wake, SETTLE))
         encounters = Encounters(world, observations.add)
         events = Events(settings.DATABASE_URL)
+        conversations = Conversations()
+        injections = Injections(conversations, settings.DATABASE_URL)
+        conversations.tell = injections.add
+        coherence.follow("injection", injections)
+        guard = LoopGuard(tell_others=partial(tell_trip, coherence))
+        coherence.subscribe(TRIPS, lambda told: guard.remember(trip_of(told)))
+        settings_file.subscribe(partial(follow, upstream, modelfiles, conversations))
+        follow(upstream, modelfiles, conversations, settings_file.rules)
+        enricher = Enricher(
+            cache=world,
+            reader=Reader(world),
+            encounters=encounters,
+            conversations=conversations,
+            placement=Placement(world, conversations, modelfiles),
+            guard=guard,
+            events=events,
+            loops=lambda: settings_file.rules.loops,
+            counts=Counts(),
+        )
         return cls(
             world=world,
+            settings_file=settings_file,
             upstream=upstream,
             modelfiles=modelfiles,
             observations=observations,
             encounters=encounters,
-            enricher=Enricher(world, Reader(world), encounters, modelfiles, events),
+            enricher=enricher,
             coherence=coherence,
             flusher=Flusher(world, encounters, settings.DATABASE_URL),
             events=events,
+            conversations=conversations,
+            injections=injections,
+            guard=guard,
         )
 
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
-        parts = (self.coherence, self.encounters, self.observations, self.flusher, self.events)
+        writers = (self.observations, self.flusher, self.events, self.injections)
+        parts = (self.settings_file, self.coherence, self.encounters, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.wait_tried()
         if self.world.loaded_at is not None:
@@ -83,10 +120,37 @@ class Runtime:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last flush must come
         await asyncio.wait([asyncio.create_task(self.encounters.learn())], timeout=LEARN_S)
-        await asyncio.gather(self.observations.write(), self.flusher.flush_last(), self.events.write_last())
+        await asyncio.gather(
+            self.observations.write(),
+            self.flusher.flush_last(),
+            self.events.write_last(),
+            self.injections.write_last(),
+        )
         await self.observations.write_last()  # also what the last flush learned
         await self.modelfiles.aclose()
         await self.upstream.aclose()
+
+
+def follow(upstream: Upstream, modelfiles: Modelfiles, conversations: Conversations, rules: Rules) -> None:
+    """The upstream moves to where the rules say it is."""
+    conversations.conversations_max = rules.limits.conversations
+    if upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s):
+        modelfiles.forget()
+
+
+_telling: set[asyncio.Task[None]] = set()
+
+
+def tell_trip(coherence: Coherence, trip: Trip) -> None:
+    """The model rests whichever process serves its conversation next."""
+    task = asyncio.create_task(coherence.signal(TRIPS, f"{trip.conversation.hex()} {trip.until!r} {trip.count}"))
+    _telling.add(task)
+    task.add_done_callback(_telling.discard)
+
+
+def trip_of(told: str) -> Trip:
+    conversation, until, count = told.split()
+    return Trip(bytes.fromhex(conversation), float(until), int(count))
 
 
 _current: Runtime | None = None

@@ -1,10 +1,32 @@
 """The recollection block as text. The same input always gives the same bytes: no times, no scores."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 OPENING = "<recollection>"
 CLOSING = "</recollection>"
 CONFLICT = " — conflict pending"
+CHARACTERS_PER_TOKEN = 4
+
+# The alphabet of tokens has neither brackets nor white space, and no colon.
+FACT_LINE = re.compile(r"([^\s:]+): (?=\[)")
+FACT = re.compile(r"\[([^\]?]+)(\??)\] (\S+)")
+QUESTION = re.compile(r"\? (\S+): no recollection\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What blocks say: by concept and dimension the parent, and whether that is disputed; which concepts they ask
+    about; and their length in model tokens."""
+
+    facts: Mapping[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)
+    questions: frozenset[str] = frozenset()
+    tokens: int = 0
+
+
+NOTHING = Lines()
 
 
 def fact_line(concept: str, facts: Sequence[tuple[str, str, bool]]) -> str:
@@ -32,3 +54,28 @@ def block(parts: Sequence[str]) -> str:
 def block_length(part_lengths: Sequence[int]) -> int:
     """How many characters ``block`` has for parts of these lengths, at least one of them."""
     return len(OPENING) + len(CLOSING) + 1 + sum(part_lengths) + len(part_lengths)
+
+
+@lru_cache(maxsize=4096)
+def read_block(text: str) -> Lines:
+    """What a block says that ``block`` made, or several of them in one text."""
+    facts, questions = {}, set()
+    for line in text.split("\n"):
+        if head := FACT_LINE.match(line):
+            for dim, mark, parent in FACT.findall(line, head.end()):
+                facts[head[1], dim] = (parent, bool(mark))
+        elif asked := QUESTION.match(line):
+            questions.add(asked[1])
+    return Lines(facts, frozenset(questions), -(-len(text) // CHARACTERS_PER_TOKEN))
+
+
+def together(blocks: Iterable[Lines]) -> Lines:
+    """What several blocks say that do not contradict each other."""
+    facts: dict[tuple[str, str], tuple[str, bool]] = {}
+    questions: frozenset[str] = frozenset()
+    tokens = 0
+    for lines in blocks:
+        facts.update(lines.facts)
+        questions |= lines.questions
+        tokens += lines.tokens
+    return Lines(facts, questions, tokens)

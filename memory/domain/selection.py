@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal
 
 from memory.domain.rendering import block_length, fact_line, question
 from memory.domain.rows import SoasRow, UrdEdge
-
-CHARACTERS_PER_TOKEN = 4
 
 Reason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
 ShownFact = tuple[str, str, bool]  # dimension, parent, disputed
@@ -32,17 +31,29 @@ class Selection:
     reasons: dict[str, Reason] = field(default_factory=dict)
 
 
-def in_force(edges: Iterable[UrdEdge], *, floor: float, cutoff: float, exempt: frozenset[str]) -> list[UrdEdge]:
-    """The edges the canonical recollection query returns: confident and lately confirmed (an edge without a
-    time counts as just confirmed), roots left out, in order of descending dimension."""
-    kept = [
-        edge
-        for edge in edges
-        if edge.confidence >= floor
-        and (edge.last_confirmed is None or edge.last_confirmed >= cutoff or edge.source in exempt)
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is recalled: edges of at least the confidence ``floor``, confirmed since ``cutoff`` (seconds since the
+    epoch) unless their source is ``exempt``."""
+
+    floor: float
+    cutoff: float
+    exempt: frozenset[str]
+
+
+def is_in_force(edge: UrdEdge, bounds: Bounds) -> bool:
+    """Whether the canonical recollection query returns the edge; one without a time counts as just confirmed."""
+    return (
+        edge.confidence >= bounds.floor
+        and (edge.last_confirmed is None or edge.last_confirmed >= bounds.cutoff or edge.source in bounds.exempt)
         and not edge.is_root
-    ]
-    kept.sort(key=lambda edge: edge.dim_id, reverse=True)
+    )
+
+
+def in_force(edges: Iterable[UrdEdge], bounds: Bounds) -> list[UrdEdge]:
+    """The edges the canonical recollection query returns, roots left out, in order of descending dimension."""
+    kept = [edge for edge in edges if is_in_force(edge, bounds)]
+    kept.sort(key=attrgetter("dim_id"), reverse=True)
     return kept
 
 

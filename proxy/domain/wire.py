@@ -25,9 +25,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One text of a prompt, in the order the model sees them. Parts of one ``place`` (a message, an item, a section) are
-    taken out together. ``takes_block``: a block can be put at the end of this one: the last of its place, said by a user
-    or a tool."""
+    """One text of a prompt, in the order the model sees them. Parts of one ``place`` (a message, an item, a section)
+    are taken out together. ``takes_block``: a block can be put at the end of this one: the last of its place, said by a
+    user or a tool."""
 
     role: Role
     text: str
@@ -38,8 +38,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a request says, at least one part. Where it has no system text of its own (``has_system``), a block at the top
-    makes one, and the Modelfile's SYSTEM has to come before the block. ``is_stream``: how the answer is asked for."""
+    """What a request says, at least one part. Where it has no system text of its own (``has_system``), a block at the
+    top makes one, and the Modelfile's SYSTEM has to come before the block. ``is_stream``: how the answer is asked
+    for."""
 
     model: str
     parts: Sequence[Part]
@@ -49,9 +50,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is done to a prompt. ``top``: a block before its first text, after ``modelfile_system`` where that text has to
-    be made. ``tails``: by the index of a part that takes blocks, what is put at its end, GAP between. ``without``: the
-    places that are taken out; nothing else is said of them."""
+    """What is done to a prompt. ``top``: a block before its first text, after ``modelfile_system`` where that text has
+    to be made. ``tails``: by the index of a part that takes blocks, what is put at its end, GAP between. ``without``:
+    the places that are taken out; nothing else is said of them."""
 
     top: str = ""
     modelfile_system: str = ""
@@ -75,8 +76,8 @@ class RequestFormat(Protocol):
         """``prompt`` is what ``read`` made of this payload."""
 
     def warm(self, payload: Payload, by: float, seed: int) -> None:
-        """Raises the temperature, from the format's default where none is given, up to what the format takes; and another
-        seed where the format has one."""
+        """Raises the temperature, from the format's default where none is given, up to what the format takes; and
+        another seed where the format has one."""
 
 
 class AnswerWatch(Protocol):

@@ -18,7 +18,7 @@ from memory.cache import Cache, Decided
 from memory.coherence import NAME, Coherence, refresh_soas
 from memory.database import connected
 from memory.domain.rows import Fact, UrdEdge
-from memory.domain.selection import in_force
+from memory.domain.selection import Bounds, in_force
 from memory.loading import BATCH_ROWS
 from memory.models import Edge, Source
 from memory.placing import place
@@ -255,9 +255,7 @@ class CanonicalQuery(TestCase):
             with connection.cursor() as cursor:
                 cursor.execute(CANONICAL, [concept, floor, now - days * 86400])
                 expected = [row[:4] for row in cursor.fetchall()]
-            recalled = in_force(
-                cache.urd_by_concept.get(concept, ()), floor=floor, cutoff=now - days * 86400, exempt=frozenset()
-            )
+            recalled = in_force(cache.urd_by_concept.get(concept, ()), Bounds(floor, now - days * 86400, frozenset()))
             assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == expected
 
 

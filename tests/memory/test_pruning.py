@@ -272,6 +272,7 @@ def test_a_second_run_at_the_same_time_ends_at_once(dsn: str) -> None:
         other.execute("SELECT pg_advisory_lock(76, hashtext('memory'))")
         tasks.prune()
         kept = tokens()
+        other.execute("SELECT pg_advisory_unlock(76, hashtext('memory'))")
     tasks.prune()
 
     assert (kept, tokens()) == ({"zorblat"}, set())

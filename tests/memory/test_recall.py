@@ -11,6 +11,7 @@ from memory.domain.messages import Message
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, HOUR, saliency
 from memory.encounters import Encounters
+from memory.mentions import Mentions
 from memory.reading import Reader
 from memory.recall import Recollection, disputes, recollect
 
@@ -19,7 +20,7 @@ NOW = 1_800_000_000.0
 
 def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection:
     messages = [message if isinstance(message, Message) else Message("user", message) for message in said]
-    return recollect(cache, [Reader(cache).read(message) for message in messages], now)
+    return recollect(cache, Mentions.of([Reader(cache).read(message) for message in messages]), now)
 
 
 def cache_of(rows: dict[str, SoasRow], edges: list[UrdEdge] = (), **settings: object) -> Cache:  # type: ignore[assignment]
@@ -52,7 +53,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     [heard] = encounters.take().heard.values()
     assert set(heard.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
-    assert recollect(cache, [reading], NOW).block == ""
+    assert recollect(cache, Mentions.of([reading]), NOW).block == ""
     assert cache.soas_by_token["please"].saliency == 0
 
 
@@ -100,7 +101,7 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container deployed on Docker"))
 
     [dispute] = disputes(world_b, [reading], NOW)
-    block = recollect(world_b, [reading], NOW).block
+    block = recollect(world_b, Mentions.of([reading]), NOW).block
 
     assert block == "<recollection>\ngnommoweb: [type?] repo — conflict pending\n</recollection>"
     assert (dispute.existing, dispute.incoming_parent, dispute.incoming_is_isa) == (existing, "container", True)

@@ -6,7 +6,7 @@ from unittest.mock import AsyncMock
 
 from proxy.runtime import Runtime
 
-PARTS = ("upstream", "modelfiles", "observations", "encounters", "flusher", "events")
+PARTS = ("settings_file", "upstream", "modelfiles", "observations", "encounters", "flusher", "events", "injections")
 
 
 async def fail() -> None:
@@ -19,7 +19,8 @@ def test_what_was_counted_is_written_whatever_ended_a_background_task() -> None:
     async def run() -> None:
         task = asyncio.create_task(fail())
         await asyncio.sleep(0)
-        runtime = Runtime(world=..., enricher=..., coherence=..., **parts, _tasks=[task])  # type: ignore[arg-type]
+        others: dict[str, Any] = dict.fromkeys(("world", "enricher", "coherence", "conversations", "guard"))
+        runtime = Runtime(**others, **parts, _tasks=[task])
         await runtime.stop()
 
     asyncio.run(run())

@@ -17,6 +17,7 @@ from memory.domain.cues import Triple, find_cues
 from memory.domain.messages import Message
 from memory.domain.tokens import tokenise
 from memory.loading import load
+from memory.mentions import Mentions
 from memory.reading import Reader, describe, what_is_said
 from memory.recall import recollect
 
@@ -57,7 +58,7 @@ class Command(BaseCommand):
     def show(self, cache: Cache, text: str, role: str) -> None:
         said = Message(role, text)
         tokens, cues = tokens_and_cues(cache, said)
-        recollection = recollect(cache, [Reader(cache).read(said)], time.time())
+        recollection = recollect(cache, Mentions.of([Reader(cache).read(said)]), time.time())
         self.section("tokens", [" ".join(tokens)] if tokens else [])
         self.section("cues", [as_line(cue) for cue in cues])
         self.section("salient", [f"{word}: {why}" for word, why in sorted(recollection.reasons.items())])

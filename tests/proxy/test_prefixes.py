@@ -1,0 +1,252 @@
+"""What a model has evaluated stays of use: blocks stay where they are, new ones go to the end, none contradicts
+another.
+
+Random conversations, of clients that go on, rebuild the tail of their last message, retry and fork, while the graph
+changes."""
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from memory.cache import Cache
+from memory.config import Tuning
+from memory.domain.messages import Message
+from memory.domain.rendering import CLOSING, OPENING, read_block
+from memory.domain.rows import SoasRow, UrdEdge
+from memory.reading import Reader
+from proxy.conversations import Conversations
+from proxy.domain.ledger import Thread
+from proxy.domain.requests import REQUESTS
+from proxy.domain.wire import RequestFormat
+from proxy.placement import Placement
+
+NOW = 1_800_000_000.0
+CONCEPTS = [f"zorb{number}" for number in range(12)]
+PARENTS = ["repo", "service", "worker", "agent"]
+DIMS = ["type", "membership", "runs-on"]
+LONG = "You are the agent of a great house, and you do what you are asked to do. " * 20
+
+
+def world() -> Cache:
+    """All words are there, the concepts salient, and no facts yet."""
+    words = [*PARENTS, *DIMS, *CONCEPTS]
+    rows = {word: SoasRow(id=index + 1, novelty=1.0 * (word in CONCEPTS)) for index, word in enumerate(words)}
+    cache = Cache(tuning=replace(Tuning(), recollection_recency_days=36_500))
+    for word, row in rows.items():
+        cache.put_soas(word, row)
+    cache.loaded_at = NOW
+    return cache
+
+
+class Models:
+    """Modelfiles that are all known: none has a SYSTEM."""
+
+    def system_of(self, model: str) -> str | None:
+        return ""
+
+
+@dataclass
+class Proxy:
+    """The part of a server process that puts blocks into prompts."""
+
+    cache: Cache
+    wire: RequestFormat
+    conversations: Conversations = field(default_factory=Conversations)
+    clock: float = NOW
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.cache)
+        self.placement = Placement(self.cache, self.conversations, Models())  # type: ignore[arg-type]
+
+    def sends(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """The payload as it goes to the model."""
+        self.clock += 1
+        payload = copy.deepcopy(payload)
+        prompt = self.wire.read(payload)
+        assert prompt is not None
+        readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
+        thread = Thread.of(prompt, [reading.digest for reading in readings])
+        placed = self.placement.place(thread, self.conversations.mentions(self.cache, thread, readings), self.clock)
+        self.wire.apply(payload, prompt, placed.edit)
+        return payload
+
+
+# --- how clients write the same conversation ---
+
+Turn = tuple[str, str]  # role, text
+
+
+def as_chat(turns: list[Turn]) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": role, "content": text} for role, text in turns]}
+
+
+def as_flattened(turns: list[Turn]) -> dict[str, Any]:
+    named = {"system": "System", "assistant": "Assistant"}
+    sections = [f"### {named.get(role, 'User')}:\n{text}\n\n" for role, text in turns]
+    return {"model": "m", "prompt": "".join(sections)}
+
+
+def as_messages(turns: list[Turn]) -> dict[str, Any]:
+    system = "".join(text for role, text in turns if role == "system")
+    said = [{"role": "assistant" if role == "assistant" else "user", "content": text} for role, text in turns]
+    messages = [message for message, (role, _) in zip(said, turns, strict=True) if role != "system"]
+    return {"model": "m", "max_tokens": 9, **({"system": system} if system else {}), "messages": messages}
+
+
+def as_responses(turns: list[Turn]) -> dict[str, Any]:
+    said = [{"role": "assistant" if role == "assistant" else "user", "content": text} for role, text in turns]
+    items = [item for item, (role, _) in zip(said, turns, strict=True) if role != "system"]
+    system = "".join(text for role, text in turns if role == "system")
+    return {"model": "m", **({"instructions": system} if system else {}), "input": items}
+
+
+def rendered(payload: dict[str, Any]) -> str:
+    """One text in the order in which a model evaluates it."""
+    if "prompt" in payload:
+        return str(payload.get("system", "")) + "\0" + str(payload["prompt"])
+    told = payload.get("system") or payload.get("instructions") or ""
+    texts = [told] if told else []
+    for message in payload.get("messages") or payload["input"]:
+        content = message["content"]
+        texts.append(content if isinstance(content, str) else json.dumps(content))
+    return "\0".join(texts)
+
+
+FORMATS: dict[str, tuple[str, Callable[[list[Turn]], dict[str, Any]]]] = {
+    "chat": ("/api/chat", as_chat),
+    "flattened": ("/api/generate", as_flattened),
+    "chat_completions": ("/v1/chat/completions", as_chat),
+    "messages": ("/v1/messages", as_messages),
+    "responses": ("/v1/responses", as_responses),
+}
+
+
+def shared(one: str, other: str) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+# --- random conversations ---
+
+sentences = st.lists(st.sampled_from([*CONCEPTS, "Please", "look", "at", "it."]), min_size=1, max_size=6).map(" ".join)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happens between two requests: the client goes on from the turn ``back`` turns ago, with these texts, and
+    with this tail at its last message, which it leaves out the next time."""
+
+    back: int
+    texts: list[str]
+    tail: str
+    change: tuple[int, int, int] | None
+
+
+steps = st.builds(
+    Step,
+    back=st.sampled_from([0, 0, 0, 0, 1, 2]),
+    texts=st.lists(sentences, min_size=2, max_size=2),
+    tail=st.one_of(st.just(""), sentences.map(lambda said: f"\n[EXTRAS] {said}")),
+    change=st.one_of(st.none(), st.tuples(st.integers(0, 11), st.integers(0, 2), st.integers(0, 3))),
+)
+systems = st.sampled_from(["", "Be brief.", LONG])
+
+
+def put_edge(cache: Cache, concept: int, dim: int, parent: int) -> None:
+    concept_id = cache.soas_by_token[CONCEPTS[concept]].id
+    dim_id = cache.soas_by_token[DIMS[dim]].id
+    edges = [edge for edge in cache.urd_by_concept.get(concept_id, ()) if edge.dim_id != dim_id]
+    made = UrdEdge(concept_id, cache.soas_by_token[PARENTS[parent]].id, dim_id, True, 0.9, "gutask", None)
+    cache.put_edges(concept_id, [*edges, made])
+
+
+def requests_of(system: str, opening: str, played: list[Step]) -> list[list[Turn]]:
+    """The turns of each request."""
+    turns: list[Turn] = [("system", system)] if system else []
+    turns.append(("user", opening))
+    start = len(turns)
+    sent = []
+    for step in played:
+        role, text = turns[-1]
+        sent.append([*turns[:-1], (role, text + step.tail)])
+        turns = turns[: max(start, len(turns) - 2 * step.back)]
+        turns = [*turns, ("assistant", step.texts[0]), ("user", step.texts[1])]
+    return sent
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=120, deadline=None)
+@given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
+@example(LONG, "zorb0 look", [Step(0, ["zorb1", "zorb2"], "\n[EXTRAS] zorb3", (0, 0, 0))] * 4)
+def test_what_two_requests_share_is_never_shortened(name: str, system: str, opening: str, played: list[Step]) -> None:
+    """While what was shown stands: here facts are only added, for concepts that nobody was asked about."""
+    path, write = FORMATS[name]
+    cache = world()
+    cache.tuning = replace(cache.tuning, zero_hit_max=0)
+    proxy = Proxy(cache, REQUESTS[path])
+    before: tuple[str, str] | None = None
+    taken: set[tuple[int, int]] = set()
+
+    for step, turns in zip(played, requests_of(system, opening, played), strict=True):
+        if step.change is not None and step.change[:2] not in taken:
+            taken.add(step.change[:2])
+            put_edge(cache, *step.change)
+        payload = write(turns)
+        client, model = rendered(payload), rendered(proxy.sends(payload))
+        if before is not None:
+            in_common = shared(before[0], client)
+            # The texts that the client itself sends are found in what the model gets, with blocks in between.
+            assert without_blocks(model[: shared(before[1], model)], client) >= in_common
+        before = (client, model)
+
+
+def without_blocks(model: str, client: str) -> int:
+    """How far the client's text reaches into this beginning of what the model gets."""
+    at = reached = 0
+    while at < len(model):
+        if model.startswith(OPENING, at):
+            end = model.find(CLOSING, at)
+            if end < 0:
+                return len(client)  # it breaks off within a block: all of the client's text before it is there
+            at = end + len(CLOSING)
+        elif reached < len(client) and model[at] == client[reached]:
+            at, reached = at + 1, reached + 1
+        else:
+            assert model[at] in "\n\0", "what is neither the client's nor a block's is the gap between them"
+            at += 1
+    return reached
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=120, deadline=None)
+@given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
+def test_no_prompt_holds_two_lines_that_contradict_each_other(
+    name: str, system: str, opening: str, played: list[Step]
+) -> None:
+    """Facts change as they like, and all that a prompt says is what is known now."""
+    path, write = FORMATS[name]
+    cache = world()
+    proxy = Proxy(cache, REQUESTS[path])
+
+    for step, turns in zip(played, requests_of(system, opening, played), strict=True):
+        if step.change is not None:
+            put_edge(cache, *step.change)
+        model = rendered(proxy.sends(write(turns)))
+
+        said = [fact for block in blocks_of(model) for fact in read_block(block).facts.items()]
+        assert len(said) == len({slot for slot, _ in said})
+        for (concept, dim), (parent, is_disputed) in said:
+            slot = (cache.soas_by_token[concept].id, cache.soas_by_token[dim].id)
+            assert cache.soas_by_id[cache.urd_by_concept_dim[slot].parent_id] == parent
+            assert not is_disputed
+
+
+def blocks_of(model: str) -> list[str]:
+    text = model.replace("\\n", "\n")
+    parts = text.split(OPENING)[1:]
+    return [part.partition(CLOSING)[0] for part in parts]
