@@ -27,13 +27,14 @@ class ToolCall:
 class Part:
     """One text of a prompt, in the order the model sees them. Parts of one ``place`` (a message, an item, a section)
     are taken out together. ``takes_block``: a block can be put at the end of this one: the last of its place, said by a
-    user or a tool."""
+    user or a tool. ``has_media``: it also shows what is no text, such as a picture."""
 
     role: Role
     text: str
     place: int
     takes_block: bool = False
     calls: tuple[ToolCall, ...] = ()
+    has_media: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,20 +82,27 @@ class Turns:
         notices: list[Said] = []  # that stand beside a result: news of the client's
         awaits = output.is_call  # its result, whoever sends it
         place = None  # of that result
+        told_at = None  # where a tool answered last
+        seen: list[int] = []  # pictures: no two of them count as the same
         for part in exchange.following:
             said = self._readings.said(part.text)
+            if part.has_media:
+                seen.append(-1 - part.place)
             if part.role == "system":
                 (notices if heard else heard).append(said)
             elif part.role == "tool":
                 heard.append(said)
-                awaits = False
-            elif not said.is_blank:
+                told_at, awaits = part.place, False
+            elif said.is_blank:
+                if part.has_media and not (awaits or part.place == told_at):
+                    return None
+            else:
                 if said.is_person or not (awaits or part.place == place or self._is_from_program(said)):
                     return None
                 heard.append(said)
                 place = part.place if awaits else place
                 awaits = False
-        return _summed_up(heard, notices, is_step=output.is_step)
+        return _summed_up(heard, notices, seen, is_step=output.is_step)
 
     def _is_from_program(self, said: Said) -> bool:
         """Also what has followed three outputs word for word, unless it is a question or the conversation began so."""
@@ -114,12 +121,12 @@ class Turns:
         return frozenset(text for text, count in often.items() if count >= _AUTOMATIC and text != opening)
 
 
-def _summed_up(heard: Sequence[Said], notices: Sequence[Said], *, is_step: bool) -> Result:
+def _summed_up(heard: Sequence[Said], notices: Sequence[Said], seen: Sequence[int], *, is_step: bool) -> Result:
     is_complaint = is_under_way = is_envelope = False
     for said in heard:
         is_complaint = is_complaint or said.is_complaint
         is_under_way = is_under_way or said.is_under_way or (is_step and not said.is_error)
         is_envelope = is_envelope or said.is_envelope
     is_complaint = is_complaint or any(said.is_complaint for said in notices)
-    texts = None if is_complaint or not heard else tuple([said.exact for said in heard])
+    texts = None if is_complaint or not (heard or seen) else (*[said.exact for said in heard], *seen)
     return Result(texts, is_complaint, is_under_way, is_envelope)

@@ -42,9 +42,10 @@ def part_of(message: object, place: int) -> Part:
         return Part("user", "", place)
     role, content = role_of(message), message.get("content")
     calls = calls_of(message) if role == "assistant" else ()
+    has_images = role in HEARD and bool(message.get("images"))
     if not isinstance(content, str):
-        return Part(role, "", place, calls=calls)
-    return Part(role, content, place, role in HEARD, calls)
+        return Part(role, "", place, calls=calls, has_media=has_images)
+    return Part(role, content, place, role in HEARD, calls, has_images)
 
 
 def is_system(message: object) -> bool:

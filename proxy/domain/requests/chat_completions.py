@@ -5,7 +5,7 @@ from typing import Any
 
 from proxy.domain.requests.answering import is_stream, model_of, warm
 from proxy.domain.requests.speakers import HEARD, calls_of, role_of
-from proxy.domain.requests.texts import Blocks, after, says_something, takes_text, text_of
+from proxy.domain.requests.texts import Blocks, after, has_media, says_something, takes_text, text_of
 from proxy.domain.wire import Edit, Part, Payload, Prompt
 
 BLOCKS = Blocks("text", gap="")
@@ -45,7 +45,8 @@ def part_of(message: object, place: int) -> Part:
         return Part("user", "", place)
     role, content = role_of(message), message.get("content")
     calls = calls_of(message) if role == "assistant" else ()
-    return Part(role, text_of(content), place, role in HEARD and takes_text(content), calls)
+    is_heard = role in HEARD
+    return Part(role, text_of(content), place, is_heard and takes_text(content), calls, is_heard and has_media(content))
 
 
 def is_system(message: object) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from proxy.domain.requests.answering import is_stream, model_of, warm
 from proxy.domain.requests.speakers import HEARD, call, role_of
-from proxy.domain.requests.texts import TEXT_BLOCKS, Blocks, after, says_something, takes_text, text_of
+from proxy.domain.requests.texts import TEXT_BLOCKS, Blocks, after, has_media, says_something, takes_text, text_of
 from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt, Role, ToolCall
 
 BLOCKS = Blocks("text", gap=GAP)
@@ -58,13 +58,22 @@ def parts_of(message: object, place: int) -> list[Part]:
 
 def heard(content: list[Any], place: int) -> list[Part]:
     """The results of tools, then what the user says: in this order Ollama makes messages of them."""
-    said: list[tuple[Role, str]] = [
-        ("tool", text_of(block.get("content"))) for block in content if type_of(block) == "tool_result"
+    said: list[tuple[Role, object]] = [
+        ("tool", block.get("content")) for block in content if type_of(block) == "tool_result"
     ]
     if not said or any(type_of(block) in TEXT_BLOCKS for block in content):
-        said.append(("user", text_of(content)))
-    last = len(said) if takes_text(content) else 0
-    return [Part(role, text, place, number == last) for number, (role, text) in enumerate(said, 1)]
+        said.append(("user", content))
+    last = len(said)
+    return [
+        Part(
+            role,
+            text_of(told),
+            place,
+            takes_block=number == last and takes_text(content),
+            has_media=has_media(told) or (number == last and has_media(content)),
+        )
+        for number, (role, told) in enumerate(said, 1)
+    ]
 
 
 def calls_of(content: list[Any]) -> tuple[ToolCall, ...]:

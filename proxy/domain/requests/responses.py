@@ -4,7 +4,7 @@ from typing import Any
 
 from proxy.domain.requests.answering import is_stream, model_of, warm
 from proxy.domain.requests.speakers import HEARD, call, role_of
-from proxy.domain.requests.texts import Blocks, after, says_something, takes_text, text_of
+from proxy.domain.requests.texts import Blocks, after, has_media, says_something, takes_text, text_of
 from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt
 
 BLOCKS = Blocks("input_text", gap=GAP)
@@ -58,10 +58,17 @@ def part_of(item: object, place: int) -> Part:
     kind = kind_of(item)
     if kind == "message":
         role, content = role_of(item), item.get("content")
-        return Part(role, text_of(content), place, role in HEARD and takes_text(content))
+        is_heard = role in HEARD
+        return Part(
+            role,
+            text_of(content),
+            place,
+            is_heard and takes_text(content),
+            has_media=is_heard and has_media(content),
+        )
     if kind in RESULTS:
         output = item.get("output")
-        return Part("tool", text_of(output), place, takes_text(output))
+        return Part("tool", text_of(output), place, takes_text(output), has_media=has_media(output))
     if kind in CALLS:
         return Part("assistant", "", place, calls=(call(item, CALLS[kind]),))
     return Part("assistant", "", place)  # reasoning, and what else the model brought forth

@@ -25,6 +25,13 @@ def block_text(block: object) -> str:
     return text if isinstance(text, str) else ""
 
 
+def has_media(content: object) -> bool:
+    """Whether what a user or a tool says also has blocks that are no texts: pictures, sounds, files."""
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") not in (*TEXT_BLOCKS, "tool_result") for block in content
+    )
+
+
 def joined(texts: Sequence[str]) -> str:
     if len(texts) < 2:
         return texts[0] if texts else ""

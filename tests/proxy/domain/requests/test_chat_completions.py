@@ -32,7 +32,7 @@ def test_the_text_of_a_list_of_blocks_is_theirs_together_at_least_a_line_apart()
 
     prompt = read(CHAT_COMPLETIONS, chat(("user", content)))
 
-    assert prompt.parts == [Part("user", "one\ntwo\nthree\nfour", 0, takes_block=True)]
+    assert prompt.parts == [Part("user", "one\ntwo\nthree\nfour", 0, takes_block=True, has_media=True)]
     assert not prompt.is_stream
 
 

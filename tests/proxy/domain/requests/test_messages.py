@@ -54,7 +54,7 @@ def test_results_of_tools_are_said_before_what_the_user_says() -> None:
 
     assert prompt.parts == [
         Part("tool", "r", 0),
-        Part("tool", "s", 0),
+        Part("tool", "s", 0, has_media=True),
         Part("tool", "", 0),
         Part("user", "then\nthat", 0, takes_block=True),
     ]
@@ -63,7 +63,7 @@ def test_results_of_tools_are_said_before_what_the_user_says() -> None:
 def test_after_results_alone_the_last_one_takes_the_block() -> None:
     prompt = read(MESSAGES, request(("user", [result("r"), result("s"), IMAGE])))
 
-    assert prompt.parts == [Part("tool", "r", 0), Part("tool", "s", 0, takes_block=True)]
+    assert prompt.parts == [Part("tool", "r", 0), Part("tool", "s", 0, takes_block=True, has_media=True)]
 
 
 def test_an_answer_has_its_text_and_its_calls() -> None:

@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from proxy.domain.requests import REQUESTS
-from proxy.domain.wire import Edit, Prompt
+from proxy.domain.wire import Edit, Prompt, RequestFormat
 from tests.proxy.domain.requests.conversations import CASES, Case, Payload, Turn, conversations, systems
 from tests.proxy.domain.requests.edits import B, applied
 
+each_path = pytest.mark.parametrize("path", REQUESTS)
 each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-without_deadline = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+without_deadline = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def tail(index: int) -> str:
@@ -177,23 +178,27 @@ payloads = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("path", REQUESTS)
-@without_deadline
+@settings(without_deadline, max_examples=200)
 @given(payloads)
-def test_any_object_is_left_alone_or_gets_each_block_once(path: str, payload: Payload) -> None:
-    wire, changed = REQUESTS[path], copy.deepcopy(payload)
-    prompt = wire.read(changed)
-    assert changed == payload
-    if prompt is None:
-        return
-    check(prompt)
+def test_any_object_is_left_alone_or_gets_each_block_once(payload: Payload) -> None:
+    for wire in REQUESTS.values():
+        changed = copy.deepcopy(payload)
+        prompt = wire.read(changed)
+        assert changed == payload
+        if prompt is not None:
+            check(prompt)
+            fill(wire, changed, prompt)
+            assert [key for key in changed if key in payload] == list(payload)
+            assert wire.read(changed) is not None
+
+
+def fill(wire: RequestFormat, payload: Payload, prompt: Prompt) -> None:
+    """Puts a block wherever one can be put."""
     chosen = tails(prompt, set(range(len(prompt.parts))))
 
-    wire.apply(changed, prompt, Edit(B, "MARIO", chosen))
+    wire.apply(payload, prompt, Edit(B, "MARIO", chosen))
 
-    assert [repr(changed).count(block) for block in ("</recollection>", *chosen.values())] == [1] * (1 + len(chosen))
-    assert [key for key in changed if key in payload] == list(payload)
-    assert wire.read(changed) is not None
+    assert [repr(payload).count(block) for block in ("</recollection>", *chosen.values())] == [1] * (1 + len(chosen))
 
 
 def check(prompt: Prompt) -> None:
@@ -206,15 +211,17 @@ def check(prompt: Prompt) -> None:
             assert part.place not in places[index + 1 :]
 
 
-@pytest.mark.parametrize("path", REQUESTS)
+@each_path
 @without_deadline
-@given(payloads, st.floats(0, 2))
+@given(st.dictionaries(st.sampled_from(["options", "temperature", "seed", "x"]), json_values), st.floats(0, 2))
 def test_warming_any_object_touches_nothing_but_the_sampling(path: str, payload: Payload, by: float) -> None:
     warmed = copy.deepcopy(payload)
 
     REQUESTS[path].warm(warmed, by, seed=7)
 
     touched = {"options"} if path.startswith("/api/") else {"temperature", "seed"}
-    assert {key: value for key, value in warmed.items() if key not in touched} == {
-        key: value for key, value in payload.items() if key not in touched
-    }
+    assert without(warmed, touched) == without(payload, touched)
+
+
+def without(payload: Payload, fields: set[str]) -> Payload:
+    return {key: value for key, value in payload.items() if key not in fields}
