@@ -6,7 +6,7 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance check bench soak demo clean secrets
+.PHONY: help run test conformance check bench bench-llm soak demo clean secrets
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
@@ -15,6 +15,7 @@ help:
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
+	@echo "make bench-llm   the same with a small model, which is built first: what its first token waits for"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
@@ -32,6 +33,9 @@ conformance: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks $(ARGS)
+
+bench-llm: $(VENV)/installed-bench-llm
+	@exec $(VENV)/bin/python -m benchmarks --only prefix_time $(ARGS)
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)
@@ -61,6 +65,11 @@ $(VENV)/installed: requirements.txt
 $(VENV)/installed-dev: requirements-dev.txt requirements-docker.txt $(VENV)/installed
 	@echo "Installing what tests and checks need ..."
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/installed-bench-llm: requirements-bench-llm.txt $(VENV)/installed-dev
+	@echo "Building what runs a small model (some minutes, once) ..."
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-bench-llm.txt
 	@touch $@
 
 define find_python

@@ -5,24 +5,53 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
 
-from benchmarks import busy, consolidation, latency, learning, long, placing, reading, scale, streams, throughput
+from benchmarks import (
+    busy,
+    consolidation,
+    latency,
+    learning,
+    long,
+    loops,
+    placing,
+    prefix,
+    prefix_time,
+    reading,
+    remembering,
+    scale,
+    streams,
+    throughput,
+    turns,
+)
 from benchmarks.database import prepared_home
 from benchmarks.figures import Figures
-from benchmarks.plan import ROUNDS, TOKENS, Plan
+from benchmarks.plan import Plan
 from festinger_site.scratch import Interrupted, stop_on_signals
 
 LATEST = Path(__file__).parent / "results" / "latest.json"
+OPTIONS = {
+    "rounds": "how often each is measured",
+    "tokens": "size of the large world",
+    "turns": "of an agent's conversation, at least three",
+    "conversations": "how many are remembered",
+    "llm_turns": "of the conversation with a real model, at least three",
+    "llm_kilobytes": "size of that conversation",
+}
 MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "latency": latency.measure,
     "throughput": throughput.measure,
     "streams": streams.measure,
     "long": long.measure,
+    "prefix": prefix.measure,
+    "prefix_time": prefix_time.measure,
+    "turns": turns.measure,
+    "conversations": remembering.measure,
+    "loops": loops.measure,
     "cues": reading.measure,
     "placing": placing.measure,
     "busy": busy.measure,
@@ -44,7 +73,7 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    plan = Plan(arguments.rounds, arguments.tokens)
+    plan = Plan(**{option.name: getattr(arguments, option.name) for option in fields(Plan)})
     results = []
     print("Setting up a scratch database ...", file=sys.stderr, flush=True)
     with prepared_home() as home:
@@ -58,8 +87,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each is measured (default %(default)s)")
-    parser.add_argument("--tokens", type=int, default=TOKENS, help="size of the large world (default %(default)s)")
+    for option in fields(Plan):
+        name = f"--{option.name.replace('_', '-')}"
+        words = f"{OPTIONS[option.name]} (default %(default)s)"
+        parser.add_argument(name, type=int, default=option.default, metavar="N", help=words)
     parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="where the figures go")
     parser.add_argument("--only", action="append", choices=MEASURES, help="measure this; may be repeated")
     return parser.parse_args()

@@ -52,14 +52,17 @@ class Client(asyncio.Protocol, Generic[T]):
 
 
 class Connection(Client[bytes]):
-    """Answers must come with a Content-Length."""
+    """Answers must come with a Content-Length. ``head`` is that of the newest one, its status and its headers."""
+
+    head = b""
 
     async def ask(self, request: bytes) -> bytes:
         """The answer's body. Raises BenchmarkBroken for one that is no success."""
         self._length = 0  # of the answer under way, head and body; 0 where the head is not complete
         answer = await self._send(request)
         check(answer)
-        return answer.partition(END_OF_HEAD)[2]
+        self.head, _, body = answer.partition(END_OF_HEAD)
+        return body
 
     def data_received(self, data: bytes) -> None:
         self._unread += data

@@ -1,7 +1,8 @@
 """A mock model server: the same answer at once, whatever is asked, and its own count of what arrived.
 
 A bare protocol without a framework: what it costs is in every figure, so it must be little and always the same.
-``GET /seen`` tells what came since it was last asked, so that nobody measures a path that recalls nothing.
+``GET /seen`` tells what came since it was last asked, so that nobody measures a path that recalls nothing, and
+``GET /last`` is the newest prompt itself.
 A prompt that asks for a stream gets ``num_predict`` lines; its model's name says how fast, as in ``paced-2ms``.
 """
 
@@ -112,7 +113,7 @@ def reply(content: bytes) -> bytes:
 class Model(asyncio.Protocol):
     """One connection. Bodies must come with a Content-Length."""
 
-    PROMPTS = (b"POST /api/chat ", b"POST /api/generate ")
+    PROMPTS = (b"POST /api/chat ", b"POST /api/generate ", b"POST /v1/messages ")
     CHAT_REPLY = reply(ANSWER)
     OTHER_REPLY = reply(b'{"version": "0.0.0", "system": ""}')
 
@@ -142,6 +143,8 @@ class Model(asyncio.Protocol):
     def _answer(self, head: bytes, body: bytes) -> None:
         if head.startswith(b"GET /seen "):
             self._transport.write(reply(self._seen.report()))
+        elif head.startswith(b"GET /last "):
+            self._transport.write(reply(self._seen.last_body))
         elif not head.startswith(self.PROMPTS):
             self._transport.write(self.OTHER_REPLY)
         else:

@@ -4,14 +4,23 @@ from dataclasses import dataclass
 
 ROUNDS = 20
 TOKENS = 1_000_000
+TURNS = 30
+CONVERSATIONS = 10_000
+LLM_TURNS, LLM_KILOBYTES = 6, 8  # less than a minute on two idle cores
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``rounds``: how often each is measured; ``tokens``: the size of the large world."""
+    """``rounds``: how often each is measured; ``tokens``: the size of the large world; ``turns``: of an agent's
+    conversation; ``conversations``: how many are remembered; ``llm_turns`` and ``llm_kilobytes``: of the conversation
+    with a real model."""
 
     rounds: int = ROUNDS
     tokens: int = TOKENS
+    turns: int = TURNS
+    conversations: int = CONVERSATIONS
+    llm_turns: int = LLM_TURNS
+    llm_kilobytes: int = LLM_KILOBYTES
 
     @property
     def edges(self) -> int:

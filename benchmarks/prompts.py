@@ -96,12 +96,17 @@ def says(role: str, content: str) -> dict[str, str]:
 
 
 def request(messages: list[dict[str, str]], headers: str = "", *, model: str = "mock", chunks: int = 0) -> bytes:
-    """The messages after a system prompt, with the headers that Python's clients of Ollama send."""
+    """The messages after a system prompt."""
     options = {"num_ctx": 8192} | ({"num_predict": chunks} if chunks else {})
     prompt = [says("system", SYSTEM), *messages]
     body = orjson.dumps({"model": model, "messages": prompt, "stream": bool(chunks), "options": options})
+    return post("/api/chat", body, headers)
+
+
+def post(path: str, body: bytes, headers: str = "") -> bytes:
+    """With the headers that Python's clients of Ollama send."""
     head = (
-        "POST /api/chat HTTP/1.1\r\nHost: 127.0.0.1:11434\r\nAccept: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:11434\r\nAccept: application/json\r\n"
         "Accept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nUser-Agent: ollama-python/0.6.3\r\n"
         f"Content-Type: application/json\r\n{headers}Content-Length: {len(body)}\r\n\r\n"
     )

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,9 +130,9 @@ def is_listening(process: subprocess.Popen[bytes], port: int) -> bool:
     return False
 
 
-def teach(proxy: Server) -> None:
+def teach(proxy: Server, facts: Sequence[str] = FACTS) -> None:
     connection = http.client.HTTPConnection(HOST, proxy.port, timeout=READY_S)
-    for fact in FACTS:
+    for fact in facts:
         connection.request("POST", "/iknowthat", json.dumps({"fact": fact}), {"Content-Type": "application/json"})
         answer = connection.getresponse()
         content = answer.read()

@@ -7,19 +7,25 @@ from celery import shared_task
 from django.utils import timezone
 
 from memory import pruning
-from proxy.models import LoopEvent, RecollectionEvent
+from proxy.models import Injection, LoopEvent, RecollectionEvent
 
 logger = logging.getLogger(__name__)
 
 EVENTS_KEPT = timedelta(days=7)
-KINDS: dict[str, type[RecollectionEvent | LoopEvent]] = {"events": RecollectionEvent, "loops": LoopEvent}
+INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of the last 24
+KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection], timedelta]] = {
+    "events": (RecollectionEvent, EVENTS_KEPT),
+    "loops": (LoopEvent, EVENTS_KEPT),
+    "injections": (Injection, INJECTIONS_KEPT),
+}
 
 
 @shared_task
 def prune_events() -> None:
-    """Deletes what was done so long ago that nobody asks why, unless another run is at it."""
-    before = timezone.now() - EVENTS_KEPT
+    """Deletes what was done so long ago that nobody asks why, and what was put into prompts so long ago that no process
+    loads it, unless another run is at it."""
+    now = timezone.now()
     with pruning.alone("events") as is_alone:
         if is_alone:
-            gone = {name: pruning.prune(kind.objects.filter(at__lt=before), by="at") for name, kind in KINDS.items()}
-            logger.info("events.pruned", extra=gone)
+            old = {name: kind.objects.filter(at__lt=now - kept) for name, (kind, kept) in KINDS.items()}
+            logger.info("events.pruned", extra={name: pruning.prune(rows, by="at") for name, rows in old.items()})

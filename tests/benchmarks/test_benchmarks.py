@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
+from benchmarks import llm
 from festinger_site.home import PROJECT
 
 TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, off"]
 FACTS = ["borogove", "dobby", "gnommoweb", "kvasir", "tulgey"]
-SMALL = ["--rounds", "1", "--tokens", "2000"]
+SMALL = ["--rounds", "1", "--tokens", "2000", "--turns", "6", "--conversations", "50"]
 RUN_S = 600
 
 
@@ -58,9 +59,12 @@ def test_the_tables_have_a_row_for_everything_measured(run):
 
 
 def test_the_json_has_the_figures_of_everything_measured(run, rows):
-    of_prompts = "latency throughput streams long_text long_history cues"
+    of_prompts = "latency throughput streams long_text long_history"
+    of_conversations = "prefix prefix_time turns conversations loops"
+    if llm.missing():
+        of_conversations = of_conversations.replace("prefix_time ", "")
     of_the_write_path = "placing busy learning consolidation"
-    figures = f"{of_prompts} {of_the_write_path} scale reload changes start"
+    figures = f"{of_prompts} {of_conversations} cues {of_the_write_path} scale reload changes start"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
     assert (run[1]["rounds"], run[1]["tokens"]) == (1, 2000)
@@ -88,6 +92,25 @@ def test_what_was_measured_was_enriched_with_five_facts(run):
         assert concepts(seen[name]["Festinger"]) == FACTS
         assert seen[name]["direct"] == seen[name]["bare forwarder"] == ""
     assert concepts(seen["scale"]["large world"]) == concepts(seen["scale"]["small world"]) == FACTS
+
+
+def test_a_conversation_keeps_what_its_prompts_share_on_one_process_and_on_several(rows):
+    prefix = rows["prefix"]
+
+    ways = ["one process", "3 processes", "system"]
+    assert list(prefix) == [f"{name}, {way}" for way in ways for name in ("chat", "rebuilt tail", "messages")]
+    assert {row["least %"] for name, row in prefix.items() if not name.endswith("system")} == {100}
+    assert all(row["turns below"] > 0 for name, row in prefix.items() if name.endswith("system"))
+
+
+def test_later_turns_are_timed_beside_an_early_one(rows):
+    assert list(rows["turns"]) == ["turn 3", "turn 4", "turn 6"]
+    assert rows["turns"]["turn 3"]["of turn 3"] == rows["turns"]["turn 3"]["enrich of 3"] == 1
+
+
+def test_conversations_are_remembered_in_a_process_of_its_own(rows):
+    assert list(rows["conversations"]) == ["blocks stay", "tail rebuilt"]
+    assert all(row["find µs"] > 0 for row in rows["conversations"].values())
 
 
 def test_the_large_world_has_the_size_that_was_asked_for(rows):
@@ -128,3 +151,12 @@ def test_of_facts_that_change_the_newest_is_recalled_and_of_disputed_ones_each_s
     assert supersede["replaced"] == later["replaced"] == 0
     assert queue["marked %"] == queue_later["marked %"] == 100
     assert [row["wrongly"] for row in rows["consolidation"].values()] == [0, 0, 0, 0]
+
+
+def test_loops_are_told_from_what_is_none(rows):
+    loops = rows["loops"]
+
+    assert all(
+        loops[name][figure] >= 0.95 for name in ("conversations", "answers") for figure in ("precision", "recall")
+    )
+    assert loops["60 messages, known"]["µs"] > 0

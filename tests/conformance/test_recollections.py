@@ -1,182 +1,181 @@
-"""With enrichment on: every client's prompt arrives with its block and otherwise as it was sent, and the client
-gets what the model said."""
+"""With enrichment on, what clients of Ollama's own API send arrives with a recollection at its place, and is otherwise
+as it was sent."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
-import anthropic
 import ollama
-import openai
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_ollama import ChatOllama, OllamaLLM
 
-from tests.conformance.sides import PROMPTS, Side
+from proxy.standin.behaviours import PIRATE
+from tests.conformance.changed import (
+    ANOTHER_BLOCK,
+    BLOCK,
+    GAP,
+    Put,
+    after,
+    all_of,
+    as_field,
+    as_first_message,
+    before,
+    only_puts,
+    question,
+    wait_known,
+)
+from tests.conformance.sides import Side, drained
 
-BLOCK = "<recollection>\nsnark: [type] boojum\n</recollection>\n\n"
-SKY = "The sky is blue because of Rayleigh scattering: short waves of light are scattered most."
-TOOL = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "required": ["word"]}}}
-FLATTENED = "### System:\n"
-
-Ask = Callable[[str, str], str]  # takes the server's address and a system text of its own, returns what was said
-
-
-def said_to(system: str) -> list[dict[str, str]]:
-    return [{"role": "system", "content": system}, {"role": "user", "content": "where is the snark, é?"}]
-
-
-def ollama_chat(url: str, system: str, **more: Any) -> str:
-    with ollama.Client(host=url, trust_env=False, timeout=10) as client:
-        answer = client.chat("llama3", said_to(system), options={"temperature": 0.5, "seed": 7}, **more)
-        return str(answer.message.content)
-
-
-def ollama_chat_stream(url: str, system: str) -> str:
-    with ollama.Client(host=url, trust_env=False, timeout=10) as client:
-        chunks = client.chat("llama3", said_to(system), tools=[TOOL], keep_alive="5m", stream=True)
-        return "".join(chunk.message.content or "" for chunk in chunks)
-
-
-def ollama_generate(url: str, system: str) -> str:
-    with ollama.Client(host=url, trust_env=False, timeout=10) as client:
-        return client.generate("llama3", "where is the snark?", system=system, images=[b"\x89PNG"]).response
+SYSTEM = "Be kind. é"
+SYSTEMS = {"role": "system", "content": SYSTEM}
+SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+TOOL = {"type": "function", "function": {"name": "look_up", "description": "a <word>", "parameters": SCHEMA}}
+CALLED = {"role": "assistant", "tool_calls": [{"function": {"name": "look_up", "arguments": {"word": "é", "n": 1.0}}}]}
+TOLD = {"role": "tool", "tool_name": "look_up", "content": "it is at the gnommoweb"}
+PIXEL = b"\x89PNG\r\n"
+PIXEL_URL = "data:image/png;base64,iVBORw0KGgo="
+OPTIONS = {"temperature": 0.5, "seed": 7, "num_ctx": 2048, "stop": ["END"]}
+THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
 
 
-def langchain_chat(url: str, system: str) -> str:
-    model = ChatOllama(model="llama3", base_url=url, client_kwargs={"trust_env": False}, top_k=7)
-    return str(model.invoke([SystemMessage(system), HumanMessage("where is the snark?")]).content)
-
-
-CHATS: dict[str, Ask] = {
-    "ollama": ollama_chat,
-    "ollama-schema": lambda url, system: ollama_chat(url, system, format={"type": "object", "properties": {}}),
-    "ollama-stream": ollama_chat_stream,
-    "langchain": langchain_chat,
-}
+@pytest.fixture(scope="module", autouse=True)
+def _known(direct: Side, festinger: Side) -> None:
+    wait_known(direct, festinger, "llama3", "tool-call", "thinker", "system-model")
 
 
 @pytest.fixture
-def lite(litellm: Any) -> Callable[..., str]:
-    def complete(provider: str, url: str, system: str, *, stream: bool = False) -> str:
-        answer = litellm.completion(
-            f"{provider}/llama3", said_to(system), api_base=url, api_key="none", stream=stream, max_retries=0
-        )
-        if stream:
-            return "".join(chunk.choices[0].delta.content or "" for chunk in answer)
-        return str(answer.choices[0].message.content)
-
-    return complete
+def said() -> str:
+    return question()
 
 
-def arrived(side: Side, ask: Ask, system: str) -> Any:
-    """The prompt as the upstream got it, objects as lists of their fields: so the order of keys counts, too."""
-    answered: list[str] = []
-    seen = side.run(lambda url: answered.append(ask(url, system)), besides=("/api/show",))
-    assert answered == [SKY], seen.outcome
-    bodies = [request.body for request in seen.requests if request.path in PROMPTS]
-    assert len(bodies) == 1
-    return json.loads(bodies[0], object_pairs_hook=lambda fields: [list(field) for field in fields])
+def user(said: str, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": said, **more}
 
 
-def with_block(value: Any, system: str) -> Any:
-    """The value with the block before the system text, wherever that stands."""
-    if isinstance(value, str):
-        return value.replace(system, BLOCK + system)
-    return [with_block(one, system) for one in value] if isinstance(value, list) else value
+# --- ollama ---
 
 
-@pytest.mark.parametrize("client", CHATS)
-def test_a_chats_block_goes_before_its_system_text(direct: Side, festinger: Side, client: str) -> None:
-    system = f"You are {client} in a chat."
-    plain, enriched = (arrived(side, CHATS[client], system) for side in (direct, festinger))
-
-    assert enriched == with_block(plain, system)
-    assert dict(dict(enriched)["messages"][0])["content"] == BLOCK + system
+def seen_and_used(client: ollama.Client, said: str) -> Any:
+    """Two turns: an image, then a tool's result that mentions another concept."""
+    history = [SYSTEMS, user(said, images=[PIXEL])]
+    first = client.chat("llama3", history)
+    return first, client.chat("llama3", [*history, CALLED, TOLD], tools=[TOOL])
 
 
-def test_a_generates_block_goes_before_its_system_field(direct: Side, festinger: Side) -> None:
-    system = "You are Ollama's client."
-    plain, enriched = (arrived(side, ollama_generate, system) for side in (direct, festinger))
+THROUGH_OLLAMA: dict[str, tuple[Callable[[ollama.Client, str], Any], list[Put]]] = {
+    "chat": (
+        lambda client, said: client.chat("llama3", [SYSTEMS, user(said)], options=OPTIONS, keep_alive="5m"),
+        [THE_SYSTEMS_MESSAGE],
+    ),
+    "chat-stream-tools": (
+        lambda client, said: drained(client.chat("tool-call", [SYSTEMS, user(said)], tools=[TOOL], stream=True)),
+        [THE_SYSTEMS_MESSAGE],
+    ),
+    "chat-json": (
+        lambda client, said: client.chat("tool-call", [SYSTEMS, user(said)], format="json"),
+        [THE_SYSTEMS_MESSAGE],
+    ),
+    "chat-schema": (
+        lambda client, said: client.chat("tool-call", [SYSTEMS, user(said)], format=SCHEMA),
+        [THE_SYSTEMS_MESSAGE],
+    ),
+    "chat-thinking": (
+        lambda client, said: drained(client.chat("thinker", [SYSTEMS, user(said)], think=True, stream=True)),
+        [THE_SYSTEMS_MESSAGE],
+    ),
+    "chat-two-systems": (
+        lambda client, said: client.chat("llama3", [SYSTEMS, user(said), {"role": "system", "content": "Be brief."}]),
+        [THE_SYSTEMS_MESSAGE],
+    ),
+    "chat-turns": (
+        seen_and_used,
+        [THE_SYSTEMS_MESSAGE, all_of(THE_SYSTEMS_MESSAGE, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+    ),
+    "chat-no-system": (lambda client, said: client.chat("llama3", [user(said)]), [as_first_message()]),
+    "chat-modelfile": (
+        lambda client, said: client.chat("system-model", [user(said)]),
+        [as_first_message(PIRATE + GAP + BLOCK)],
+    ),
+    "generate": (
+        lambda client, said: client.generate("llama3", said, system=SYSTEM, images=[PIXEL], options=OPTIONS),
+        [before("system")],
+    ),
+    "generate-stream": (
+        lambda client, said: drained(client.generate("llama3", said, system=SYSTEM, format=SCHEMA, stream=True)),
+        [before("system")],
+    ),
+    "generate-context": (
+        lambda client, said: client.generate("llama3", said, context=[1, 2, 3]),
+        [as_field("system")],
+    ),
+    "generate-modelfile": (
+        lambda client, said: client.generate("system-model", said),
+        [as_field("system", PIRATE + GAP + BLOCK)],
+    ),
+}
 
-    assert enriched == with_block(plain, system)
-    assert dict(enriched)["system"] == BLOCK + system
+
+@pytest.mark.parametrize(("call", "puts"), THROUGH_OLLAMA.values(), ids=THROUGH_OLLAMA.keys())
+def test_ollama(
+    direct: Side, festinger: Side, said: str, call: Callable[[ollama.Client, str], Any], puts: list[Put]
+) -> None:
+    def ask(url: str) -> Any:
+        with ollama.Client(host=url, trust_env=False, timeout=10) as client:
+            return call(client, said)
+
+    only_puts(direct, festinger, ask, *puts)
 
 
-def test_a_generate_without_a_system_text_has_its_block_somewhere(direct: Side, festinger: Side) -> None:
-    def ask(url: str, system: str) -> str:
+# --- langchain-ollama ---
+
+
+def turns(model: ChatOllama, said: str) -> Any:
+    history = [SystemMessage(SYSTEM), HumanMessage(said)]
+    called = AIMessage("", tool_calls=[{"name": "look_up", "args": {"word": "é"}, "id": "c1"}])
+    return model.invoke(history), model.invoke([*history, called, ToolMessage(TOLD["content"], tool_call_id="c1")])
+
+
+def seen(said: str) -> HumanMessage:
+    return HumanMessage([{"type": "text", "text": said}, {"type": "image_url", "image_url": PIXEL_URL}])
+
+
+THROUGH_LANGCHAIN: dict[str, tuple[Callable[[ChatOllama, str], Any], list[Put]]] = {
+    "chat": (lambda model, said: model.invoke([SystemMessage(SYSTEM), HumanMessage(said)]), [THE_SYSTEMS_MESSAGE]),
+    "stream": (
+        lambda model, said: drained(model.bind_tools([TOOL]).stream([SystemMessage(SYSTEM), HumanMessage(said)])),
+        [THE_SYSTEMS_MESSAGE],
+    ),
+    "image": (lambda model, said: model.invoke([SystemMessage(SYSTEM), seen(said)]), [THE_SYSTEMS_MESSAGE]),
+    "no-system": (lambda model, said: model.invoke(said), [as_first_message()]),
+    "turns": (
+        turns,
+        [THE_SYSTEMS_MESSAGE, all_of(THE_SYSTEMS_MESSAGE, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "puts"), THROUGH_LANGCHAIN.values(), ids=THROUGH_LANGCHAIN.keys())
+def test_langchain(
+    direct: Side, festinger: Side, said: str, call: Callable[[ChatOllama, str], Any], puts: list[Put]
+) -> None:
+    async def ask(url: str) -> Any:
+        model = ChatOllama(model="llama3", base_url=url, client_kwargs={"trust_env": False}, temperature=0.5, top_k=7)
+        try:
+            return call(model, said)
+        finally:
+            model._client.close()
+            await model._async_client.close()
+
+    only_puts(direct, festinger, ask, *puts)
+
+
+def test_langchains_text(direct: Side, festinger: Side, said: str) -> None:
+    async def ask(url: str) -> Any:
         model = OllamaLLM(model="llama3", base_url=url, client_kwargs={"trust_env": False})
-        return str(model.invoke("where is the snark?"))
+        try:
+            return drained(model.stream(said))
+        finally:
+            model._client.close()
+            await model._async_client.close()
 
-    plain, enriched = (dict(arrived(side, ask, "")) for side in (direct, festinger))
-
-    (holder,) = [field for field in ("prompt", "system") if BLOCK.strip() in enriched.get(field, "")]
-    enriched[holder] = enriched[holder].replace(BLOCK.strip(), "").strip()
-    filled = [{field: value for field, value in body.items() if value} for body in (plain, enriched)]
-    assert filled[0] == filled[1]
-
-
-@pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning")
-@pytest.mark.parametrize("stream", [True, False])
-def test_litellms_flattened_prompt_has_its_block_after_the_system_header(
-    direct: Side, festinger: Side, lite: Callable[..., str], stream: bool
-) -> None:
-    system = f"You are flattened, stream {stream}."
-
-    def ask(url: str, system: str) -> str:
-        return lite("ollama", url, system, stream=stream)
-
-    plain, enriched = (arrived(side, ask, system) for side in (direct, festinger))
-
-    assert enriched == with_block(plain, system)
-    assert dict(enriched)["prompt"].startswith(FLATTENED + BLOCK + system)
-
-
-@pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning")
-def test_litellms_chat_has_its_block_before_its_system_text(
-    direct: Side, festinger: Side, lite: Callable[..., str]
-) -> None:
-    system = "You are LiteLLM in a chat."
-
-    def ask(url: str, system: str) -> str:
-        return lite("ollama_chat", url, system)
-
-    plain, enriched = (arrived(side, ask, system) for side in (direct, festinger))
-
-    assert enriched == with_block(plain, system)
-    assert dict(dict(enriched)["messages"][0])["content"].startswith(BLOCK + system)
-
-
-# --- /v1 passes through as it is ---
-
-
-def openai_chat(url: str, system: str) -> str:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-        answer = client.chat.completions.create(model="llama3", messages=said_to(system))
-        return str(answer.choices[0].message.content)
-
-
-def openai_completion(url: str, system: str) -> str:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-        return client.completions.create(model="llama3", prompt=f"{system} where is the snark?").choices[0].text
-
-
-def openai_response(url: str, system: str) -> str:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-        return client.responses.create(model="llama3", input="where is the snark?", instructions=system).output_text
-
-
-def anthropic_message(url: str, system: str) -> str:
-    asked = [{"role": "user", "content": "where is the snark?"}]
-    with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
-        return str(client.messages.create(model="llama3", max_tokens=9, system=system, messages=asked).content[0].text)
-
-
-UNCHANGED = (openai_chat, openai_completion, openai_response, anthropic_message)
-
-
-@pytest.mark.parametrize("ask", UNCHANGED, ids=lambda ask: ask.__name__)
-def test_v1_is_not_enriched_yet(direct: Side, festinger: Side, ask: Ask) -> None:
-    plain, through = (arrived(side, ask, "Be kind.") for side in (direct, festinger))
-
-    assert through == plain
+    only_puts(direct, festinger, ask, as_field("system"))

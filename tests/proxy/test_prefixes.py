@@ -5,8 +5,6 @@ Random conversations, of clients that go on, rebuild the tail of their last mess
 changes."""
 
 import copy
-import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 from memory.cache import Cache
 from memory.config import Tuning
 from memory.domain.messages import Message
-from memory.domain.rendering import CLOSING, OPENING, read_block
+from memory.domain.rendering import read_block
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.reading import Reader
 from proxy.conversations import Conversations
@@ -25,6 +23,7 @@ from proxy.domain.ledger import Thread
 from proxy.domain.requests import REQUESTS
 from proxy.domain.wire import RequestFormat
 from proxy.placement import Placement
+from tests.prompts import FORMATS, Turn, blocks_of, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0
 CONCEPTS = [f"zorb{number}" for number in range(12)]
@@ -75,60 +74,6 @@ class Proxy:
         placed = self.placement.place(thread, self.conversations.mentions(self.cache, thread, readings), self.clock)
         self.wire.apply(payload, prompt, placed.edit)
         return payload
-
-
-# --- how clients write the same conversation ---
-
-Turn = tuple[str, str]  # role, text
-
-
-def as_chat(turns: list[Turn]) -> dict[str, Any]:
-    return {"model": "m", "messages": [{"role": role, "content": text} for role, text in turns]}
-
-
-def as_flattened(turns: list[Turn]) -> dict[str, Any]:
-    named = {"system": "System", "assistant": "Assistant"}
-    sections = [f"### {named.get(role, 'User')}:\n{text}\n\n" for role, text in turns]
-    return {"model": "m", "prompt": "".join(sections)}
-
-
-def as_messages(turns: list[Turn]) -> dict[str, Any]:
-    system = "".join(text for role, text in turns if role == "system")
-    said = [{"role": "assistant" if role == "assistant" else "user", "content": text} for role, text in turns]
-    messages = [message for message, (role, _) in zip(said, turns, strict=True) if role != "system"]
-    return {"model": "m", "max_tokens": 9, **({"system": system} if system else {}), "messages": messages}
-
-
-def as_responses(turns: list[Turn]) -> dict[str, Any]:
-    said = [{"role": "assistant" if role == "assistant" else "user", "content": text} for role, text in turns]
-    items = [item for item, (role, _) in zip(said, turns, strict=True) if role != "system"]
-    system = "".join(text for role, text in turns if role == "system")
-    return {"model": "m", **({"instructions": system} if system else {}), "input": items}
-
-
-def rendered(payload: dict[str, Any]) -> str:
-    """One text in the order in which a model evaluates it."""
-    if "prompt" in payload:
-        return str(payload.get("system", "")) + "\0" + str(payload["prompt"])
-    told = payload.get("system") or payload.get("instructions") or ""
-    texts = [told] if told else []
-    for message in payload.get("messages") or payload["input"]:
-        content = message["content"]
-        texts.append(content if isinstance(content, str) else json.dumps(content))
-    return "\0".join(texts)
-
-
-FORMATS: dict[str, tuple[str, Callable[[list[Turn]], dict[str, Any]]]] = {
-    "chat": ("/api/chat", as_chat),
-    "flattened": ("/api/generate", as_flattened),
-    "chat_completions": ("/v1/chat/completions", as_chat),
-    "messages": ("/v1/messages", as_messages),
-    "responses": ("/v1/responses", as_responses),
-}
-
-
-def shared(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 # --- random conversations ---
@@ -205,23 +150,6 @@ def test_what_two_requests_share_is_never_shortened(name: str, system: str, open
         before = (client, model)
 
 
-def without_blocks(model: str, client: str) -> int:
-    """How far the client's text reaches into this beginning of what the model gets."""
-    at = reached = 0
-    while at < len(model):
-        if model.startswith(OPENING, at):
-            end = model.find(CLOSING, at)
-            if end < 0:
-                return len(client)  # it breaks off within a block: all of the client's text before it is there
-            at = end + len(CLOSING)
-        elif reached < len(client) and model[at] == client[reached]:
-            at, reached = at + 1, reached + 1
-        else:
-            assert model[at] in "\n\0", "what is neither the client's nor a block's is the gap between them"
-            at += 1
-    return reached
-
-
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=120, deadline=None)
 @given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
@@ -244,9 +172,3 @@ def test_no_prompt_holds_two_lines_that_contradict_each_other(
             slot = (cache.soas_by_token[concept].id, cache.soas_by_token[dim].id)
             assert cache.soas_by_id[cache.urd_by_concept_dim[slot].parent_id] == parent
             assert not is_disputed
-
-
-def blocks_of(model: str) -> list[str]:
-    text = model.replace("\\n", "\n")
-    parts = text.split(OPENING)[1:]
-    return [part.partition(CLOSING)[0] for part in parts]

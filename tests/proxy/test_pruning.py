@@ -1,13 +1,15 @@
-"""What was done to prompts goes after a week. Against a real Postgres."""
+"""What was done to prompts goes after a week, what was put into them after a day. Against a real Postgres."""
 
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memory import pruning
 from proxy import tasks
-from proxy.models import LoopEvent, RecollectionEvent
+from proxy.injections import RECENT
+from proxy.models import Injection, LoopEvent, RecollectionEvent
 
 
 def event(number: int, age: timedelta) -> None:
@@ -32,3 +34,21 @@ def test_what_was_done_a_week_ago_goes_in_batches(monkeypatch: pytest.MonkeyPatc
 
     assert RecollectionEvent.objects.get().request == f"{5:016x}"
     assert LoopEvent.objects.get().request == f"{5:016x}"
+
+
+def injection(name: str, age: timedelta) -> None:
+    Injection.objects.create(conversation=bytes(16), keys=b"", place=b"", block=name, at=timezone.now() - age)
+
+
+@pytest.mark.django_db
+def test_what_was_put_into_prompts_goes_when_no_process_loads_it_any_more() -> None:
+    for name, hours in {"new": 0, "loaded": 23.9, "not loaded": 24.1, "old": 25.1}.items():
+        injection(name, timedelta(hours=hours))
+    with connection.cursor() as cursor:
+        cursor.execute(RECENT)
+        loaded = [block for _, _, _, block, *_ in cursor.fetchall()]
+
+    tasks.prune_events()
+
+    assert loaded == ["new", "loaded"]
+    assert set(Injection.objects.values_list("block", flat=True)) == {"new", "loaded", "not loaded"}

@@ -245,20 +245,30 @@ class Conversation:
         self._from = {"agent": agent, "proxy": proxy}
         self.said: list[tuple[str, str]] = [("system", SYSTEM)]
 
-    def say(self, text: str) -> str:
-        """The recollection that came with it to the model; empty for none."""
-        self.said.append(("user", text))
-        block = self.resend()
-        self.said.append(("assistant", "Yes."))
-        return block
+    def say(self, text: str) -> dict[int, str]:
+        """The recollections that came with it to the model, by the index of the message: before the system's text, or
+        after what another says."""
+        self.said += [("user", text), ("assistant", "Yes.")]
+        return self.resend()
 
-    def resend(self) -> str:
+    def resend(self) -> dict[int, str]:
         """The last turn again."""
-        arrived = self._whole.ask(*self.said, **self._from)  # type: ignore[arg-type]
+        asked = self.said[:-1]
+        arrived = self._whole.ask(*asked, **self._from)  # type: ignore[arg-type]
+        assert [message["role"] for message in arrived] == [role for role, _ in asked]
         contents = [message["content"] for message in arrived]
-        assert contents[1:] == [content for _, content in self.said[1:]]
-        assert contents[0].endswith(SYSTEM)
-        return contents[0].removesuffix(SYSTEM).strip()
+        pairs = enumerate(zip(asked, contents, strict=True))
+        return {index: added(said, content) for index, (said, content) in pairs if content != said[1]}
+
+
+def added(said: tuple[str, str], content: str) -> str:
+    """What was put into one message: before its text if it is the system's, after any other's."""
+    role, text = said
+    if role == "system":
+        assert content.endswith("\n\n" + text)
+        return content.removesuffix("\n\n" + text)
+    assert content.startswith(text + "\n\n")
+    return content.removeprefix(text + "\n\n")
 
 
 def is_written(proxy: Served) -> bool:

@@ -220,7 +220,7 @@ def test_a_body_over_the_limit_gets_413(database: str, upstream: StandIn) -> Non
     ]
 
     assert [answer.status_code for answer in answers] == [413] * 6
-    assert all("larger than 10000 bytes" in answer.json()["error"] for answer in answers)
+    assert all("larger than 10000 bytes" in str(answer.json()["error"]) for answer in answers)
     served.stop()
 
 

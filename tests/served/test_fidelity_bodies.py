@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
+from proxy.domain.error_bodies import error_body
 from tests.served.server import Served
 from tests.served.wire import (
     HEAD_END,
@@ -159,9 +160,8 @@ def test_a_body_of_the_limit_passes_and_one_byte_more_is_refused(port: int, mode
         assert wire.answer().status == 200
 
     assert refused.status == 413
-    assert json.loads(refused.body) == {
-        "error": f"the request body is larger than {LIMIT} bytes (FESTINGER_MAX_BODY_BYTES)"
-    }
+    told = f"the request body is larger than {LIMIT} bytes (limits.max_body_bytes)"
+    assert json.loads(refused.body) == error_body(path, 413, told)
     assert [asked.body for asked in model.asked if not asked.is_cut] == [b"{}"]
 
 

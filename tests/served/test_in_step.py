@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from itertools import cycle
+from itertools import count, cycle
 
 import httpx
 import psycopg
@@ -19,6 +19,7 @@ from tests.standin import StandIn
 WITHIN_S = 10.0
 eventually = partial(waiting.eventually, within_s=WITHIN_S)
 PROCESSES = 3
+NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +47,13 @@ def in_service(own: OwnPostgres) -> Iterator[None]:
 
 
 def prompt_of(server: Served, ollama: StandIn, text: str) -> str:
-    """The system message that a chat with this text gets on its way."""
-    answer = server.chat(("system", "."), ("user", text))
+    """What a new conversation that opens with this text gets on its way, before its system message."""
+    system = f"Conversation {next(NUMBERS)}."
+    answer = server.chat(("system", system), ("user", text))
     assert answer.status_code == 200
-    return str(ollama.last().json()["messages"][0]["content"])
+    first, opening = (message["content"] for message in ollama.last().json()["messages"])
+    assert (first[-len(system) :], opening) == (system, text)
+    return str(first.removesuffix(system))
 
 
 def edge(own: OwnPostgres, concept: str, parent: str) -> None:
@@ -285,7 +289,7 @@ def test_a_server_that_starts_without_postgres_forwards_prompts_and_recalls_when
     server = Served(upstream=upstream.url, database=own.url)
     try:
         assert eventually(lambda: answers(server))
-        assert prompt_of(server, ollama, "where is hedwig") == "."
+        assert prompt_of(server, ollama, "where is hedwig") == ""
         assert server.client.get("/health").json()["ready"] is False
         own.start()
         assert eventually(lambda: "hedwig: [type] messenger" in prompt_of(server, ollama, "where is hedwig"))

@@ -30,7 +30,7 @@ def whole(durable: OwnPostgres, upstream: StandIn, llm: LlmServer) -> Iterator[F
 def test_a_plain_prompt_is_tokenised_counted_recalled_and_answered(whole: Festinger, llm: LlmServer) -> None:
     conversation = Conversation(whole)
     for number in range(OFTEN_ENOUGH_TO_RECALL):
-        assert conversation.say(f"Take a look at Hogsmeade Station, part {number}") == ""
+        assert conversation.say(f"Take a look at Hogsmeade Station, part {number}") == {}
 
     def counted() -> list[tuple[object, ...]]:
         words = "token LIKE 'hogsmeade%%' AND encounter_count > 0"
@@ -39,11 +39,13 @@ def test_a_plain_prompt_is_tokenised_counted_recalled_and_answered(whole: Festin
     whole.wait(counted)
     assert counted() == [("hogsmeade_station", OFTEN_ENOUGH_TO_RECALL, log10(OFTEN_ENOUGH_TO_RECALL))]
     whole.wait(lambda: all("? hogsmeade_station: no recollection" in found for found in asked_about(whole)))
-    assert conversation.say("So what is it?").startswith("<recollection>\n? hogsmeade_station: no recollection.")
+    asked = conversation.say("So what is it?")
+    assert list(asked) == [9]
+    assert asked[9].startswith("<recollection>\n? hogsmeade_station: no recollection.")
 
     assert whole.teach("Hogsmeade Station -isa stop in context of geography").status_code == 201
 
-    assert conversation.say("Now go on.") == block("hogsmeade_station: [geography] stop")
+    assert conversation.say("Now go on.") == {11: block("hogsmeade_station: [geography] stop")}
     assert llm.asked == []
 
 
@@ -54,13 +56,12 @@ def asked_about(whole: Festinger) -> list[str]:
 def test_a_cue_is_placed_and_recalled_with_the_next_prompt(whole: Festinger, llm: LlmServer) -> None:
     conversation = Conversation(whole)
 
-    assert conversation.say("gnommoweb is a repo of Glitch University") == ""
+    assert conversation.say("gnommoweb is a repo of Glitch University") == {}
 
     whole.wait_recalled("gnommoweb: [glitch_university] repo")
-    assert conversation.say("Where is it?") == block("gnommoweb: [glitch_university] repo")
-    assert Conversation(whole, agent="winky", proxy=1).say("test gnommoweb") == block(
-        "gnommoweb: [glitch_university] repo"
-    )
+    recalled = block("gnommoweb: [glitch_university] repo")
+    assert conversation.say("Where is it?") == {3: recalled}
+    assert Conversation(whole, agent="winky", proxy=1).say("test gnommoweb") == {0: recalled}
     assert whole.edges("gnommoweb") == [("gnommoweb", "repo", "glitch_university", True, 0.8, "inferred")]
     assert llm.asked == []  # it was not named often enough
 
@@ -79,7 +80,7 @@ def test_a_concept_over_the_write_threshold_is_explained_by_the_model_and_recall
     conversation.say("Restart ramanujan for the last time")
 
     whole.wait_recalled("ramanujan: [type] server")
-    assert Conversation(whole, proxy=1).say("Test ramanujan") == block("ramanujan: [type] server")
+    assert Conversation(whole, proxy=1).say("Test ramanujan") == {0: block("ramanujan: [type] server")}
     assert whole.edges("ramanujan") == [("ramanujan", "server", "type", True, 0.9, "cloud_llm")]
     assert whole.run("SELECT novelty FROM soas WHERE token = 'ramanujan'") == [(1.0,)]
     [asked] = llm.asked

@@ -38,19 +38,23 @@ def test_a_taught_fact_reaches_the_model_with_the_next_prompt(server: Served, ol
 
 
 def test_without_a_system_message_the_block_waits_for_the_modelfile(server: Served, ollama: StandIn) -> None:
+    """A conversation that began before it was known stays as it is; those that begin later have the block at the
+    top."""
     server.teach("kvasir -isa worker")
     recalled = block("kvasir: [type] worker")
 
     server.chat(("user", "ask kvasir"), model="system-model")
     assert contents(ollama) == ["ask kvasir\n\n" + recalled]
-    for _ in range(100):
+    for number in range(100):
         time.sleep(0.02)
-        server.chat(("user", "ask kvasir"), model="system-model")
+        server.chat(("user", f"ask kvasir, {number}"), model="system-model")
         if len(contents(ollama)) == 2:
             break
 
     modelfile_system = server.client.post("/api/show", json={"model": "system-model"}).json()["system"]
-    assert contents(ollama) == [modelfile_system + "\n\n" + recalled, "ask kvasir"]
+    assert contents(ollama) == [modelfile_system + "\n\n" + recalled, f"ask kvasir, {number}"]
+    server.chat(("user", "ask kvasir"), ("assistant", "Yes."), ("user", "so?"), model="system-model")
+    assert contents(ollama) == ["ask kvasir\n\n" + recalled, "Yes.", "so?"]
 
 
 def test_a_flattened_prompt_carries_the_block_in_its_system_section(server: Served, ollama: StandIn) -> None:
@@ -125,7 +129,9 @@ def test_a_new_word_used_in_four_messages_is_asked_about_in_the_next_block(serve
 
     server.chat(*history, ("user", "so what now"))
 
-    assert contents(ollama)[0].startswith("<recollection>\n? zorblat: no recollection. If this is a typo, ignore.")
+    asked = "so what now\n\n<recollection>\n? zorblat: no recollection. If this is a typo, ignore.\n"
+    assert contents(ollama)[:-1] == [content for _, content in history]
+    assert contents(ollama)[-1].startswith(asked)
 
 
 def test_loading_a_model_is_left_alone(server: Served, ollama: StandIn) -> None:

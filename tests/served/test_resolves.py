@@ -69,7 +69,7 @@ def test_a_contradiction_in_a_prompt_is_decomposed_by_the_nightly_job(whole: Fes
     shown = Conversation(whole).say("gnommoweb is a container deployed on Docker")
     whole.wait_settled()
 
-    assert shown == block("gnommoweb: [type?] repo — conflict pending")
+    assert shown == {0: block("gnommoweb: [type?] repo — conflict pending")}
     assert whole.edges("gnommoweb") == [edge]
     assert whole.queue() == [("gnommoweb", "type", "repo", "container", "isa_isa", "pending")]
     assert ids(whole, "artifact-type", "deployment-type") == [None, None]
@@ -89,7 +89,7 @@ def test_a_contradiction_in_a_prompt_is_decomposed_by_the_nightly_job(whole: Fes
     if deployment > artifact:  # type: ignore[operator]  # the canonical query: ORDER BY dim_id DESC
         in_order = "[deployment-type] container [artifact-type] repo"
     whole.wait_recalled(f"gnommoweb: {in_order}")
-    assert Conversation(whole, proxy=1).say("Test gnommoweb") == block(f"gnommoweb: {in_order}")
+    assert Conversation(whole, proxy=1).say("Test gnommoweb") == {0: block(f"gnommoweb: {in_order}")}
 
 
 # --- the source's integration tests T37 and T38 ---
@@ -99,7 +99,7 @@ def test_what_was_decomposed_does_not_come_back_with_its_old_sentences(whole: Fe
     history = Conversation(whole)
     history.say("vexnode is a server")
     whole.wait_recalled("vexnode: [type] server")
-    assert history.say("But vexnode is a gateway") == block("vexnode: [type?] server — conflict pending")
+    assert history.say("But vexnode is a gateway") == {3: block("vexnode: [type?] server — conflict pending")}
     whole.wait(lambda: whole.queue("vexnode"))
 
     llm.answers(DECOMPOSE | {"existing_dimension": "hardware", "new_dimension": "purpose"})
@@ -118,7 +118,9 @@ def test_what_was_decomposed_does_not_come_back_with_its_old_sentences(whole: Fe
     whole.wait_settled()
 
     lines = block("vexnode: [purpose] gateway [hardware] server"), block("vexnode: [hardware] server [purpose] gateway")
-    assert set(again) <= set(lines)
+    line = again[0][3]
+    assert line in lines
+    assert again == [{3: line}, {3: line}, {0: line}, {0: line}, {0: line}]
     assert (without_confidence(whole.edges("vexnode")), whole.queue("vexnode")) == (
         without_confidence(before[0]),
         before[1],
@@ -137,7 +139,7 @@ def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger
     history.say("kreacher belongs to Grimmauld Place")
     whole.wait_recalled("kreacher: [membership] grimmauld_place")
     disputed = history.say("No, kreacher belongs to Hogwarts Castle")
-    assert disputed == block("kreacher: [membership?] grimmauld_place — conflict pending")
+    assert disputed == {3: block("kreacher: [membership?] grimmauld_place — conflict pending")}
     whole.wait(lambda: whole.queue("kreacher"))
     before = whole.edges("kreacher")
     assert whole.queue("kreacher")[0][4:] == ("ispart_ispart", "pending")
@@ -151,7 +153,8 @@ def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger
     again = [history.resend(), Conversation(whole, proxy=1).say("kreacher belongs to Hogwarts Castle")]
     whole.wait_settled()
 
-    assert again == [block("kreacher: [membership] grimmauld_place")] * 2
+    recalled = block("kreacher: [membership] grimmauld_place")
+    assert again == [{3: recalled}, {0: recalled}]
     assert whole.edges("kreacher") == before
     assert [row[5] for row in whole.queue("kreacher")] == ["dismissed"]
     assert [outcome for *_, outcome in whole.observed("kreacher")] == ["inserted", "conflict", "decided"]
@@ -169,7 +172,7 @@ def test_another_agent_reopens_what_was_dismissed(whole: Festinger, llm: LlmServ
     shown = Conversation(whole, agent="hagrid").say("Look: buckbeak belongs to Owlery Tower")
     whole.wait_settled()
 
-    assert shown == block("buckbeak: [membership?] grimmauld_place — conflict pending")
+    assert shown == {0: block("buckbeak: [membership?] grimmauld_place — conflict pending")}
     assert [row[5] for row in whole.queue("buckbeak")] == ["dismissed", "pending"]
 
 

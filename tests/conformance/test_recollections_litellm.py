@@ -1,0 +1,135 @@
+"""With enrichment on, what LiteLLM sends by each of its providers arrives with a recollection at its place, and is
+otherwise as it was sent. ``ollama`` is how Agent Zero does it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.conformance.changed import (
+    ANOTHER_BLOCK,
+    BLOCK,
+    GAP,
+    Put,
+    after,
+    all_of,
+    as_field,
+    as_item,
+    at_the_flattened_end,
+    before,
+    only_puts,
+    question,
+    under_the_header,
+    wait_known,
+)
+from tests.conformance.lite import Client
+from tests.conformance.sides import Side
+
+pytestmark = [  # Pydantic's, on LiteLLM's own types
+    pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning"),
+]
+
+SYSTEM = {"role": "system", "content": "Be kind. é"}
+ANSWERED = {"role": "assistant", "content": '{"tool_name": "x"}'}
+TOLD = {"role": "user", "content": "it is at the gnommoweb"}
+SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+TOOL = {"type": "function", "function": {"name": "look_up", "description": "a <word>", "parameters": SCHEMA}}
+PIXEL = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+
+Ask = Callable[[Client, str], Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _known(direct: Side, festinger: Side) -> None:
+    wait_known(direct, festinger, "llama3")
+
+
+@pytest.fixture
+def said() -> str:
+    return question()
+
+
+def chat(client: Client, said: str, *, model: str = "llama3", **more: Any) -> Any:
+    return client.chat(model, [SYSTEM, {"role": "user", "content": said}], **more)
+
+
+def shown(client: Client, said: str) -> Any:
+    blocks = [{"type": "text", "text": said}, PIXEL]
+    return client.chat("llama3", [SYSTEM, {"role": "user", "content": blocks}])
+
+
+def turns(client: Client, said: str) -> Any:
+    history = [SYSTEM, {"role": "user", "content": said}, ANSWERED, TOLD]
+    return [client.chat("llama3", history[:turn], stream=True) for turn in (2, 4)]
+
+
+ASKS: dict[str, Ask] = {
+    "whole": chat,
+    "stream": partial(chat, stream=True),
+    "options": partial(chat, temperature=0.5, max_tokens=9, stop=["END"]),
+    "tools": partial(chat, model="tool-call", tools=[TOOL]),
+    "tools-stream": partial(chat, model="tool-call", tools=[TOOL], stream=True),
+    "json": partial(chat, model="tool-call", response_format={"type": "json_object"}),
+    "image": shown,
+}
+THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
+THE_FIRST_BLOCK = as_item("system", index=0, item={"type": "text", "text": BLOCK + GAP})
+PUTS: dict[str, Put] = {
+    "ollama": under_the_header,
+    "ollama_chat": THE_SYSTEMS_MESSAGE,
+    "openai": THE_SYSTEMS_MESSAGE,
+    "anthropic": THE_FIRST_BLOCK,
+}
+# Where another recollection goes in the next turn.
+TAILS: dict[str, Put] = {
+    "ollama": at_the_flattened_end(ANOTHER_BLOCK),
+    "ollama_chat": after("messages", -1, "content", text=ANOTHER_BLOCK),
+    "openai": after("messages", -1, "content", text=ANOTHER_BLOCK),
+    "anthropic": as_item("messages", -1, "content", index=-1, item={"type": "text", "text": GAP + ANOTHER_BLOCK}),
+}
+
+
+@pytest.mark.parametrize("provider", PUTS)
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS.keys())
+def test_a_prompt(litellm: Any, direct: Side, festinger: Side, said: str, provider: str, ask: Ask) -> None:
+    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
+
+
+@pytest.mark.parametrize("provider", PUTS)
+def test_two_turns(litellm: Any, direct: Side, festinger: Side, said: str, provider: str) -> None:
+    first, again = PUTS[provider], all_of(PUTS[provider], TAILS[provider])
+
+    only_puts(direct, festinger, lambda url: turns(Client(litellm, provider, url), said), first, again)
+
+
+OTHER: dict[str, tuple[str, Ask, Put]] = {
+    "completion": (
+        "text-completion-openai",
+        lambda client, said: client.complete("llama3", said, stream=True),
+        before("prompt"),
+    ),
+    "generate": (
+        "ollama",
+        lambda client, said: client.complete("llama3", said),
+        as_field("system"),
+    ),
+    "response": (
+        "openai",
+        lambda client, said: client.respond("llama3", said, instructions="Be kind.", stream=True),
+        before("instructions"),
+    ),
+    "message": (
+        "anthropic",
+        lambda client, said: client.message("llama3", [{"role": "user", "content": said}], system="Be kind."),
+        before("system"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("provider", "ask", "put"), OTHER.values(), ids=OTHER.keys())
+def test_other_prompts(
+    litellm: Any, direct: Side, festinger: Side, said: str, provider: str, ask: Ask, put: Put
+) -> None:
+    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), put)

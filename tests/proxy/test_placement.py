@@ -1,0 +1,538 @@
+"""What is put into the prompts of one conversation, turn by turn, and where."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from memory.cache import Cache
+from memory.config import Tuning
+from memory.domain.messages import Message
+from memory.domain.rendering import CHARACTERS_PER_TOKEN, block, question
+from memory.domain.rows import SoasRow, UrdEdge
+from memory.domain.saliency import DAY
+from memory.reading import Reader
+from proxy.conversations import Conversations
+from proxy.domain.ledger import SHARED_MIN
+from proxy.domain.wire import GAP, Edit
+from proxy.modelfiles import Modelfiles
+from proxy.placement import Placed, Placement
+from tests.proxy.threads import Said, thread
+
+NOW = 1_800_000_000.0
+CONCEPTS = ["gnommoweb", "kvasir", "dobby", "plumbus"]
+WORDS = [*CONCEPTS, "repo", "service", "worker", "container", "type", "membership", "runs-on"]
+TYPE, MEMBERSHIP, RUNS_ON = "type", "membership", "runs-on"
+REPO = block(["gnommoweb: [type] repo"])
+WORKER = block(["kvasir: [type] worker"])
+SYSTEM: Said = ("system", "S")
+
+
+@dataclass
+class Models:
+    """What is known of each model's Modelfile."""
+
+    system: str | None = None
+
+    def system_of(self, model: str) -> str | None:
+        return self.system
+
+
+@dataclass
+class Proxy:
+    """The part of a server process that says where what goes. All words are known, all concepts salient."""
+
+    models: Models = field(default_factory=Models)
+    now: float = NOW
+
+    def __post_init__(self) -> None:
+        self.cache = Cache()
+        for number, word in enumerate(WORDS, 1):
+            self.cache.put_soas(word, SoasRow(id=number, novelty=1.0 * (word in CONCEPTS)))
+        self.tune()
+        self.conversations = Conversations()
+        self.reader = Reader(self.cache)
+        self.placement = Placement(self.cache, self.conversations, cast(Modelfiles, self.models))
+
+    def tune(self, **settings: object) -> None:
+        self.cache.tuning = replace(Tuning(), **{"zero_hit_max": 0, **settings})  # type: ignore[arg-type]
+
+    def teach(self, concept: str, parent: str, dim: str = TYPE, **more: Any) -> None:
+        """Each dimension holds one parent."""
+        concept_id, dim_id = self.slot(concept, dim)
+        others = [edge for edge in self.cache.urd_by_concept.get(concept_id, ()) if edge.dim_id != dim_id]
+        made = UrdEdge(concept_id, self.cache.soas_by_token[parent].id, dim_id, True, 0.9, "gutask", None)
+        self.cache.put_edges(concept_id, [*others, replace(made, **more)])
+
+    def forget(self, concept: str) -> None:
+        self.cache.put_edges(self.cache.soas_by_token[concept].id, [])
+
+    def slot(self, concept: str, dim: str = TYPE) -> tuple[int, int]:
+        return self.cache.soas_by_token[concept].id, self.cache.soas_by_token[dim].id
+
+    def asks(self, *said: Said) -> Placed:
+        self.now += 1
+        asked = thread(*said)
+        readings = [self.reader.read(Message(role, text)) for role, text in said]
+        placed = self.placement.place(asked, self.conversations.mentions(self.cache, asked, readings), self.now)
+        if placed.is_said:
+            for row in placed.recollection.asked:
+                row.asked_count, row.asked_at = row.asked_count + 1, self.now
+        return placed
+
+
+class Talk:
+    """A client, which resends all of its conversation each turn."""
+
+    def __init__(self, proxy: Proxy, *before: Said) -> None:
+        self.proxy = proxy
+        self.said: list[Said] = list(before)
+
+    def says(self, text: str) -> Edit:
+        """What is put into its next prompt."""
+        self.said += [("assistant", "Yes.")] if self.said and self.said[-1][0] != "system" else []
+        self.said.append(("user", text))
+        return self.proxy.asks(*self.said).edit
+
+
+@pytest.fixture
+def proxy() -> Proxy:
+    return Proxy()
+
+
+# --- only the first request has a block at the top ---
+
+
+def test_the_first_request_puts_its_block_at_the_top_and_the_next_puts_it_there_again(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    talk = Talk(proxy, SYSTEM)
+
+    assert talk.says("look at gnommoweb") == Edit(top=REPO)
+    assert talk.says("and now?") == Edit(top=REPO)
+
+
+def test_what_is_named_later_goes_to_the_end_of_the_last_message(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+    talk.says("look at gnommoweb")
+
+    assert talk.says("ask kvasir") == Edit(top=REPO, tails={3: WORKER})
+    assert talk.says("and now?") == Edit(top=REPO, tails={3: WORKER})
+
+
+def test_a_conversation_that_began_without_a_block_gets_none_at_the_top(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    talk = Talk(proxy, SYSTEM)
+    assert talk.says("hello") == Edit()
+
+    assert talk.says("look at gnommoweb") == Edit(tails={3: REPO})
+
+
+def test_the_result_of_a_tool_takes_a_block(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    begun: list[Said] = [SYSTEM, ("user", "hello")]
+    proxy.asks(*begun)
+
+    assert proxy.asks(*begun, ("assistant", ""), ("tool", "gnommoweb is up")).edit == Edit(tails={3: REPO})
+
+
+def test_where_the_last_message_is_the_assistants_nothing_new_is_added(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    begun: list[Said] = [SYSTEM, ("user", "look at gnommoweb")]
+    proxy.asks(*begun)
+
+    placed = proxy.asks(*begun, ("assistant", "First I ask kvasir"))
+
+    assert placed.edit == Edit(top=REPO)
+    assert not placed.is_said
+    assert proxy.asks(*begun, ("assistant", "First I ask kvasir"), ("user", "do")).edit == Edit(REPO, tails={3: WORKER})
+
+
+def test_why_does_not_claim_what_found_no_place(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    proxy.asks(SYSTEM, ("user", "hello"))
+
+    placed = proxy.asks(SYSTEM, ("user", "hello"), ("assistant", "First I ask kvasir"))
+
+    assert placed.recollection.reasons == {"kvasir": "no place for it in this prompt"}
+
+
+def test_a_question_that_found_no_place_is_not_asked(proxy: Proxy) -> None:
+    proxy.tune(zero_hit_max=3)
+    said: list[Said] = [SYSTEM, ("user", "hello"), ("user", "ask kvasir"), ("assistant", "I do")]
+    proxy.asks(*said[:2])
+
+    assert not proxy.asks(*said).is_said
+
+    assert proxy.asks(*said, ("user", "so?")).edit.tails == {4: block([question("kvasir")])}
+
+
+def test_what_its_place_lost_is_said_again_at_the_end(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    begun: list[Said] = [SYSTEM, ("user", "hello"), ("assistant", "Yes.")]
+    proxy.asks(*begun[:2])
+    assert proxy.asks(*begun, ("user", "ask\n[EXTRAS] kvasir")).edit.tails == {3: WORKER}
+
+    gone_on = proxy.asks(*begun, ("user", "ask"), ("assistant", "Yes."), ("user", "so\n[EXTRAS] kvasir"))
+
+    assert gone_on.edit == Edit(tails={5: WORKER})
+
+
+def test_a_retry_gets_what_it_got_and_what_is_new_beside_it(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    said: list[Said] = [SYSTEM, ("user", "hello"), ("assistant", "Yes."), ("user", "gnommoweb and kvasir")]
+    proxy.asks(*said[:2])
+    first = [proxy.asks(*said).edit for _ in range(2)]
+
+    proxy.teach("kvasir", "worker")
+
+    assert first == [Edit(tails={3: REPO})] * 2
+    assert [proxy.asks(*said).edit for _ in range(2)] == [Edit(tails={3: REPO + GAP + WORKER})] * 2
+
+
+# --- what was shown and does not hold any more ---
+
+
+def test_a_fact_that_changed_takes_out_its_block_and_those_after_it(proxy: Proxy) -> None:
+    for concept in ("gnommoweb", "kvasir", "dobby"):
+        proxy.teach(concept, "worker")
+    talk = Talk(proxy, SYSTEM)
+    talk.says("hello")
+    for concept in ("gnommoweb", "kvasir", "dobby"):
+        talk.says(f"ask {concept}")
+    shown = {
+        at: block([f"{concept}: [type] worker"]) for at, concept in ((3, "gnommoweb"), (5, "kvasir"), (7, "dobby"))
+    }
+    assert talk.says("and?").tails == shown
+
+    proxy.teach("kvasir", "service")
+
+    fresh = block(["kvasir: [type] service", "dobby: [type] worker"])
+    assert talk.says("so?") == Edit(tails={3: shown[3], 11: fresh})
+    assert talk.says("more?") == Edit(tails={3: shown[3], 11: fresh})
+
+
+def test_if_it_stood_at_the_top_a_fresh_block_stands_there_and_no_other(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+    talk.says("look at gnommoweb")
+    talk.says("ask kvasir")
+
+    proxy.teach("gnommoweb", "container")
+
+    fresh = block(["gnommoweb: [type] container", "kvasir: [type] worker"])
+    assert talk.says("so?") == Edit(top=fresh)
+    assert talk.says("more?") == Edit(top=fresh)
+
+
+def stale_by_muting(proxy: Proxy) -> None:
+    proxy.cache.soas_by_token["kvasir"].is_muted = True
+
+
+def stale_by_age(proxy: Proxy) -> None:
+    proxy.teach(
+        "kvasir", "worker", source="inferred", last_confirmed=NOW - DAY * proxy.cache.tuning.recollection_recency_days
+    )
+
+
+def stale_by_doubt(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker", confidence=0.1)
+
+
+RETIRED = {
+    "retired": lambda proxy: proxy.forget("kvasir"),
+    "muted": stale_by_muting,
+    "not confirmed lately": stale_by_age,
+    "doubted": stale_by_doubt,
+}
+
+
+@pytest.mark.parametrize("how", RETIRED)
+def test_what_is_not_said_any_more_is_taken_out(proxy: Proxy, how: str) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    at_the_top, further_down = Talk(proxy, SYSTEM), Talk(proxy, SYSTEM)
+    assert at_the_top.says("gnommoweb and kvasir").top == block(["gnommoweb: [type] repo", "kvasir: [type] worker"])
+    further_down.says("look at gnommoweb")
+    assert further_down.says("ask kvasir").tails == {3: WORKER}
+
+    RETIRED[how](proxy)
+
+    assert at_the_top.says("so?") == Edit(top=REPO)
+    assert further_down.says("so?") == Edit(top=REPO)
+
+
+def test_a_mark_that_is_set_or_lifted_changes_the_line(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+    assert talk.says("ask kvasir") == Edit(top=WORKER)
+
+    proxy.cache.pending_by_concept_dim.add(proxy.slot("kvasir"))
+    assert talk.says("so?") == Edit(top=block(["kvasir: [type?] worker — conflict pending"]))
+
+    proxy.cache.pending_by_concept_dim.clear()
+    assert talk.says("and?") == Edit(top=WORKER)
+
+
+def test_a_mark_on_another_dimension_takes_nothing_out(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+    talk.says("ask kvasir")
+
+    proxy.cache.pending_by_concept_dim.add(proxy.slot("kvasir", MEMBERSHIP))
+
+    assert talk.says("so?") == Edit(top=WORKER)
+
+
+def test_what_is_taken_out_of_one_fork_stays_out_and_the_other_finds_it_stale_itself(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    proxy.asks(SYSTEM, ("user", "hello"))
+    forks = [Talk(proxy, SYSTEM, ("user", "hello"), ("assistant", text)) for text in ("one", "other")]
+    for fork in forks:
+        fork.said.append(("user", "ask kvasir"))
+        assert proxy.asks(*fork.said).edit.tails == {3: WORKER}
+
+    proxy.teach("kvasir", "service")
+
+    for fork in forks:
+        assert fork.says("so?") == Edit(tails={5: block(["kvasir: [type] service"])})
+
+
+# --- what is learned besides ---
+
+
+def test_facts_that_are_added_to_a_concept_shown_before_are_added_alone(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    talk = Talk(proxy, SYSTEM)
+    talk.says("look at gnommoweb")
+
+    proxy.teach("gnommoweb", "service", MEMBERSHIP)
+
+    assert talk.says("so?") == Edit(top=REPO, tails={3: block(["gnommoweb: [membership] service"])})
+    assert talk.says("more?") == Edit(top=REPO, tails={3: block(["gnommoweb: [membership] service"])})
+
+
+def test_facts_of_one_concept_that_had_no_room_come_with_the_next_prompt(proxy: Proxy) -> None:
+    for dim in (TYPE, MEMBERSHIP, RUNS_ON):
+        proxy.teach("gnommoweb", "container", dim)
+    short = block(["gnommoweb: [runs-on] container [membership] container"])
+    proxy.tune(recollection_max_tokens=len(short) // CHARACTERS_PER_TOKEN + 1)
+    talk = Talk(proxy, SYSTEM)
+
+    first, second = talk.says("look at gnommoweb"), talk.says("so?")
+
+    said = [first.top, second.tails[3]]
+    assert sorted(word for text in said for word in text.split() if word.startswith("[")) == sorted(
+        f"[{dim}]" for dim in (TYPE, MEMBERSHIP, RUNS_ON)
+    )
+    assert talk.says("more?") == second
+
+
+# --- questions ---
+
+
+def test_a_question_is_asked_once_in_a_conversation(proxy: Proxy) -> None:
+    proxy.tune(zero_hit_max=3)
+    talk = Talk(proxy, SYSTEM)
+    asked = block([question("kvasir")])
+
+    assert talk.says("ask kvasir") == Edit(top=asked)
+    proxy.now += 100 * DAY  # elsewhere it could be asked again
+
+    placed = proxy.asks(*talk.said, ("assistant", "Yes."), ("user", "what is kvasir?"))
+    assert placed.edit == Edit(top=asked)
+    assert placed.recollection.reasons == {"kvasir": "asked before"}
+    assert Talk(proxy, SYSTEM).says("so what is kvasir?") == Edit(top=asked)
+
+
+def test_a_question_that_was_answered_is_taken_out_and_the_answer_stands(proxy: Proxy) -> None:
+    proxy.tune(zero_hit_max=3)
+    talk = Talk(proxy, SYSTEM)
+    talk.says("hello")
+    assert talk.says("ask kvasir").tails == {3: block([question("kvasir")])}
+
+    proxy.teach("kvasir", "worker")
+
+    assert talk.says("so?") == Edit(tails={5: WORKER})
+
+
+def test_an_answer_nobody_would_recall_takes_the_question_out_as_well(proxy: Proxy) -> None:
+    proxy.tune(zero_hit_max=3)
+    talk = Talk(proxy, SYSTEM)
+    talk.says("hello")
+    talk.says("ask kvasir")
+
+    proxy.teach("kvasir", "worker", confidence=0.1)
+
+    assert talk.says("so?") == Edit()
+
+
+# --- budgets ---
+
+
+def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> None:
+    for concept in CONCEPTS:
+        proxy.teach(concept, "container")
+    sizes = [-(-len(block([f"{concept}: [type] container"])) // CHARACTERS_PER_TOKEN) for concept in CONCEPTS]
+    proxy.tune(recollection_max_total_tokens=sum(sizes[:3]) + 1)
+    talk = Talk(proxy, SYSTEM)
+
+    for concept in CONCEPTS:
+        edit = talk.says(f"ask {concept}")
+
+    assert [concept in edit.top + "".join(edit.tails.values()) for concept in CONCEPTS] == [True, True, True, False]
+    placed = proxy.asks(*talk.said)
+    assert placed.recollection.reasons["plumbus"] == "no room"
+    assert Talk(proxy, SYSTEM).says("ask plumbus").top == block(["plumbus: [type] container"])
+
+
+def test_what_is_taken_out_makes_room(proxy: Proxy) -> None:
+    for concept in CONCEPTS:
+        proxy.teach(concept, "container")
+    one = -(-len(block(["gnommoweb: [type] container"])) // CHARACTERS_PER_TOKEN)
+    proxy.tune(recollection_max_total_tokens=2 * one)
+    talk = Talk(proxy, SYSTEM)
+    talk.says("ask gnommoweb")
+    talk.says("ask kvasir")
+    assert "dobby" not in "".join(talk.says("ask dobby").tails.values())
+
+    proxy.forget("kvasir")
+
+    assert talk.says("so?").tails == {7: block(["dobby: [type] container"])}
+
+
+def test_what_one_block_has_no_room_for_comes_with_the_next_prompt(proxy: Proxy) -> None:
+    for concept in CONCEPTS[:2]:
+        proxy.teach(concept, "container")
+    [one, other] = [block([f"{concept}: [type] container"]) for concept in CONCEPTS[:2]]
+    proxy.tune(recollection_max_tokens=-(-len(one) // CHARACTERS_PER_TOKEN))
+    talk = Talk(proxy, SYSTEM)
+
+    assert talk.says("ask gnommoweb and kvasir") == Edit(top=one)
+    assert talk.says("so?") == Edit(top=one, tails={3: other})
+
+
+# --- the Modelfile's SYSTEM ---
+
+
+def test_while_the_modelfile_is_not_known_the_block_goes_to_the_end_and_stays_there(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    talk = Talk(proxy)
+    assert talk.says("look at gnommoweb") == Edit(tails={0: REPO})
+
+    proxy.models.system = "You are a pirate."
+
+    assert talk.says("so?") == Edit(tails={0: REPO})
+    assert Talk(proxy).says("look at gnommoweb, please") == Edit(REPO, "You are a pirate.")
+
+
+@pytest.mark.parametrize("system", ["", "You are a pirate."])
+def test_a_block_at_the_top_comes_after_the_modelfiles_system(proxy: Proxy, system: str) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.models.system = system
+    talk = Talk(proxy)
+
+    assert talk.says("look at gnommoweb") == Edit(REPO, system)
+    proxy.models.system = None  # it is asked about anew
+
+    assert talk.says("so?") == Edit(REPO, system)
+
+
+def test_a_modelfile_that_changed_makes_the_top_anew(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    proxy.models.system = "You are a pirate."
+    talk = Talk(proxy)
+    talk.says("look at gnommoweb")
+    assert talk.says("ask kvasir") == Edit(REPO, "You are a pirate.", {2: WORKER})
+
+    proxy.models.system = "You are a poet."
+
+    fresh = block(["gnommoweb: [type] repo", "kvasir: [type] worker"])
+    assert talk.says("so?") == Edit(fresh, "You are a poet.")
+
+
+def test_a_modelfile_that_changed_changes_nothing_where_no_block_is_at_the_top(proxy: Proxy) -> None:
+    """Ollama itself puts the SYSTEM first."""
+    proxy.teach("gnommoweb", "repo")
+    proxy.models.system = "You are a pirate."
+    talk = Talk(proxy)
+    talk.says("hello")
+    assert talk.says("look at gnommoweb").tails == {2: REPO}
+
+    proxy.models.system = "You are a poet."
+
+    assert talk.says("so?").tails == {2: REPO}
+
+
+def test_a_prompt_with_a_system_text_of_its_own_does_not_ask_for_the_modelfile(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.models.system = "You are a pirate."
+
+    assert Talk(proxy, SYSTEM).says("look at gnommoweb") == Edit(top=REPO)
+
+
+# --- sub-agents ---
+
+
+def test_whoever_shares_a_long_system_text_goes_on_with_its_top(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    long: Said = ("system", "x" * SHARED_MIN)
+    Talk(proxy, long).says("look at gnommoweb")
+
+    assert Talk(proxy, long).says("ask kvasir") == Edit(top=REPO, tails={1: WORKER})
+
+
+# --- always at the top ---
+
+
+def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Proxy) -> None:
+    proxy.tune(recollection_placement="system")
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+
+    assert talk.says("look at gnommoweb") == Edit(top=REPO)
+    assert talk.says("ask kvasir") == Edit(top=block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
+    assert len(proxy.conversations) == 0
+
+
+def test_it_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:
+    proxy.tune(recollection_placement="system")
+    proxy.teach("gnommoweb", "repo")
+    talk = Talk(proxy)
+    assert talk.says("look at gnommoweb") == Edit(tails={0: REPO})
+
+    proxy.models.system = "You are a pirate."
+
+    assert talk.says("so?") == Edit(REPO, "You are a pirate.")
+    assert proxy.asks(*talk.said, ("assistant", "Yes.")).is_said
+
+
+def test_without_a_top_and_an_end_nothing_is_said(proxy: Proxy) -> None:
+    proxy.tune(recollection_placement="system")
+    proxy.teach("gnommoweb", "repo")
+
+    placed = proxy.asks(("user", "look at gnommoweb"), ("assistant", "Yes."))
+
+    assert (placed.edit, placed.is_said) == (Edit(), False)
+
+
+# --- what is told of it ---
+
+
+def test_the_text_is_all_blocks_of_the_prompt_in_their_order(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+    talk.says("look at gnommoweb")
+    talk.says("ask kvasir")
+
+    placed = proxy.asks(*talk.said)
+
+    assert placed.text == REPO + GAP + WORKER
+    assert placed.recollection.reasons == {"gnommoweb": "recalled before", "kvasir": "recalled before"}
