@@ -15,6 +15,8 @@ from memory.reading import Reading, stated_among
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
 TRUSTED = frozenset({"gutask", "operator"})
+# Of all that a conversation is told: what stands there stays, and facts must find room later on.
+QUESTIONS_SHARE = 1 / 3
 
 Salient = list[tuple[str, SoasRow]]
 
@@ -46,12 +48,13 @@ def recollect(cache: Cache, mentions: Mentions, now: float, shown: Lines = NOTHI
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
     tuning = cache.tuning
     room = min(tuning.recollection_max_tokens, tuning.recollection_max_total_tokens - shown.tokens)
+    may_ask_more = shown.question_tokens < tuning.recollection_max_total_tokens * QUESTIONS_SHARE
     selection = select(
         known,
         _not_stated(cache, unknown, mentions.readings, reasons),
         show=lambda edge: _show(cache, edge),
         max_concepts=tuning.recollection_max_concepts,
-        max_questions=tuning.zero_hit_max,
+        max_questions=tuning.zero_hit_max if may_ask_more else 0,
         max_characters=room * CHARACTERS_PER_TOKEN,
     )
     return Recollection(

@@ -8,12 +8,11 @@ from django.conf import settings
 from memory.cache import Cache
 from proxy.domain.headers import Headers, to_upstream
 from proxy.errors import Loop, NotAllowed
-from proxy.identity import Caller, bearer_token, identify, token_of
+from proxy.identity import Caller, identify, own_tokens, token_of
 
 Permission = Literal["agent", "operator"]
 INSTANCE = settings.INSTANCE.encode()
 VIA = (b"via", b"1.1 " + INSTANCE)
-AUTHORIZATION = frozenset({b"authorization"})
 
 
 def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
@@ -45,6 +44,5 @@ def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     given = dict(scope["headers"])
     if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, given) is None:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
-    # Also one that is revoked: it was never meant for the upstream.
-    is_ours = bearer_token(given) is not None
-    return [*to_upstream(scope["headers"], without=AUTHORIZATION if is_ours else frozenset()), VIA]
+    # Also those that are revoked: they were never meant for the upstream.
+    return [*to_upstream(scope["headers"], without=frozenset(own_tokens(given))), VIA]

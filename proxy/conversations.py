@@ -13,6 +13,9 @@ from proxy.domain.ledger import Thread
 
 HOUR = 3600.0
 TAILS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
+SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
+KEY_BYTES = 200  # a digest and its places in dicts
+CHARACTER_BYTES = 2  # of a block
 NAMES_MAX = 300_000  # names and messages that are remembered of running conversations: some 30 MB
 
 
@@ -42,14 +45,24 @@ class Conversation:
     system: str | None
     at: float
     tails: dict[bytes, tuple[str, float]] = field(default_factory=dict)
+    size: int = 0  # bytes, roughly
+
+    def __post_init__(self) -> None:
+        self.size = KEY_BYTES * len(self.keys) + CHARACTER_BYTES * (len(self.top) + len(self.system or ""))
 
     def put(self, place: bytes, block: str, at: float) -> None:
         """Unless something later is known of this place; an empty block takes away what stood there."""
         if place in self.tails and self.tails[place][1] > at:
             return
+        self._take_out(place)
         self.tails[place] = (block, at)
+        self.size += KEY_BYTES + CHARACTER_BYTES * len(block)
         if len(self.tails) > TAILS_MAX:
-            del self.tails[next(iter(self.tails))]
+            self._take_out(next(iter(self.tails)))
+
+    def _take_out(self, place: bytes) -> None:
+        if (tail := self.tails.pop(place, None)) is not None:
+            self.size -= KEY_BYTES + CHARACTER_BYTES * len(tail[0])
 
     def standing(self, links: Iterable[bytes]) -> dict[int, str]:
         """The blocks further down that have their place in this request, by the index of the part at whose end."""
@@ -68,6 +81,7 @@ class Conversations:
     def __init__(self, tell: Callable[[Injection], None] = lambda injection: None) -> None:
         self.conversations_max = 20_000
         self.tell = tell
+        self._size = 0
         self._by_key: dict[bytes, Conversation] = {}
         self._recent: dict[bytes, Conversation] = {}  # by their own keys, the one used last at the end
         self._beginnings: dict[bytes, tuple[bytes, int, Beginning]] = {}
@@ -97,7 +111,7 @@ class Conversations:
 
     def put(self, conversation: Conversation, place: bytes, block: str, now: float) -> None:
         """What stands after this link; an empty block takes it out."""
-        conversation.put(place, block, now)
+        self._put(conversation, place, block, now)
         self.tell(Injection(conversation.key, (), place, block, None, now))
 
     def remember(self, injection: Injection) -> None:
@@ -107,20 +121,33 @@ class Conversations:
             return
         if injection.place:
             if known is not None:
-                known.put(injection.place, injection.block, injection.at)
+                self._put(known, injection.place, injection.block, injection.at)
         elif known is None or (known.top, known.system) != (injection.block, injection.system):
             made = Conversation(injection.conversation, injection.keys, injection.block, injection.system, injection.at)
             self._add(made)
 
+    def _put(self, conversation: Conversation, place: bytes, block: str, at: float) -> None:
+        self._size -= conversation.size
+        conversation.put(place, block, at)
+        self._size += conversation.size
+        self._make_room()
+
     def _add(self, conversation: Conversation) -> None:
-        self._recent.pop(conversation.key, None)
+        if (old := self._recent.pop(conversation.key, None)) is not None:
+            self._forget(old)
         self._recent[conversation.key] = conversation
+        self._size += conversation.size
         for key in conversation.keys:
             self._by_key[key] = conversation
-        while len(self._recent) > self.conversations_max:
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """The conversations that were used longest ago go; the newest stays."""
+        while len(self._recent) > self.conversations_max or (self._size > SIZE_MAX and len(self._recent) > 1):
             self._forget(self._recent.pop(next(iter(self._recent))))
 
     def _forget(self, conversation: Conversation) -> None:
+        self._size -= conversation.size
         for key in conversation.keys:
             if self._by_key.get(key) is conversation:
                 del self._by_key[key]

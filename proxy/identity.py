@@ -42,18 +42,22 @@ def identify(cache: Cache, headers: Headers, peer: str | None) -> Caller:
     )
 
 
-def bearer_token(headers: Headers) -> str | None:
-    """The bearer token, if it is one of Festinger's: valid, revoked or made up."""
-    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
-    if scheme.lower() != b"bearer" or not token.startswith(TOKEN_PREFIX.encode()):
-        return None
-    return token.strip().decode("latin-1")
+def own_tokens(headers: Headers) -> dict[bytes, str]:
+    """Tokens of Festinger's, valid, revoked or made up, by the header they came in: the bearer's, and where Anthropic's
+    clients put their key."""
+    scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
+    given = {b"authorization": bearer if scheme.lower() == b"bearer" else b"", b"x-api-key": headers.get(b"x-api-key")}
+    return {
+        name: token.strip().decode("latin-1")
+        for name, token in given.items()
+        if token and token.startswith(TOKEN_PREFIX.encode())
+    }
 
 
 def token_of(cache: Cache, headers: Headers) -> AgentRow | None:
-    """The owner of the bearer token; None for any that is not valid."""
-    token = bearer_token(headers)
-    return cache.agents.get(token_hash(token)) if token is not None else None
+    """The owner of the token that was given; None for any that is not valid."""
+    owners = (cache.agents.get(token_hash(token)) for token in own_tokens(headers).values())
+    return next((owner for owner in owners if owner is not None), None)
 
 
 @lru_cache(maxsize=1024)

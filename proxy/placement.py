@@ -66,12 +66,12 @@ class Placement:
             conversation = self._conversations.begin(thread, stays.top, system, now)
         else:
             at_top = False
-            for index in stays.taken_out:
-                self._conversations.put(conversation, thread.links[index], "", now)
+        changed = dict.fromkeys(stays.taken_out, "")
         at_end = bool(block) and not at_top and prompt.parts[last].takes_block
         if at_end:
-            stays.tails[last] = GAP.join(filter(None, (stays.tails.get(last), block)))
-            self._conversations.put(conversation, thread.links[last], stays.tails[last], now)
+            changed[last] = stays.tails[last] = GAP.join(filter(None, (stays.tails.get(last), block)))
+        for index, text in changed.items():
+            self._conversations.put(conversation, thread.links[index], text, now)
         edit = Edit(stays.top, conversation.system or "", stays.tails)
         return Placed(edit, recollection, is_said=True) if at_top or at_end else unsaid(edit, recollection)
 
@@ -92,7 +92,8 @@ class Placement:
         evaluated again in any case."""
         if conversation is None:
             return Standing()
-        tails = conversation.standing(thread.links)
+        parts = thread.prompt.parts
+        tails = {at: block for at, block in conversation.standing(thread.links).items() if parts[at].takes_block}
         is_other_model = bool(conversation.top) and system is not None and system != conversation.system
         if is_other_model or not self._holds(conversation.top, now):
             return Standing(is_stale=True)

@@ -1,5 +1,7 @@
 """The JSON in which Agent Zero wraps what a person says and what a tool returns."""
 
+import json
+import re
 from typing import Final, TypedDict, cast
 
 import orjson
@@ -8,6 +10,9 @@ _PERSON: Final = "user_message"
 _TOOL: Final = ("tool_name", "tool_result")
 # Roles whose text nobody but the model or a tool wrote: a wrapping in it does not make it a person's.
 _NEVER_A_PERSON: Final = frozenset({"assistant", "tool"})
+_JOINED_MAX: Final = 100  # envelopes of one text
+_BEGINS: Final = re.compile(r"\s*\{")
+_DECODER: Final = json.JSONDecoder()
 
 
 class Envelope(TypedDict, total=False):
@@ -17,14 +22,24 @@ class Envelope(TypedDict, total=False):
 
 
 def unwrap(text: str, role: str) -> tuple[str, str]:
-    """The text inside an envelope and the role it was said in; anything else as it is."""
-    envelope = _open(text)
-    said = envelope.get("user_message")
-    if isinstance(said, str):
-        return said, role if role in _NEVER_A_PERSON else "user"
-    if "tool_name" in envelope and "tool_result" in envelope:
-        return _as_text(envelope["tool_result"], text), "tool"
-    return text, role
+    """The text inside an envelope and the role it was said in; anything else as it is.
+
+    Clients join what follows each other: of several envelopes in one text all is said, by a tool where one of them is
+    a tool's. What stands behind them (Agent Zero's ``[EXTRAS]``: what it remembers, rebuilt each turn) nobody has
+    said."""
+    said: list[str] = []
+    roles = set()
+    for envelope, whole in _opened(text):
+        message = envelope.get("user_message")
+        if isinstance(message, str):
+            said.append(message)
+            roles.add(role if role in _NEVER_A_PERSON else "user")
+        elif "tool_name" in envelope and "tool_result" in envelope:
+            said.append(_as_text(envelope["tool_result"], whole))
+            roles.add("tool")
+    if not said:
+        return text, role
+    return "\n".join(said), "tool" if "tool" in roles else roles.pop()
 
 
 def _as_text(result: object, envelope: str) -> str:
@@ -37,12 +52,26 @@ def _as_text(result: object, envelope: str) -> str:
         return envelope
 
 
-def _open(text: str) -> Envelope:
+def _opened(text: str) -> list[tuple[Envelope, str]]:
+    """The JSON objects that the text begins with, each with its own text."""
     # Parsing is for the few messages that can be one; most are settled by their first character.
     if not text[:1000].lstrip().startswith("{") or not (_PERSON in text or all(key in text for key in _TOOL)):
-        return {}
+        return []
     try:
         envelope = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return {}
-    return cast(Envelope, envelope) if isinstance(envelope, dict) else {}
+        return _leading(text)
+    return [(cast(Envelope, envelope), text)] if isinstance(envelope, dict) else []
+
+
+def _leading(text: str) -> list[tuple[Envelope, str]]:
+    found: list[tuple[Envelope, str]] = []
+    at = 0
+    while len(found) < _JOINED_MAX and (begins := _BEGINS.match(text, at)):
+        start = begins.end() - 1
+        try:
+            envelope, at = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            break
+        found.append((envelope, text[start:at]))
+    return found

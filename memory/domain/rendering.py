@@ -19,11 +19,12 @@ QUESTION = re.compile(r"\? (\S+): no recollection\.")
 @dataclass(frozen=True, slots=True)
 class Lines:
     """What blocks say: by concept and dimension the parent, and whether that is disputed; which concepts they ask
-    about; and their length in model tokens."""
+    about; their length in model tokens, and that of the questions in it."""
 
     facts: Mapping[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)
     questions: frozenset[str] = frozenset()
     tokens: int = 0
+    question_tokens: int = 0
 
 
 NOTHING = Lines()
@@ -66,16 +67,18 @@ def read_block(text: str) -> Lines:
                 facts[head[1], dim] = (parent, bool(mark))
         elif asked := QUESTION.match(line):
             questions.add(asked[1])
-    return Lines(facts, frozenset(questions), -(-len(text) // CHARACTERS_PER_TOKEN))
+    asking = sum(len(question(word)) for word in questions)
+    return Lines(facts, frozenset(questions), -(-len(text) // CHARACTERS_PER_TOKEN), -(-asking // CHARACTERS_PER_TOKEN))
 
 
 def together(blocks: Iterable[Lines]) -> Lines:
     """What several blocks say that do not contradict each other."""
     facts: dict[tuple[str, str], tuple[str, bool]] = {}
     questions: frozenset[str] = frozenset()
-    tokens = 0
+    tokens = question_tokens = 0
     for lines in blocks:
         facts.update(lines.facts)
         questions |= lines.questions
         tokens += lines.tokens
-    return Lines(facts, questions, tokens)
+        question_tokens += lines.question_tokens
+    return Lines(facts, questions, tokens, question_tokens)

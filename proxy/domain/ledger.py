@@ -75,19 +75,26 @@ class Thread:
     def shared(self) -> list[bytes]:
         """Other keys under which its conversation may be known, of the longest beginning first: those that the
         beginning is long enough for."""
-        system = sum(len(part.text) for part in self.prompt.parts[: self.opening])
         half = len(self.prompt.parts[self.opening].text) / 2
-        lines = [key for end, key in self._within(self.opening) if system + end >= SHARED_MIN or end >= half]
-        return lines + self._of_system(system)
+        lines = [key for end, key in self._of_opening if self._system_characters + end >= SHARED_MIN or end >= half]
+        return lines + self._of_system
 
     @cached_property
     def all_keys(self) -> list[bytes]:
         """Keys under which others may find the conversation."""
-        system = sum(len(part.text) for part in self.prompt.parts[: self.opening])
-        return [self.key, *(key for _, key in self._within(self.opening)), *self._of_system(system)]
+        return [self.key, *(key for _, key in self._of_opening), *self._of_system]
 
-    def _of_system(self, characters: int) -> list[bytes]:
-        if characters < SHARED_MIN:
+    @cached_property
+    def _system_characters(self) -> int:
+        return sum(len(part.text) for part in self.prompt.parts[: self.opening])
+
+    @cached_property
+    def _of_opening(self) -> list[tuple[int, bytes]]:
+        return self._within(self.opening)
+
+    @cached_property
+    def _of_system(self) -> list[bytes]:
+        if self._system_characters < SHARED_MIN:
             return []
         cuts = [key for end, key in self._within(0) if end in CUTS]
         return [self.links[self.opening - 1], *cuts]

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.cache import AgentRow, Cache
-from proxy.identity import identify, is_loopback, new_token, token_hash
+from proxy.identity import identify, is_loopback, new_token, own_tokens, token_hash
 
 
 def test_the_owner_of_a_token_is_known_by_it() -> None:
@@ -13,6 +13,16 @@ def test_the_owner_of_a_token_is_known_by_it() -> None:
     caller = identify(Cache(agents={token_hash(token): dobby}), {b"authorization": b"Bearer " + token.encode()}, None)
 
     assert (caller.name, caller.token) == ("dobby", dobby)
+
+
+def test_a_token_may_come_where_anthropics_clients_put_their_key() -> None:
+    token = new_token()
+    dobby = AgentRow("dobby", "agent")
+    cache = Cache(agents={token_hash(token): dobby})
+
+    assert identify(cache, {b"x-api-key": token.encode(), b"authorization": b"Bearer sk-other"}, None).token == dobby
+    assert own_tokens({b"x-api-key": b"sk-other"}) == {}
+    assert own_tokens({b"x-api-key": token.encode()}) == {b"x-api-key": token}
 
 
 @pytest.mark.parametrize("value", [b"Bearer fst_unknown", b"Bearer sk-other", b"Basic fst_x", b"fst_x", b"Bearer \xff"])

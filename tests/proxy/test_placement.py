@@ -265,6 +265,22 @@ def test_what_is_not_said_any_more_is_taken_out(proxy: Proxy, how: str) -> None:
     assert further_down.says("so?") == Edit(top=REPO)
 
 
+def test_of_each_place_one_change_is_told(proxy: Proxy) -> None:
+    """Also where what was taken out is said anew at the same place: or else others would see it empty in between."""
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+    talk.says("hello")
+    talk.says("ask kvasir")
+    told: list[str] = []
+    proxy.conversations.tell = lambda injection: told.append(injection.block)
+
+    proxy.teach("kvasir", "service")
+
+    fresh = block(["kvasir: [type] service"])
+    assert proxy.asks(*talk.said).edit == Edit(tails={3: fresh})
+    assert told == [fresh]
+
+
 def test_a_mark_that_is_set_or_lifted_changes_the_line(proxy: Proxy) -> None:
     proxy.teach("kvasir", "worker")
     talk = Talk(proxy, SYSTEM)

@@ -309,6 +309,27 @@ def test_an_envelope_is_opened(text, role, expected):
     assert unwrap(text, role) == expected
 
 
+RESULT = '{"tool_name": "sh", "tool_result": "kvasir is a repo."}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (RESULT + '\n\n[EXTRAS]\n{"memories": "zorblat is a worker."}', ("kvasir is a repo.", "tool")),
+        ('{"user_message": "hi"}\n[EXTRAS]\nzorblat is a worker.', ("hi", "user")),
+        ('{"user_message": "hi"}{"user_message": "there"}', ("hi\nthere", "user")),
+        (RESULT + '\n{"user_message": "hi"}', ("kvasir is a repo.\nhi", "tool")),
+        (RESULT + '{"system_warning": "again"}', ("kvasir is a repo.", "tool")),
+        ('{"user_message": 3} hi', ('{"user_message": 3} hi', "user")),
+        ('{"user_message": "hi" and more', ('{"user_message": "hi" and more', "user")),
+        ("{" * 20_000 + ' "user_message"', ("{" * 20_000 + ' "user_message"', "user")),
+        ('{"user_message":' * 20_000, ('{"user_message":' * 20_000, "user")),
+    ],
+)
+def test_what_a_client_puts_behind_an_envelope_nobody_has_said(text: str, expected: tuple[str, str]) -> None:
+    assert unwrap(text, "user") == expected
+
+
 @pytest.mark.parametrize("role", ["assistant", "tool"])
 def test_an_envelope_raises_no_trust(role):
     assert unwrap('{"user_message": "hi"}', role) == ("hi", role)
