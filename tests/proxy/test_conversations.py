@@ -14,7 +14,7 @@ from memory.domain.messages import Message
 from memory.domain.rows import SoasRow
 from memory.mentions import Mentions, salient_among
 from memory.reading import Allowance, Reader, complete
-from proxy.conversations import HOUR, TAILS_MAX, Conversations, Injection
+from proxy.conversations import HOUR, TAILS_MAX, Conversation, Conversations, Injection
 from proxy.domain.ledger import SHARED_MIN, Thread
 from tests.proxy.threads import Said, thread
 
@@ -193,6 +193,73 @@ def test_what_is_forgotten_leaves_nothing_behind_and_takes_nothing_along() -> No
 
     kept = {key for held in memory._recent.values() for key in held.keys}
     assert set(memory._by_key) == kept
+
+
+def test_the_largest_do_not_take_all_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proxy.conversations.SIZE_MAX", 1_000_000)
+    memory = Conversations()
+
+    for number in range(20):
+        memory.begin(conversation(number), "top", None, NOW)
+        put(memory, conversation(number), "b" * 99_000)
+
+    assert 3 <= len(memory) <= 5
+    assert standing(memory, conversation(19)) == ("top", {0: "b" * 99_000})
+    put(memory, conversation(19), "b" * 999_000)
+    assert len(memory) == 1  # what is in use stays, however large
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of one of few conversations, by this process or another; ``text`` is the block's, ``at`` when it came about."""
+
+    number: int
+    turns: int
+    text: str
+    is_told: bool
+    at: float
+
+
+changes = st.builds(
+    Change,
+    number=st.integers(0, 4),
+    turns=st.integers(0, 3),
+    text=st.text("b", max_size=300),
+    is_told=st.booleans(),
+    at=st.floats(NOW, NOW + 3 * HOUR),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(changes, max_size=40))
+def test_what_it_holds_is_what_it_counts(played: list[Change]) -> None:
+    """Whatever comes, in whatever order."""
+    memory = Conversations()
+    memory.conversations_max = 3
+
+    for change in played:
+        asked = thread(("user", f"hello {change.number}\nand more"), *MORE * change.turns)
+        if change.is_told:
+            place = asked.links[-1] if change.turns else b""
+            memory.remember(Injection(asked.key, tuple(asked.all_keys), place, change.text, None, change.at))
+        else:
+            if not change.turns:
+                memory.begin(asked, change.text, None, change.at)
+            elif memory.find(asked, change.at) is not None:
+                put(memory, asked, change.text, change.at)
+
+        held = list(memory._recent.values())
+        assert len(held) <= 3
+        assert memory._size == sum(kept.size for kept in held)
+        assert all(kept.size == anew(kept).size for kept in held)
+        assert set(memory._by_key) == {key for kept in held for key in kept.keys}
+
+
+def anew(known: Conversation) -> Conversation:
+    made = Conversation(known.key, known.keys, known.top, known.system, known.at)
+    for place, (text, at) in known.tails.items():
+        made.put(place, text, at)
+    return made
 
 
 def test_what_is_named_is_remembered_of_so_many_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -405,6 +405,18 @@ def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> No
     assert Talk(proxy, SYSTEM).says("ask plumbus").top == block(["plumbus: [type] container"])
 
 
+def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
+    """They stand there for good: once they have a third of the budget, nothing is asked any more."""
+    length = -(-len(question("gnommoweb")) // CHARACTERS_PER_TOKEN)
+    proxy.tune(zero_hit_max=1, recollection_max_total_tokens=3 * length)
+    proxy.teach("plumbus", "worker")
+    talk = Talk(proxy, SYSTEM)
+
+    assert talk.says("ask gnommoweb").top == block([question("gnommoweb")])
+    assert talk.says("ask kvasir").tails == {}
+    assert talk.says("ask plumbus").tails == {5: block(["plumbus: [type] worker"])}
+
+
 def test_what_is_taken_out_makes_room(proxy: Proxy) -> None:
     for concept in CONCEPTS:
         proxy.teach(concept, "container")
