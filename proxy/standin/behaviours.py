@@ -10,7 +10,8 @@ SAME_TEXT = "Let me look at the folder once more."
 SAME_CALL = '{"thoughts": ["I look again."], "tool_name": "look", "tool_args": {"path": "/nowhere"}}'
 BABBLE = "I will look at it once more, and then I will look at it again. " * 400
 AGENT_CALL = '{"thoughts": ["I know this."], "tool_name": "response", "tool_args": {"text": "It is blue."}}'
-EUROS = "Ein Haus für 300.000 € steht in Köln. " * 3000  # letters of two and three bytes, to be torn apart
+# Letters of two and three bytes, to be torn apart. No two sentences are the same: it is no loop.
+EUROS = "".join(f"Ein Haus für {price} € steht in Köln. " for price in range(300_000, 303_000))
 
 MAX_SLOWNESS_MS = 600_000
 

@@ -217,7 +217,8 @@ def notices(dsn: str) -> Iterator[list[str]]:
         heard += [notice.payload for notice in listener.notifies(timeout=0.2)]
 
 
-def test_no_batch_makes_the_processes_load_everything_anew(dsn: str) -> None:
+def test_no_batch_makes_the_processes_load_everything_anew(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "RUN_S", 600.0)
     Soas.objects.bulk_create(
         Soas(token=f"zorblat{number}", encounter_count=1, last_seen=LONG_AGO) for number in range(4_000)
     )

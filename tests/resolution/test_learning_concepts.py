@@ -277,6 +277,7 @@ def test_only_one_process_explains_at_a_time(dsn: str, llm: LlmServer, monkeypat
         other.execute("SELECT pg_advisory_lock(76, hashtext('explaining'))")
         tasks.explain_concepts()
         assert (llm.asked, woken) == ([], [])
+        other.execute("SELECT pg_advisory_unlock(76, hashtext('explaining'))")
 
     tasks.explain_concepts()
     assert len(llm.asked) == 1
