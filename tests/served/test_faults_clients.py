@@ -1,5 +1,6 @@
 """A client that leaves, stalls, dawdles or speaks an older HTTP: what the model server sees of it, and the others."""
 
+import contextlib
 import re
 import socket
 import struct
@@ -16,6 +17,7 @@ PROMPT = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
 SILENT = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}'
 GET_TAGS = b"GET /api/tags HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LINE = b'{"response":"a"}\n'
+LONG_LINE = b'{"response":"%s"}\n' % (b"a" * 16_000)
 PROMPT_S = 1.0  # a client that leaves has stopped the model within that
 
 
@@ -145,25 +147,26 @@ def test_a_request_that_comes_byte_by_byte_waits_alone(port: int, model: RawUpst
 
 
 def test_readers_that_stall_do_not_disturb_other_streams(port: int, model: RawUpstream) -> None:
+    ended: list[bytes] = []
+
     def script(connection: socket.socket, message: Message) -> None:
-        lines = 20 if message.body == SILENT else 3_000
         connection.sendall(STREAM)
-        for _ in range(lines):
-            connection.sendall(chunked(LINE * (1 if lines == 20 else 1_000)))
-            time.sleep(0.001)
+        for _ in range(20 if message.body == SILENT else 3_000):
+            connection.sendall(chunked(LINE if message.body == SILENT else LONG_LINE))
         connection.sendall(LAST_CHUNK)
+        ended.append(message.body)
 
     model.script = script
-    stalled = [Wire(port, post("/api/chat", PROMPT)) for _ in range(8)]
-    time.sleep(0.3)
-    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(Wire(port, post("/api/chat", PROMPT)))
+        wait_until(lambda: len(model.asked) == 8)
 
-    for _ in range(5):
-        assert ask(port, post("/api/chat", SILENT)).body == LINE * 20
+        for _ in range(5):
+            assert ask(port, post("/api/chat", SILENT)).body == LINE * 20
 
-    assert time.monotonic() - started < 5
-    for wire in stalled:
-        wire.close()
+        wait_until(lambda: len(ended) == 5)
+        assert ended == [SILENT] * 5  # the others still wait for their readers
 
 
 # --- other ways to speak HTTP ---
