@@ -119,5 +119,3 @@ LOGGING = {
     "loggers": {name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")}
     | {"django.request": {"level": "ERROR"}},  # a refused request is answered, not warned about
 }
-
-UNFOLD = {"SITE_TITLE": "Festinger", "SITE_HEADER": "Festinger", "SITE_SYMBOL": "psychology"}

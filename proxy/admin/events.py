@@ -7,21 +7,18 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 from django.http import HttpRequest
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
 
-from memory.admin import ReadOnly
+from memory.admin.pages import Page, ReadOnly, preformatted
 from proxy.models import LoopEvent, RecollectionEvent
 
 
 @admin.register(RecollectionEvent)
-class RecollectionEventAdmin(ReadOnly, ModelAdmin):
+class RecollectionEventAdmin(ReadOnly, Page):
     list_display = ("at", "request", "agent", "model", "wire", "block_characters", "unread_characters")
     search_fields = ("request__startswith",)
     search_help_text = "As in the header X-Festinger-Request."
     ordering = ("-at",)
-    show_full_result_count = False
     fields = (
         "request",
         "at",
@@ -52,13 +49,12 @@ class RecollectionEventAdmin(ReadOnly, ModelAdmin):
 
 
 @admin.register(LoopEvent)
-class LoopEventAdmin(ReadOnly, ModelAdmin):
+class LoopEventAdmin(ReadOnly, Page):
     list_display = ("at", "request", "agent", "model", "wire", "kind", "count", "steps_taken")
     list_filter = ("kind",)
     search_fields = ("request__startswith",)
     search_help_text = "As in the header X-Festinger-Request."
     ordering = ("-at",)
-    show_full_result_count = False
     fields = (
         "request",
         "at",
@@ -79,7 +75,3 @@ class LoopEventAdmin(ReadOnly, ModelAdmin):
     @admin.display(description="repeated")
     def repeated_in_lines(self, event: LoopEvent) -> SafeString:
         return preformatted("\n".join(event.repeated))
-
-
-def preformatted(text: str) -> SafeString:
-    return format_html('<pre style="white-space: pre-wrap">{}</pre>', text)

@@ -1,0 +1,5 @@
+"""What was recalled, and what was done about loops, in the admin."""
+
+from proxy.admin import events
+
+__all__ = ["events"]
