@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from memory.cache import Cache
-from memory.domain.saliency import is_salient
+from memory.domain.rows import SoasRow
 from memory.reading import Reading
 
 # What was read of one message; None where it was beyond the allowance.
@@ -60,7 +60,7 @@ class Beginning:
             # One that was completed meanwhile, or whose words became names, has got another set.
             if reading is not None and taken[index] is not reading.names:
                 taken[index] = reading.names
-                self._salient |= salient_among(cache, reading.names - self._mentions.names)
+                self._salient.update(salient_among(cache, reading.names - self._mentions.names))
                 self._mentions.add(reading)
 
     def _look_again(self, cache: Cache) -> None:
@@ -68,7 +68,7 @@ class Beginning:
         state = (cache.loads, cache.loaded_at, cache.tuning.saliency_read_threshold)
         risen = cache.risen.since(self._risen) if state == self._looked_at else None
         if risen is None:
-            self._salient = salient_among(cache, self._mentions.names)
+            self._salient = set(salient_among(cache, self._mentions.names))
         else:
             self._salient.update(self._mentions.names.intersection(risen))
         self._looked_at, self._risen = state, cache.risen.count
@@ -81,11 +81,19 @@ class Beginning:
         mentions = Mentions(read, set(known.names), set(known.emphasised), set(known.by_user), salient)
         for reading in rest:
             if reading is not None:
-                salient |= salient_among(cache, reading.names)
+                salient.update(salient_among(cache, reading.names))
                 mentions.add(reading)
         return mentions
 
 
-def salient_among(cache: Cache, names: Set[str]) -> set[str]:
+def salient_among(cache: Cache, names: Set[str]) -> dict[str, SoasRow]:
+    """Those that are salient, with their rows. ``is_salient`` written out: of a long history it is asked of
+    thousands."""
     threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
-    return {name for name in names if (row := row_of(name)) is not None and is_salient(row, threshold)}
+    return {
+        name: row
+        for name in names
+        if (row := row_of(name)) is not None
+        and (row.saliency >= threshold or row.novelty >= threshold)
+        and not row.is_muted
+    }

@@ -1,6 +1,6 @@
 """From what was read to a recollection: the cache and the pure rules of domain/, without a query."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache import Cache, TripleKey
@@ -10,15 +10,13 @@ from memory.domain.rendering import CHARACTERS_PER_TOKEN, NOTHING, Lines, block
 from memory.domain.rows import SoasRow, UrdEdge
 from memory.domain.saliency import DAY, may_ask, priority
 from memory.domain.selection import Bounds, Candidate, ShownFact, by_priority, in_force, is_in_force, select
-from memory.mentions import Mentions
+from memory.mentions import Mentions, salient_among
 from memory.reading import Reading, stated_among
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
 TRUSTED = frozenset({"gutask", "operator"})
 # Of all that a conversation is told: what stands there stays, and facts must find room later on.
 QUESTIONS_SHARE = 1 / 3
-
-Salient = list[tuple[str, SoasRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Dispute:
 def recollect(cache: Cache, mentions: Mentions, now: float, shown: Lines = NOTHING) -> Recollection:
     """What is recalled for these messages, less what their prompt shows already. ``now`` is in seconds since the
     epoch."""
-    salient = _salient(cache, mentions.names if mentions.salient is None else mentions.salient)
+    salient = salient_among(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
         return Recollection()
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
@@ -134,26 +132,14 @@ def _is_settled(cache: Cache, key: TripleKey, agent: str, conversation: bytes, n
     )
 
 
-def _salient(cache: Cache, names: set[str]) -> Salient:
-    """As ``is_salient`` says of each; written out, because of a long history it is asked of thousands."""
-    threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
-    return [
-        (name, row)
-        for name in names
-        if (row := row_of(name)) is not None
-        and (row.saliency >= threshold or row.novelty >= threshold)
-        and not row.is_muted
-    ]
-
-
 def _sort(
-    cache: Cache, salient: Salient, mentions: Mentions, now: float, shown: Lines
+    cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Lines
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
     """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither. Edges
     whose words have not arrived yet wait for them: they are announced separately."""
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
     known, unknown, reasons = [], [], {}
-    for word, row in salient:
+    for word, row in salient.items():
         edges = cache.urd_by_concept.get(row.id)
         if row.is_common and word not in mentions.emphasised and not _has_trusted_edge(edges):
             reasons[word] = "a common word"

@@ -106,7 +106,7 @@ class Conversations:
         """A new conversation, or one that is rebuilt: only ``top`` stands in it."""
         conversation = Conversation(thread.key, tuple(thread.all_keys), top, system, now)
         self._add(conversation)
-        self.tell(Injection(thread.key, conversation.keys, b"", top, system, now))
+        self._tell_top(conversation)
         return conversation
 
     def put(self, conversation: Conversation, place: bytes, block: str, now: float) -> None:
@@ -160,10 +160,13 @@ class Conversations:
             self._tell_again(conversation)
 
     def _tell_again(self, conversation: Conversation) -> None:
-        at, system = conversation.at, conversation.system
-        self.tell(Injection(conversation.key, conversation.keys, b"", conversation.top, system, at))
+        self._tell_top(conversation)
         for place, (block, _) in conversation.tails.items():
-            self.tell(Injection(conversation.key, (), place, block, None, at))
+            self.tell(Injection(conversation.key, (), place, block, None, conversation.at))
+
+    def _tell_top(self, conversation: Conversation) -> None:
+        top, system = conversation.top, conversation.system
+        self.tell(Injection(conversation.key, conversation.keys, b"", top, system, conversation.at))
 
     # --- what was named ---
 

@@ -22,11 +22,11 @@ from memory.recall import disputes, recollect
 from proxy.conversations import Conversations
 from proxy.domain.answers import ANSWERS
 from proxy.domain.ladder import Intervention
-from proxy.domain.ledger import Thread
+from proxy.domain.ledger import Thread, opening_of
 from proxy.domain.loops.tails import Tail
 from proxy.domain.requests import REQUESTS
 from proxy.domain.rules import Loops
-from proxy.domain.wire import GAP, Edit, Payload, Prompt, RequestFormat
+from proxy.domain.wire import Edit, Payload, Prompt, RequestFormat, after
 from proxy.events import Events, shortened
 from proxy.loop_guard import LoopGuard
 from proxy.placement import Placed, Placement
@@ -123,16 +123,15 @@ class Enricher:
             digest_of(message) if reading is None else reading.digest
             for message, reading in zip(messages, readings, strict=True)
         ]
-        conversation = digests[opening(messages)]
+        conversation = digests[opening_of(message.role for message in messages) or 0]
         unread = self._observe(messages, readings, conversation, now, agent)
-        thread = Thread.of(prompt, digests)
         met = self._look(prompt, conversation, asked)
         placed = None
         if met is not None and met.answer:
             done.step = met.step
             done.answer = made_up(path, prompt, met.answer, asked)
         else:
-            placed = self._place(thread, readings, now) if self.cache.loaded_at is not None else None
+            placed = self._place(prompt, digests, readings, now) if self.cache.loaded_at is not None else None
             self._change(wire, payload, done, placed, met)
         if placed is not None and placed.is_said:
             self._note_asked(placed, now)
@@ -182,7 +181,8 @@ class Enricher:
             return None
         return met
 
-    def _place(self, thread: Thread, readings: Sequence[Read], now: float) -> Placed:
+    def _place(self, prompt: Prompt, digests: Sequence[bytes], readings: Sequence[Read], now: float) -> Placed:
+        thread = Thread.of(prompt, digests)
         return self.placement.place(thread, self.conversations.mentions(self.cache, thread, readings), now)
 
     def _change(
@@ -234,7 +234,7 @@ def against_loop(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
     last = len(prompt.parts) - 1
     tails: Mapping[int, str] = edit.tails
     if met.note and prompt.parts[last].takes_block:
-        tails = {**tails, last: GAP.join(filter(None, (tails.get(last), met.note)))}
+        tails = {**tails, last: after(tails.get(last, ""), met.note)}
     if met.without:
         tails = {index: text for index, text in tails.items() if prompt.parts[index].place not in met.without}
     return Edit(edit.top, edit.modelfile_system, tails, met.without)
@@ -247,12 +247,6 @@ def parse(body: bytes) -> Payload | None:
     except orjson.JSONDecodeError:
         return None
     return payload if isinstance(payload, dict) else None
-
-
-def opening(messages: Sequence[Message]) -> int:
-    """The index of the message that tells one conversation from another: the first that is not the system's, which
-    clients rebuild from turn to turn; the first where there is no other."""
-    return next((index for index, message in enumerate(messages) if message.role != "system"), 0)
 
 
 def printable(name: str) -> str:

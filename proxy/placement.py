@@ -8,7 +8,7 @@ from memory.mentions import Mentions
 from memory.recall import Recollection, holds, recollect
 from proxy.conversations import Conversation, Conversations
 from proxy.domain.ledger import Thread
-from proxy.domain.wire import GAP, Edit
+from proxy.domain.wire import GAP, Edit, after
 from proxy.modelfiles import Modelfiles
 
 NO_PLACE = "no place for it in this prompt"
@@ -69,7 +69,7 @@ class Placement:
         changed = dict.fromkeys(stays.taken_out, "")
         at_end = bool(block) and not at_top and prompt.parts[last].takes_block
         if at_end:
-            changed[last] = stays.tails[last] = GAP.join(filter(None, (stays.tails.get(last), block)))
+            changed[last] = stays.tails[last] = after(stays.tails.get(last, ""), block)
         for index, text in changed.items():
             self._conversations.put(conversation, thread.links[index], text, now)
         edit = Edit(stays.top, conversation.system or "", stays.tails)

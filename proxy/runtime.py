@@ -50,7 +50,6 @@ class Runtime:
     events: Events
     conversations: Conversations
     injections: Injections
-    guard: LoopGuard
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -97,7 +96,6 @@ class Runtime:
             events=events,
             conversations=conversations,
             injections=injections,
-            guard=guard,
         )
 
     async def start(self) -> None:

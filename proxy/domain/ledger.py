@@ -4,7 +4,7 @@ A *link* is the digest of one part and all before it. Two requests agree up to a
 was put after that part in the one can be put there again in the other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -22,6 +22,11 @@ CUTS = (65_536, 16_384, 4_096, SHARED_MIN)
 # Clients rebuild the tail of a message, mostly from the end of a line on. So many lines are told apart.
 LINES_MAX = 16
 LINES_WITHIN = 4_096
+
+
+def opening_of(roles: Iterable[str]) -> int | None:
+    """The index of the first text that is not the system's, which clients rebuild from turn to turn."""
+    return next((index for index, role in enumerate(roles) if role != "system"), None)
 
 
 def link_after(link: bytes, digest: bytes) -> bytes:
@@ -63,8 +68,8 @@ class Thread:
         for part, digest in zip(prompt.parts, digests, strict=True):
             link = link_after(link, digest_of_part(part, digest))
             links.append(link)
-        first = (index for index, part in enumerate(prompt.parts) if part.role != "system")
-        return cls(prompt, links, next(first, len(links) - 1))
+        opening = opening_of(part.role for part in prompt.parts)
+        return cls(prompt, links, len(links) - 1 if opening is None else opening)
 
     @property
     def key(self) -> bytes:

@@ -15,6 +15,11 @@ GAP = "\n\n"  # between a text and what is put before or after it
 Role = Literal["system", "user", "assistant", "tool"]
 
 
+def after(text: str, block: str) -> str:
+    """The text with the block at its end."""
+    return text + GAP + block if text else block
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """``arguments`` is parsed JSON, or the text as it came where that is no JSON."""

@@ -493,7 +493,7 @@ def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(
         anew = Mentions.of([reading for reading in readings if reading is not None])
         assert (found.names, found.emphasised, found.by_user) == (anew.names, anew.emphasised, anew.by_user)
         assert found.readings == anew.readings
-        assert found.salient == salient_among(cache, anew.names)
+        assert found.salient == set(salient_among(cache, anew.names))
         for reading in found.readings:
             complete(cache, reading)
         turns = [*turns, ("assistant", step.texts[0]), ("user", step.texts[1])]

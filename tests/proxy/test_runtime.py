@@ -19,7 +19,7 @@ def test_what_was_counted_is_written_whatever_ended_a_background_task() -> None:
     async def run() -> None:
         task = asyncio.create_task(fail())
         await asyncio.sleep(0)
-        others: dict[str, Any] = dict.fromkeys(("world", "enricher", "coherence", "conversations", "guard"))
+        others: dict[str, Any] = dict.fromkeys(("world", "enricher", "coherence", "conversations"))
         runtime = Runtime(**others, **parts, _tasks=[task])
         await runtime.stop()
 

@@ -2,8 +2,7 @@
 
 from proxy.domain.requests import flattened
 from proxy.domain.requests.answering import is_stream, model_of, warm_native
-from proxy.domain.requests.texts import after
-from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt
+from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt, after
 
 
 class Generate:

@@ -4,8 +4,8 @@ from typing import Any
 
 from proxy.domain.requests.answering import is_stream, model_of, warm
 from proxy.domain.requests.speakers import HEARD, call, role_of
-from proxy.domain.requests.texts import TEXT_BLOCKS, Blocks, after, has_media, says_something, takes_text, text_of
-from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt, Role, ToolCall
+from proxy.domain.requests.texts import TEXT_BLOCKS, Blocks, has_media, says_something, takes_text, text_of
+from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt, Role, ToolCall, after
 
 BLOCKS = Blocks("text", gap=GAP)
 CALLS = ("tool_use", "server_tool_use")

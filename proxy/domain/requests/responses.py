@@ -4,8 +4,8 @@ from typing import Any
 
 from proxy.domain.requests.answering import is_stream, model_of, warm
 from proxy.domain.requests.speakers import HEARD, call, role_of
-from proxy.domain.requests.texts import Blocks, after, has_media, says_something, takes_text, text_of
-from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt
+from proxy.domain.requests.texts import Blocks, has_media, says_something, takes_text, text_of
+from proxy.domain.wire import GAP, Edit, Part, Payload, Prompt, after
 
 BLOCKS = Blocks("input_text", gap=GAP)
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}

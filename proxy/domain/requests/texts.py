@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from proxy.domain.wire import GAP, Part
+from proxy.domain.wire import Part, after
 
 TEXT_BLOCKS = ("text", "input_text", "output_text")  # no set: the type of an odd block need not be hashable
 
@@ -48,10 +48,6 @@ def takes_text(content: object) -> bool:
     if isinstance(content, list):
         return bool(content) and all(isinstance(block, dict) for block in content)
     return isinstance(content, str)
-
-
-def after(text: str, block: str) -> str:
-    return text + GAP + block if text else block
 
 
 def says_something(parts: Sequence[Part]) -> bool:
