@@ -89,7 +89,8 @@ class Festinger:
     def start_missing(self) -> None:
         if not self.own.is_running:
             self.own.start()
-        if missing := [name for name in self.parts if name not in {**self._programs, **self._served}]:
+        serving = {name for name, served in self._served.items() if served.process.poll() is None}
+        if missing := [name for name in self.parts if name not in self._programs.keys() | serving]:
             self.start(*missing)
 
     def kill(self, name: str) -> None:

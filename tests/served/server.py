@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 from festinger_site.programs import uvicorn
 
 PROJECT = Path(__file__).parent.parent.parent
-READY_S = 30
+READY_S = 120  # of a busy machine
 STOP_S = 10
 
 
