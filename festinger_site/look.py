@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.templatetags.static import static
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 
 Item = dict[str, Any]
 
@@ -24,8 +24,18 @@ def may(permission: str) -> Callable[[HttpRequest], bool]:
     return lambda request: not permission or request.user.has_perm(permission)
 
 
-def style(name: str) -> Callable[[HttpRequest], str]:
+def is_superuser(request: HttpRequest) -> bool:
+    return request.user.is_superuser
+
+
+def file(name: str) -> Callable[[HttpRequest], str]:
     return lambda request: static(f"festinger/{name}")
+
+
+def are_recollections(request: HttpRequest) -> bool:
+    """Whether this is one of their pages: the live view's address begins with that of their list."""
+    begin, live = reverse("admin:proxy_recollectionevent_changelist"), reverse("admin:proxy_live")
+    return request.path.startswith(begin) and not request.path.startswith(live)
 
 
 UNFOLD = {
@@ -33,7 +43,8 @@ UNFOLD = {
     "SITE_HEADER": "Festinger",
     "SITE_SYMBOL": "psychology",
     "SITE_URL": None,
-    "STYLES": [style("festinger.css")],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": file("icon.svg")}],
+    "STYLES": [file("festinger.css")],
     "DASHBOARD_CALLBACK": "proxy.admin.home.context",
     "SIDEBAR": {
         "show_search": False,
@@ -42,6 +53,7 @@ UNFOLD = {
                 "items": [
                     page("Home", "home", "admin:index"),
                     rows("Conflicts", "balance", "resolution.conflict"),
+                    page("Live", "sensors", "admin:proxy_live", "proxy.view_recollectionevent"),
                 ],
             },
             {
@@ -51,6 +63,7 @@ UNFOLD = {
                     rows("Concepts", "category", "memory.soas"),
                     rows("Facts", "share", "memory.edge"),
                     rows("Dimensions", "straighten", "memory.dimension"),
+                    page("Export and import", "swap_vert", "admin:resolution_transfer", "memory.view_edge"),
                 ],
             },
             {
@@ -63,7 +76,7 @@ UNFOLD = {
                     rows("Decided triples", "rule", "resolution.decidedtriple"),
                     rows("Observations", "hearing", "memory.observation"),
                     rows("Evidence", "format_quote", "memory.evidence"),
-                    rows("Recollections", "lightbulb", "proxy.recollectionevent"),
+                    rows("Recollections", "lightbulb", "proxy.recollectionevent") | {"active": are_recollections},
                     rows("Loop events", "all_inclusive", "proxy.loopevent"),
                     rows("Model calls", "receipt_long", "memory.llmcall"),
                 ],
@@ -77,8 +90,8 @@ UNFOLD = {
                     rows("Agents", "badge", "memory.agent"),
                     rows("Heartbeats", "ecg_heart", "memory.heartbeat"),
                     rows("Schedules", "schedule", "django_celery_beat.periodictask"),
-                    rows("Accounts", "person", "auth.user"),
-                    rows("Groups", "group", "auth.group"),
+                    rows("Accounts", "person", "auth.user") | {"permission": is_superuser},
+                    rows("Groups", "group", "auth.group") | {"permission": is_superuser},
                 ],
             },
         ],

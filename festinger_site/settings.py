@@ -5,6 +5,7 @@ import hashlib
 
 from festinger_site import environment as env
 from festinger_site import home
+from festinger_site.look import UNFOLD as UNFOLD  # the admin's
 
 VERSION = "0.1.0"
 PROJECT = home.PROJECT
@@ -40,6 +41,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES  # a prompt's body stays in memory
 
 INSTALLED_APPS = [
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -71,6 +73,7 @@ INSTANCE = "festinger-" + hashlib.sha256(SECRET_KEY.encode()).hexdigest()[:12]
 
 ROOT_URLCONF = "festinger_site.urls"
 ASGI_APPLICATION = "festinger_site.asgi.application"
+LOGIN_REDIRECT_URL = "admin:index"  # after the login page itself, as one finds it after logging out
 APPEND_SLASH = False  # a missing slash must reach the upstream as it is, not become a redirect
 TEMPLATES = [
     {

@@ -2,7 +2,10 @@
 
 import secrets
 
+from django.apps import apps
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, Permission
 from django.db import connection, transaction
 from django.db.models import Q
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
@@ -22,7 +25,29 @@ SCHEDULE = (
     ("keeping of the resolver's schedule", "resolution.tasks.keep_schedule", 1, IntervalSchedule.MINUTES),
     ("pruning of the memory", "memory.tasks.prune", 1, IntervalSchedule.HOURS),
     ("pruning of the events", "proxy.tasks.prune_events", 1, IntervalSchedule.HOURS),
+    ("figures of the hour", "proxy.tasks.take_figures", 5, IntervalSchedule.MINUTES),
+    ("forgetting of prompts' texts", "proxy.tasks.forget_prompt_texts", 1, IntervalSchedule.MINUTES),
 )
+
+VIEWERS_GROUP = "viewers"
+OPERATORS_GROUP = "operators"
+APPS = ("memory", "resolution", "proxy", "django_celery_beat")
+# What operators may do beside looking. Accounts and groups are for superusers.
+OPERATING = {
+    "resolution.change_conflict": "decide conflicts, undo decisions, run the resolver",
+    "memory.add_edge": "teach, import, try again what failed",
+    "memory.delete_edge": "retire facts and put them back",
+    "memory.change_soas": "mute concepts and unmute them",
+    "memory.change_dimension": "change what dimensions do",
+    "memory.change_config": "change settings",
+    "memory.add_languagemodel": "add language models",
+    "memory.change_languagemodel": "change and test language models",
+    "memory.delete_languagemodel": "delete language models",
+    "memory.add_agent": "add agents",
+    "memory.change_agent": "change agents, replace their tokens",
+    "memory.delete_agent": "delete agents, and so revoke their tokens",
+    "django_celery_beat.change_periodictask": "change schedules",
+}
 
 # name, question, is_isa
 SEED_DIMENSIONS = (
@@ -90,6 +115,33 @@ def load_schedule() -> int:
         interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=period)
         PeriodicTask.objects.create(name=name, task=task, interval=interval)
     return PeriodicTask.objects.count() - before
+
+
+def load_groups() -> list[str]:
+    """The groups of accounts with what they may do; the names of those that were made or got something new.
+
+    A group that a superuser has changed in the admin is left alone, whatever it lacks: what he took away must not come
+    back with the next start. One that he deleted does, as it was."""
+    allowed = {VIEWERS_GROUP: looking(), OPERATORS_GROUP: looking() | OPERATING.keys()}
+    changed = []
+    for name, wanted in allowed.items():
+        group, _ = Group.objects.get_or_create(name=name)
+        if LogEntry.objects.filter(
+            content_type__app_label="auth", content_type__model="group", object_id=group.pk
+        ).exists():
+            continue
+        found = Permission.objects.select_related("content_type").exclude(group=group)
+        missing = [each for each in found if f"{each.content_type.app_label}.{each.codename}" in wanted]
+        if missing:
+            group.permissions.add(*missing)
+            changed.append(name)
+    return changed
+
+
+def looking() -> set[str]:
+    """The permissions to look at all that Festinger keeps, and at the schedules."""
+    models = (model for app in APPS for model in apps.get_app_config(app).get_models())
+    return {f"{model._meta.app_label}.view_{model._meta.model_name}" for model in models}
 
 
 def first_operator() -> str | None:

@@ -1,16 +1,12 @@
 """Who is speaking: the owner of a Festinger token, a name given in a header, or an address."""
 
-import hashlib
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 
+from memory.agents import NAME_MAX, TOKEN_PREFIX, token_hash
 from memory.cache import AgentRow, Cache
-
-TOKEN_PREFIX = "fst_"  # told apart at a glance from the keys that other servers take
-NAME_MAX = 100
 
 Headers = Mapping[bytes, bytes]
 
@@ -22,15 +18,6 @@ class Caller:
     name: str
     token: AgentRow | None
     is_local: bool
-
-
-def new_token() -> str:
-    return TOKEN_PREFIX + secrets.token_urlsafe(32)
-
-
-def token_hash(token: str) -> str:
-    """SHA-256, in hex. A random token of 256 bits needs no slow hash."""
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def identify(cache: Cache, headers: Headers, peer: str | None) -> Caller:

@@ -2,9 +2,10 @@
 claimed, and a claim ends by itself when its lease is over. ``claimed_until`` tells one claim from the next."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
@@ -75,6 +76,17 @@ def put_off(row: Observation, wait: timedelta, why: str = "") -> None:
 def put_off_all(kind: Observation.Kind, wait: timedelta) -> int:
     """The same for all that is due; how many."""
     return due(kind).update(next_attempt_at=Now() + wait)
+
+
+def try_again(keys: Iterable[int]) -> int:
+    """Of these rows, those that failed for good are due again; how many. A concept that waits already stays failed."""
+    count = 0
+    for key in keys:
+        with suppress(IntegrityError), transaction.atomic():
+            count += Observation.objects.filter(pk=key, state=State.FAILED).update(
+                state=State.PENDING, attempts=0, last_error="", next_attempt_at=Now(), claimed_until=None
+            )
+    return count
 
 
 def _held(row: Observation) -> QuerySet[Observation]:

@@ -4,15 +4,13 @@ collision. Beat only wakes; what the tables say counts, so a wake-up may be lost
 import logging
 import time
 from datetime import datetime, timedelta
-from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from memory import llm
+from memory import cron, llm
 from memory.models import Config
 from resolution import course, resolver, runs
 from resolution.models import Run
@@ -41,7 +39,7 @@ def keep() -> bool:
     """Puts beat's row in step with the setting; whether anything changed. A row that an operator switched off stays
     off, one that is missing comes back."""
     schedule = Config.tuning().resolution_schedule
-    wanted = _fields(schedule)
+    wanted = cron.columns(schedule)
     task = PeriodicTask.objects.filter(name=NAME).select_related("crontab").first()
     if task is not None and task.crontab and all(getattr(task.crontab, key) == wanted[key] for key in wanted):
         return False
@@ -99,15 +97,7 @@ def is_missed(now: datetime, up_for_s: float) -> bool:
 
 def first_after(time: datetime) -> datetime:
     """When the schedule says that the first run after this time starts."""
-    crontab = CrontabSchedule(**_fields(Config.tuning().resolution_schedule)).schedule
-    since, delta, _ = crontab.remaining_delta(time)
-    return since + delta
-
-
-def _fields(schedule: str) -> dict[str, Any]:
-    """The five cron fields as beat's row has them."""
-    names = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
-    return dict(zip(names, schedule.split(), strict=True)) | {"timezone": ZoneInfo(settings.TIME_ZONE)}
+    return cron.first_after(Config.tuning().resolution_schedule, time)
 
 
 def _undecided_collisions() -> list[int]:

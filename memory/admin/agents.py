@@ -1,24 +1,106 @@
 """Who speaks, and which processes live, in the admin."""
 
-from django.contrib import admin
-from django.http import HttpRequest
+from typing import Any
 
-from memory.admin.pages import Page, ReadOnly
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.timesince import timesince
+from django.views.decorators.http import require_POST
+
+from memory import agents
+from memory.admin.pages import Page, ReadOnly, what_changed
 from memory.models import Agent, Heartbeat
+
+
+class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    class Meta:
+        model = Agent
+        fields = ("name", "scope")
+        help_texts = {"name": "As conflicts and histories say it. It cannot be changed later."}
+
+    def clean_name(self) -> str:
+        try:
+            return agents.checked_name(self.cleaned_data["name"])
+        except agents.AgentMistake as mistake:
+            raise ValidationError(f"This is not possible: {mistake}.") from mistake
 
 
 @admin.register(Agent)
 class AgentAdmin(Page):
+    form = AgentForm
     list_display = ("name", "scope", "created_at")
     list_filter = ("scope",)
     search_fields = ("name",)
-    fields = ("name", "scope", "created_at")
-    readonly_fields = ("name", "created_at")
+    ordering = ("name",)
+    change_form_outer_after_template = "memory/rotate_token.html"
+    delete_confirmation_template = "memory/revoke_token.html"
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # manage.py create_agent shows the token
+    def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
+        return ("name", "scope", "created_at") if obj else ("name", "scope")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
+        return ("name", "created_at") if obj else ()
+
+    def get_urls(self) -> list[URLPattern]:
+        rotate = self.admin_site.admin_view(self.rotate)
+        return [path("<int:agent_id>/rotate/", rotate, name="memory_agent_rotate"), *super().get_urls()]
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Saved is in one way: the token comes next."""
+        one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, one_way | (extra_context or {}))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.shown_once = agents.new_token()  # for the answer to this request, and nothing else
+            obj.token_hash = agents.token_hash(obj.shown_once)
+        super().save_model(request, obj, form, change)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return super().construct_change_message(request, form, formsets, add) if add else what_changed(form)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self.show_token(request, obj, obj.shown_once, "was made")
+
+    @method_decorator(require_POST)
+    def rotate(self, request: HttpRequest, agent_id: int) -> HttpResponse:
+        agent = get_object_or_404(Agent, pk=agent_id)
+        if not self.has_change_permission(request, agent):
+            raise PermissionDenied
+        token = agents.rotate(agent)
+        self.log_change(request, agent, "A new token; the one before is refused.")
+        return self.show_token(request, agent, token, "has a new token; the one before is refused from now on")
+
+    def show_token(self, request: HttpRequest, agent: Agent, token: str, what: str) -> HttpResponse:
+        """As the answer itself: a redirect would have to keep the token somewhere."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"The token of {agent}",
+            "opts": self.opts,
+            "agent": agent,
+            "token": token,
+            "what": what,
+        }
+        return TemplateResponse(request, "memory/token.html", context)
 
 
 @admin.register(Heartbeat)
 class HeartbeatAdmin(ReadOnly, Page):
-    list_display = ("name", "at")
+    list_display = ("name", "at", "ago")
+    ordering = ("name",)
+    fields = ("name", "at", "ago")
+    readonly_fields = ("ago",)
+
+    @admin.display(description="how long ago")
+    def ago(self, heartbeat: Heartbeat) -> str:
+        seconds = (timezone.now() - heartbeat.at).total_seconds()
+        return f"{max(0, round(seconds))} s" if seconds < 120 else timesince(heartbeat.at)

@@ -1,16 +1,30 @@
 """Language models and their keys, and what they were asked, in the admin."""
 
+import re
+import time
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import BooleanField, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
-from memory import keys, llm
-from memory.admin.pages import Page, ReadOnly
-from memory.models import LanguageModel, LlmCall
+from memory import keys, llm, settings_log
+from memory.admin.pages import LINK, Page, ReadOnly, link, preformatted
+from memory.models import LanguageModel, LlmCall, Soas
+
+USES = {"write_model_id": "is asked about unknown concepts", "resolve_model_id": "decides conflicts"}
+WITHOUT = {"write_model_id": "unknown concepts wait", "resolve_model_id": "conflicts wait for an operator"}
+CONFLICT = re.compile(r"\bconflict (\d+)")
 
 
 class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
@@ -51,33 +65,163 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
 @admin.register(LanguageModel)
 class LanguageModelAdmin(Page):
     form = LanguageModelForm
-    list_display = ("id", "provider", "model_name", "base_url", "has_key", "input_price", "output_price")
+    list_display = ("id", "provider", "model_name", "base_url", "has_key", "used_for", "input_price", "output_price")
     list_display_links = ("id", "model_name")
     search_fields = ("model_name", "base_url")
     fields = ("provider", "model_name", "base_url", "has_key", "key", "forgets_key", ("input_price", "output_price"))
     readonly_fields = ("has_key",)
     ordering = ("id",)
     actions = ("test_connection",)
+    change_form_outer_after_template = "memory/language_model.html"
+    delete_confirmation_template = "memory/delete_language_model.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        return [
+            path("<int:model_id>/test/", view(self.test), name="memory_languagemodel_test"),
+            path("<int:model_id>/use/", view(self.use), name="memory_languagemodel_use"),
+            *super().get_urls(),
+        ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
+        chosen = settings_log.chosen_models()
+        names = {key: ExpressionWrapper(Q(pk=chosen[key] or 0), BooleanField()) for key in USES}
+        return super().get_queryset(request).annotate(**names)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Deleted is one at a time: its page says what that means."""
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().change_view(
+            request, object_id, form_url, {**self.told(request, object_id), **(extra_context or {})}
+        )
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().delete_view(request, object_id, {**self.told(request, object_id), **(extra_context or {})})
+
+    def told(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        """What the model is used for."""
+        chosen = settings_log.chosen_models()
+        uses = [
+            {"key": key, "does": does, "without": WITHOUT[key], "is_chosen": str(chosen[key]) == object_id}
+            for key, does in USES.items()
+        ]
+        return {"uses": uses, "may_choose": request.user.has_perm("memory.change_config")}
+
+    @transaction.atomic
+    def delete_model(self, request: HttpRequest, obj: LanguageModel) -> None:
+        for key in settings_log.uses(obj):
+            settings_log.choose(key, None, request.user)
+        super().delete_model(request, obj)
 
     @admin.display(boolean=True, description="key stored")
     def has_key(self, model: LanguageModel) -> bool:
         return bool(model.api_key)
 
+    @admin.display(description="used for")
+    def used_for(self, model: LanguageModel) -> str:
+        return ", ".join(does for key, does in USES.items() if getattr(model, key)) or "-"
+
+    @method_decorator(require_POST)
+    def test(self, request: HttpRequest, model_id: int) -> HttpResponse:
+        model = get_object_or_404(LanguageModel, pk=model_id)
+        if not self.has_change_permission(request, model):
+            raise PermissionDenied
+        self.try_out(request, model)
+        return redirect("admin:memory_languagemodel_change", model.pk)
+
+    @method_decorator(require_POST)
+    def use(self, request: HttpRequest, model_id: int) -> HttpResponse:
+        """Has a setting name the model, or no longer."""
+        model = get_object_or_404(LanguageModel, pk=model_id)
+        if not request.user.has_perm("memory.change_config"):
+            raise PermissionDenied
+        key, is_chosen = request.POST.get("setting", ""), request.POST.get("chosen") == "true"
+        if key not in USES:
+            self.message_user(request, f"Nothing was changed: {key!r} names no use of a model.", messages.ERROR)
+            return redirect("admin:memory_languagemodel_change", model.pk)
+        if not is_chosen and key not in settings_log.uses(model):
+            self.message_user(request, f"Nothing was changed: {key} names another model.", messages.WARNING)
+            return redirect("admin:memory_languagemodel_change", model.pk)
+        try:
+            lines = settings_log.choose(key, model if is_chosen else None, request.user)
+        except settings_log.ChangedMeanwhile:
+            self.message_user(request, f"{key} was not changed: somebody else has changed it now.", messages.ERROR)
+        else:
+            stored = f"Stored: {'; '.join(lines)}." if lines else "Nothing was changed."
+            become = f"{model} {USES[key]}." if is_chosen else f"Nobody is asked any more: {WITHOUT[key]}."
+            self.message_user(request, f"{stored} {become}", messages.SUCCESS)
+        return redirect("admin:memory_languagemodel_change", model.pk)
+
     @admin.action(description="Test the connection: ask something small", permissions=["change"])
     def test_connection(self, request: HttpRequest, queryset: QuerySet[LanguageModel]) -> None:
         for model in queryset:
-            try:
-                answer = llm.try_out(model)
-            except llm.LlmError as error:
-                self.message_user(request, f"{model}: {error}", messages.ERROR)
-            else:
-                self.message_user(request, f"{model} answers. {answer.usage}.", messages.SUCCESS)
+            self.try_out(request, model)
+
+    def try_out(self, request: HttpRequest, model: LanguageModel) -> None:
+        """Takes as long as the model, at most ``llm_timeout_s``."""
+        started = time.monotonic()
+        try:
+            answer = llm.try_out(model)
+        except llm.LlmError as error:
+            took = time.monotonic() - started
+            self.message_user(request, f"{model}: {error} (After {took:.1f} s.)", messages.ERROR)
+        else:
+            took = time.monotonic() - started
+            self.message_user(request, f"{model} answers. {answer.usage}. It took {took:.1f} s.", messages.SUCCESS)
 
 
 @admin.register(LlmCall)
 class LlmCallAdmin(ReadOnly, Page):
-    list_display = ("at", "purpose", "subject", "model_name", "input_tokens", "output_tokens", "cost", "duration_ms",
+    list_display = ("at", "purpose", "about", "model_link", "input_tokens", "output_tokens", "cost", "duration_ms",
                     "error")  # fmt: skip
+    list_display_links = ("at",)
     list_filter = ("purpose", ("error", admin.EmptyFieldListFilter))
     search_fields = ("subject", "model_name", "error")
+    sortable_by = ("at",)
     ordering = ("-id",)
+    list_select_related = ("model",)
+    fields = (
+        "at",
+        "purpose",
+        "about",
+        "model_link",
+        ("input_tokens", "output_tokens"),
+        "cost",
+        "duration_ms",
+        "error_text",
+    )
+    readonly_fields = ("about", "model_link", "error_text")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LlmCall]:
+        concept = Soas.objects.filter(token=OuterRef("subject")).values("id")[:1]
+        return super().get_queryset(request).select_related("model").annotate(concept_id=Subquery(concept))
+
+    @admin.display(description="about", ordering="subject")
+    def about(self, call: Any) -> SafeString | str:
+        """The concept that is to be explained, or the conflict that is to be decided."""
+        if call.purpose == LlmCall.Purpose.EXPLAIN and call.concept_id:
+            return to("admin:memory_soas_change", call.concept_id, call.subject)
+        if call.purpose == LlmCall.Purpose.RESOLVE and (named := CONFLICT.search(call.subject)):
+            return to("admin:resolution_conflict_change", int(named[1]), call.subject)
+        return call.subject or "-"
+
+    @admin.display(description="model")
+    def model_link(self, call: LlmCall) -> SafeString | str:
+        return link(call.model, call.model_name) if call.model is not None else call.model_name
+
+    @admin.display(description="error")
+    def error_text(self, call: LlmCall) -> SafeString | str:
+        return preformatted(call.error) if call.error else "none"
+
+
+def to(name: str, key: int, text: str) -> SafeString | str:
+    try:
+        return format_html('<a href="{}" class="{}">{}</a>', reverse(name, args=[key]), LINK, text)
+    except NoReverseMatch:
+        return text

@@ -1,22 +1,31 @@
 """What the admin's pages of all rooms have in common."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
+from memory.domain.tokens import tokenise
+from memory.models import Soas
+
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted, and can be paged through; what is further is searched
+WORDS_MAX: Final = 200  # that begin like what is searched for: with more, somebody types on
 LINK: Final = "text-primary-600 dark:text-primary-500"
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at run time
     """Counts no further than COUNTED_MAX: of a million rows nobody reads the last page, and counting them is slow."""
+
+    template_name = "memory/pages.html"  # Unfold shows it below a list
 
     @cached_property
     def count(self) -> int:
@@ -25,6 +34,11 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at ru
             return rows.order_by().values("pk")[:COUNTED_MAX].count()
         return len(rows)
 
+    @property
+    def counted(self) -> str:
+        """How many there are, for people."""
+        return f"{self.count:,}{'+' if self.count == COUNTED_MAX else ''}"
+
 
 class Page(ModelAdmin):
     """A list and a page for each row, which open quickly however many rows there are."""
@@ -32,6 +46,28 @@ class Page(ModelAdmin):
     paginator = BoundedPaginator
     show_full_result_count = False
     list_per_page = 50
+    list_max_show_all = 50  # a longer page takes longer than anybody likes to wait
+
+
+class WordSearch:
+    """The search of a list of rows about words: finds those of which one of the words begins like what was typed.
+
+    The words are looked up first. A search over joined tables would read them all."""
+
+    word_fields: Sequence[str] = ("concept",)
+    search_fields: Sequence[str] = ("concept__token",)  # as Django would search; not empty, or no search is shown
+    search_help_text = "How the concept begins."
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if not (beginning := as_token(search_term)):
+            return queryset, False
+        words = word_ids(beginning)
+        about = Q()
+        for name in self.word_fields:
+            about |= Q(**{f"{name}__in": words})
+        return queryset.filter(about), False
 
 
 class ReadOnly:
@@ -47,6 +83,18 @@ class ReadOnly:
         return False
 
 
+def as_token(text: str) -> str:
+    """What was typed into a search, as words are stored: ``Glitch Uni`` is ``glitch_uni``."""
+    words = [token.text for token in tokenise(text)]
+    return "_".join(words) or text.strip().lower()
+
+
+def word_ids(beginning: str) -> list[int]:
+    """The words that begin like this, the first ones in the order of the alphabet: it itself is among them."""
+    words = Soas.objects.filter(token__startswith=beginning).order_by("token")
+    return list(words.values_list("pk", flat=True)[:WORDS_MAX])
+
+
 def link(row: Model, text: str | None = None) -> SafeString:
     """To the row's own page."""
     address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
@@ -55,3 +103,16 @@ def link(row: Model, text: str | None = None) -> SafeString:
 
 def preformatted(text: str) -> SafeString:
     return format_html('<pre style="white-space: pre-wrap">{}</pre>', text)
+
+
+def what_changed(form: "ModelForm[Any]") -> str:
+    """For the log: each changed field with the value before and after. Not for forms with secrets."""
+    new = form.instance
+    return "; ".join(f"{name}: {form.initial.get(name)} -> {getattr(new, name)}" for name in form.changed_data)
+
+
+def next_page(request: HttpRequest) -> str:
+    """Where to go after a change, if the form names a page of this site in ``next``; else empty."""
+    wanted = request.POST.get("next", "")
+    hosts, is_secure = {request.get_host()}, request.is_secure()
+    return wanted if url_has_allowed_host_and_scheme(wanted, hosts, require_https=is_secure) else ""

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 TRIES: Final = 3
 FIRST_PAUSE_S = 0.5  # doubled from try to try
 JITTER: Final = 0.25  # so that workers that failed together do not come again together
-ERROR_MAX: Final = 300  # characters of an error that are shown
+ERROR_MAX: Final = 1_000  # characters of an error that are shown
 
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}

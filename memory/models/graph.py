@@ -48,6 +48,13 @@ class Soas(models.Model):
     class Meta:
         db_table = "soas"
         verbose_name = "concept"
+        indexes = [
+            # By saliency, not by encounters: what is counted most are common words, whose saliency stays 0, and a row
+            # none of whose indexed values changes is updated without touching any index.
+            models.Index(fields=["-saliency", "-id"], name="soas_most_salient_first"),
+            models.Index(fields=["-saliency", "-id"], condition=Q(is_common=True), name="soas_common"),
+            models.Index(fields=["-saliency", "-id"], condition=Q(is_muted=True), name="soas_muted"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["token"], name="soas_token_unique", violation_error_message="This token exists."
@@ -87,11 +94,16 @@ class Dimension(models.Model):
         SUPERSEDE = "supersede", "the newer wins"
 
     soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="dimension")
-    question = models.CharField(max_length=200, blank=True, default="", db_default="")
+    question = models.CharField(
+        max_length=200, blank=True, default="", db_default="",
+        help_text="What a fact in this dimension answers. Language models are shown it, too.",
+    )  # fmt: skip
     is_isa = models.BooleanField(help_text="Whether a fact here says what a thing is (else what it is part of).")
     on_collision = models.CharField(
-        max_length=16, choices=OnCollision, default=OnCollision.QUEUE, db_default=OnCollision.QUEUE
-    )
+        max_length=16, choices=OnCollision, default=OnCollision.QUEUE, db_default=OnCollision.QUEUE,
+        help_text="What becomes of a statement whose slot is taken. Queue: it waits in the conflicts, the world stays"
+        " as it is. The newer wins: what was said later stands at once, the other goes into the history.",
+    )  # fmt: skip
     split_from = models.ForeignKey(
         "self", models.PROTECT, null=True, blank=True, related_name="splits",
         help_text="The dimension this one was decomposed from.",
@@ -197,7 +209,12 @@ class EdgeHistory(models.Model):
     class Meta:
         db_table = "edge_history"
         verbose_name_plural = "edge history"
-        indexes = [models.Index(fields=["concept", "dim", "-at"], name="edge_history_of_a_slot")]
+        indexes = [
+            models.Index(fields=["concept", "dim", "-at"], name="edge_history_of_a_slot"),
+            # The admin's filters, the newest first.
+            models.Index(fields=["action", "-id"], name="edge_history_by_action"),
+            models.Index(fields=["source", "-id"], name="edge_history_by_source"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(action__in=["insert", "confirm", "supersede", "retire", "move", "undo"]),

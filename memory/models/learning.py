@@ -58,6 +58,10 @@ class Observation(models.Model):
         indexes = [
             models.Index(fields=["next_attempt_at", "id"], condition=Q(state="pending"), name="observation_due"),
             models.Index(fields=["created_at"], name="observation_by_age"),
+            # The admin's search and filters, the newest first. What waits is in none but the first.
+            models.Index(fields=["concept", "-id"], name="observation_of_a_concept"),
+            models.Index(fields=["outcome", "-id"], condition=Q(state="done"), name="observation_by_outcome"),
+            models.Index(fields=["-id"], condition=Q(state="failed"), name="observation_failed"),
         ]
         constraints = [
             models.UniqueConstraint(

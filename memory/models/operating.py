@@ -39,7 +39,8 @@ class LanguageModel(models.Model):
         default="",
         db_default="",
         validators=[http_address],
-        help_text="Empty for the provider's own; for Ollama, for FESTINGER_UPSTREAM. OpenAI's ends in /v1.",
+        help_text="Empty for the provider's own; for Ollama, for the upstream of config.yaml or FESTINGER_UPSTREAM."
+        " OpenAI's ends in /v1.",
     )
     api_key = models.TextField(blank=True, default="", db_default="", editable=False)
     input_price = models.DecimalField(

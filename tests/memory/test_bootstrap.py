@@ -6,8 +6,10 @@ import json
 import psycopg
 import pytest
 from django.contrib.auth import authenticate, get_user_model
+from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.db import connection
+from django.test import Client
 from django_celery_beat.models import PeriodicTask
 
 from festinger_site import broker, celery
@@ -77,7 +79,43 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
         "resolution.tasks.keep_schedule": True,
         "memory.tasks.prune": False,
         "proxy.tasks.prune_events": True,
+        "proxy.tasks.take_figures": True,
+        "proxy.tasks.forget_prompt_texts": True,
     }
+
+
+def permissions_of(name: str) -> set[str]:
+    return set(Group.objects.get(name=name).permissions.values_list("codename", flat=True))
+
+
+def test_the_groups_are_made_once_viewers_look_and_operators_operate() -> None:
+    made = [bootstrap.load_groups(), bootstrap.load_groups()]
+
+    assert made == [["viewers", "operators"], []]
+    assert {"view_conflict", "view_edge", "view_recollectionevent", "view_periodictask"} <= permissions_of("viewers")
+    assert {name for name in permissions_of("viewers") if not name.startswith("view_")} == set()
+    assert {"change_conflict", "add_edge", "change_config"} <= permissions_of("operators")
+    assert not {"change_user", "change_group", "delete_soas"} & permissions_of("operators")
+
+
+def test_a_group_gets_what_a_newer_version_adds() -> None:
+    bootstrap.load_groups()
+    Group.objects.get(name="operators").permissions.remove(Permission.objects.get(codename="change_config"))
+
+    assert bootstrap.load_groups() == ["operators"]
+    assert "change_config" in permissions_of("operators")
+
+
+def test_a_group_that_a_superuser_changed_is_left_alone(client: Client) -> None:
+    bootstrap.load_groups()
+    client.force_login(get_user_model().objects.create_superuser("superuser"))
+    group = Group.objects.get(name="operators")
+    kept = group.permissions.exclude(codename="change_config").values_list("pk", flat=True)
+
+    client.post(f"/admin/auth/group/{group.pk}/change/", {"name": "operators", "permissions": list(kept)})
+
+    assert bootstrap.load_groups() == []
+    assert "change_config" not in permissions_of("operators")
 
 
 def test_what_is_scheduled_exists() -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from memory.agents import new_token, token_hash
 from memory.cache import AgentRow, Cache
-from proxy.identity import identify, is_loopback, new_token, own_tokens, token_hash
+from proxy.identity import identify, is_loopback, own_tokens
 
 
 def test_the_owner_of_a_token_is_known_by_it() -> None:

@@ -1,5 +1,6 @@
 """Language models in the admin, used like a person. The key goes in and never comes out."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,8 +9,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from memory import keys
-from memory.models import LanguageModel, LlmCall
+from memory import bootstrap, keys
+from memory.models import Config, LanguageModel, LlmCall
 from tests.llm_server import KEY, Fails, LlmServer, llm
 
 __all__ = ["llm"]
@@ -144,3 +145,76 @@ def test_a_call_is_looked_at_and_not_edited(operator: Client):
     assert "it failed" in operator.get(path).content.decode()
     assert operator.post(path, {"error": ""}).status_code == 403
     assert operator.get(f"{CALLS}add/").status_code == 403
+
+
+# --- one model's page ------------------------------------------------------------------------------------
+
+
+def post(client: Client, model: LanguageModel, what: str, **data: str) -> str:
+    return client.post(f"{LIST}{model.pk}/{what}/", data, follow=True).content.decode()
+
+
+def chosen(key: str) -> str:
+    return Config.objects.get(key=key).value
+
+
+def test_the_connection_is_tested_on_the_models_own_page_with_the_time_it_took(operator: Client, llm: LlmServer):
+    model = llm.model("openai")
+    complaint = "There is no model openai-test here, " + "and this is why: " * 20
+    llm.answers({"reasoning": "", "is_there": True}, Fails(404, complaint))
+
+    good, bad = post(operator, model, "test"), post(operator, model, "test")
+
+    assert re.search(r"openai openai-test answers\. 100 tokens read, 20 written\. It took \d+\.\d s\.", good)
+    assert re.search(rf"Status 404: {complaint.strip()} \(After \d+\.\d s\.\)", bad)
+    assert operator.get(f"{LIST}{model.pk}/test/").status_code == 405
+
+
+def test_a_model_is_chosen_for_a_use_and_no_longer(operator: Client, llm: LlmServer):
+    bootstrap.load_config()
+    model = llm.model("claude")
+
+    told = post(operator, model, "use", setting="write_model_id", chosen="true")
+    assert f"write_model_id: none -&gt; {model.pk}" in told
+    assert "is asked about unknown concepts" in operator.get(LIST).content.decode()
+    assert LogEntry.objects.get().change_message == f"write_model_id: none -> {model.pk}"
+
+    post(operator, model, "use", setting="write_model_id", chosen="false")
+    assert chosen("write_model_id") == ""
+
+
+def test_a_use_is_not_taken_from_another_model(operator: Client, llm: LlmServer):
+    bootstrap.load_config()
+    model, other = llm.model("claude"), llm.model("openai")
+    post(operator, other, "use", setting="resolve_model_id", chosen="true")
+
+    told = post(operator, model, "use", setting="resolve_model_id", chosen="false")
+
+    assert "Nothing was changed: resolve_model_id names another model." in told
+    assert chosen("resolve_model_id") == str(other.pk)
+    assert "names no use of a model" in post(operator, model, "use", setting="zero_hit_max", chosen="true")
+
+
+def test_deleting_a_model_in_use_says_what_that_means_and_leaves_no_dangling_setting(operator: Client, llm: LlmServer):
+    bootstrap.load_config()
+    model = llm.model("claude")
+    post(operator, model, "use", setting="resolve_model_id", chosen="true")
+
+    asked = operator.get(f"{LIST}{model.pk}/delete/").content.decode()
+    post(operator, model, "delete", post="yes")
+
+    assert "Afterwards resolve_model_id is none: conflicts wait for an operator" in asked
+    assert not LanguageModel.objects.exists()
+    assert chosen("resolve_model_id") == ""
+    operator.post(LIST, {"action": "delete_selected", "_selected_action": [llm.model("claude").pk], "post": "yes"})
+    assert LanguageModel.objects.exists()
+
+
+def test_a_models_page_opens_within_few_queries(
+    operator: Client, llm: LlmServer, django_assert_max_num_queries: DjangoAssertNumQueries
+):
+    bootstrap.load_config()
+    model = llm.model("claude")
+
+    with django_assert_max_num_queries(12):
+        assert operator.get(f"{LIST}{model.pk}/change/").status_code == 200

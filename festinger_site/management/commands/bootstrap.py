@@ -13,7 +13,7 @@ from resolution import schedule as resolver_schedule
 
 
 class Command(BaseCommand):
-    help = "Loads the dictionary, the dimensions, the settings and the schedule; makes the first operator."
+    help = "Loads the dictionary, the dimensions, the settings, the schedule and the groups; makes the first operator."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -31,6 +31,8 @@ class Command(BaseCommand):
         self.say("dimensions", bootstrap.load_dimensions())
         self.say("settings", bootstrap.load_config())
         bootstrap.load_schedule()
+        for name in bootstrap.load_groups():
+            self.stdout.write(f"group {name}: its permissions were added")
         resolver_schedule.keep()
         if broker.install():
             self.stdout.write("broker: PGMQ installed")

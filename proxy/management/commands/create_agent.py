@@ -4,10 +4,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import IntegrityError, transaction
 
+from memory import agents
 from memory.models import Agent
-from proxy.identity import NAME_MAX, new_token, token_hash
 
 
 class Command(BaseCommand):
@@ -20,14 +19,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, name: str, scope: str, **_: Any) -> None:
-        name = name.strip()
-        if not name or len(name) > NAME_MAX or not name.isprintable():
-            raise CommandError(f"a name has 1 to {NAME_MAX} printable characters")
-        token = new_token()
         try:
-            with transaction.atomic():
-                Agent.objects.create(name=name, token_hash=token_hash(token), scope=scope)
-        except IntegrityError:
-            raise CommandError(f"there is an agent {name} already") from None
-        self.stderr.write(f"The token of {name} ({scope}), shown this once:")
+            agent, token = agents.create(name, scope)
+        except agents.AgentMistake as mistake:
+            raise CommandError(str(mistake)) from None
+        self.stderr.write(f"The token of {agent} ({scope}), shown this once:")
         self.stdout.write(token)

@@ -1,0 +1,5 @@
+"""Accounts, groups and schedules in the admin: models of Django and of beat, in Festinger's look."""
+
+from festinger_site.admin import accounts, schedules
+
+__all__ = ["accounts", "schedules"]

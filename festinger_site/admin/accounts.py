@@ -1,0 +1,168 @@
+"""Who may use the admin, and what for. Superusers alone see it: who may change accounts may make himself anything."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as BaseGroupAdmin
+from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
+from django.contrib.auth.models import Group, Permission, User
+from django.core.exceptions import ValidationError
+from django.db.models import Case, Count, QuerySet, When
+from django.http import HttpRequest
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from memory.admin.pages import Page
+from memory.bootstrap import OPERATING, looking
+
+
+class ForSuperusers:
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    has_add_permission = has_view_permission
+    has_change_permission = has_view_permission
+    has_delete_permission = has_view_permission
+
+
+class AccountForm(UserChangeForm):
+    """Keeps the last superuser from shutting himself out."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        stays = cleaned.get("is_superuser") and cleaned.get("is_active") and cleaned.get("is_staff")
+        if not stays and is_last(self.instance):
+            raise ValidationError("This is the last account that may manage accounts: it stays an active superuser.")
+        return cleaned
+
+
+class NewAccountForm(UserCreationForm):
+    """Whoever gets an account is to use the admin, there is nothing else to log in to."""
+
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit=False)
+        user.is_staff = True
+        if commit:
+            user.save()
+            self.save_m2m()
+        return user
+
+
+class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-arg]  # takes none at run time
+    form = AccountForm
+    add_form = NewAccountForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = ("username", "in_groups", "is_active", "is_staff", "is_superuser", "last_login")
+    list_filter = ("is_active", "is_superuser", "groups")
+    search_fields = ("username", "first_name", "last_name", "email")
+    ordering = ("username",)
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Person", {"fields": (("first_name", "last_name"), "email")}),
+        (
+            "What the account may do",
+            {
+                "fields": ("is_active", "is_staff", "is_superuser", "groups"),
+                "description": "Groups say what an account may do: viewers look, operators decide. A superuser may do"
+                " all, and manages accounts. An account is not deleted but made inactive: what it did stays known.",
+            },
+        ),
+        ("Times", {"fields": (("last_login", "date_joined"),)}),
+    )
+    add_fieldsets = (
+        (
+            None,
+            {
+                "classes": ("wide",),
+                "fields": ("username", "groups", "usable_password", "password1", "password2"),
+            },
+        ),
+    )
+    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # with the account would go the log of what it did: it is made inactive instead
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="groups")
+    def in_groups(self, user: User) -> str:
+        return ", ".join(sorted(group.name for group in user.groups.all())) or "-"
+
+
+class PermissionField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # takes none at run time
+    """Boxes for the permissions that mean something here, in words."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return OPERATING.get(name_of(obj)) or f"look at: {obj.content_type.name}"
+
+
+class GroupForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    permissions = PermissionField(
+        queryset=Permission.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        label="May",
+        help_text="A group that was never changed here gets what newer versions add; one that was is left alone.",
+    )
+
+    class Meta:
+        model = Group
+        fields = ("name", "permissions")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        wanted = looking() | OPERATING.keys()
+        rows = Permission.objects.select_related("content_type")
+        offered = [row.pk for row in rows if name_of(row) in wanted]
+        self.fields["permissions"].queryset = rows.filter(pk__in=offered).order_by(  # type: ignore[attr-defined]
+            Case(When(codename__startswith="view_", then=1), default=0), "content_type__app_label", "codename"
+        )
+
+
+def name_of(permission: Permission) -> str:
+    return f"{permission.content_type.app_label}.{permission.codename}"
+
+
+class GroupAdmin(ForSuperusers, BaseGroupAdmin, Page):  # type: ignore[misc]
+    form = GroupForm
+    filter_horizontal = ()
+    list_display = ("name", "members", "permission_count")
+    search_fields = ("name",)
+    ordering = ("name",)
+
+    class Media:
+        css = {"all": ["festinger/settings.css"]}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
+        rows = super().get_queryset(request)
+        counts = {"member_count": Count("user", distinct=True), "allowed_count": Count("permissions", distinct=True)}
+        return rows.annotate(**counts)
+
+    @admin.display(description="accounts")
+    def members(self, group: Any) -> int:
+        return group.member_count
+
+    @admin.display(description="permissions")
+    def permission_count(self, group: Any) -> int:
+        return group.allowed_count
+
+
+def may_manage(users: QuerySet[User]) -> QuerySet[User]:
+    return users.filter(is_superuser=True, is_active=True, is_staff=True)
+
+
+def is_last(user: User) -> bool:
+    rest = may_manage(User.objects.exclude(pk=user.pk))
+    return may_manage(User.objects.filter(pk=user.pk)).exists() and not rest.exists()
+
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+admin.site.register(User, UserAdmin)
+admin.site.register(Group, GroupAdmin)

@@ -1,0 +1,143 @@
+"""What beat sends, and how often. The rows are Festinger's own, made at its start: they are switched on and off here,
+and their intervals changed. The rows of intervals and crontabs behind them are kept out of sight."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django_celery_beat.models import (
+    ClockedSchedule,
+    CrontabSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    PeriodicTasks,
+    SolarSchedule,
+)
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+
+from memory.admin.pages import LINK, Page
+from resolution.schedule import NAME as RESOLVER
+from resolution.schedule import SETTING
+
+EVERY_MAX: Final = 100_000
+
+
+class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    every = forms.IntegerField(min_value=1, max_value=EVERY_MAX, widget=UnfoldAdminIntegerFieldWidget)
+    period = forms.ChoiceField(choices=IntervalSchedule.PERIOD_CHOICES, widget=UnfoldAdminSelectWidget)
+
+    class Meta:
+        model = PeriodicTask
+        fields = ("enabled",)
+        help_texts = {"enabled": "Switched off it stays off, also after a start."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        interval = self.instance.interval
+        if interval is None:
+            del self.fields["every"], self.fields["period"]
+        else:
+            self.initial.update(every=interval.every, period=interval.period)
+
+    def save(self, commit: bool = True) -> Any:
+        if {"every", "period"} & set(self.changed_data):
+            wanted = {"every": self.cleaned_data["every"], "period": self.cleaned_data["period"]}
+            self.instance.interval = IntervalSchedule.objects.filter(
+                **wanted
+            ).first() or IntervalSchedule.objects.create(**wanted)
+        return super().save(commit)
+
+
+class ScheduleAdmin(Page):
+    form = ScheduleForm
+    list_display = ("name", "when", "enabled", "last_sent", "times_sent")
+    list_filter = ("enabled",)
+    search_fields = ("name", "task")
+    readonly_fields = ("what", "runs", "when", "kept_from", "last_sent", "times_sent", "changed")
+    ordering = ("name",)
+    actions = ("switch_on", "switch_off")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # a start would bring it back: it is switched off instead
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PeriodicTask]:
+        return super().get_queryset(request).select_related("interval", "crontab", "solar", "clocked")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        is_interval = obj is not None and obj.interval is not None and self.has_change_permission(request, obj)
+        when = [("every", "period")] if is_interval else ["when"]
+        kept = ["kept_from"] if obj is not None and obj.name == RESOLVER else []
+        return ["what", "runs", "enabled", *when, *kept, ("last_sent", "times_sent"), "changed"]
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        before = {name: form.initial.get(name) for name in form.changed_data}
+        return "; ".join(f"{name}: {old} -> {form.cleaned_data[name]}" for name, old in before.items())
+
+    @admin.display(description="when")
+    def when(self, task: PeriodicTask) -> str:
+        crontab = task.crontab
+        if crontab is not None:
+            return str(crontab.human_readable)
+        return str(task.interval or task.solar or task.clocked or "-")
+
+    @admin.display(description="name")
+    def what(self, task: PeriodicTask) -> str:
+        return task.name
+
+    @admin.display(description="task")
+    def runs(self, task: PeriodicTask) -> str:
+        return task.task
+
+    @admin.display(description="last sent", ordering="last_run_at")
+    def last_sent(self, task: PeriodicTask) -> str:
+        return shown(task.last_run_at)
+
+    @admin.display(description="times sent", ordering="total_run_count")
+    def times_sent(self, task: PeriodicTask) -> int:
+        return task.total_run_count
+
+    @admin.display(description="last changed")
+    def changed(self, task: PeriodicTask) -> str:
+        return shown(task.date_changed)
+
+    @admin.display(description="schedule")
+    def kept_from(self, task: PeriodicTask) -> SafeString:
+        address = f"{reverse('admin:memory_config_changelist')}#{SETTING}"
+        link = format_html('<a href="{}" class="{}">{}</a>', address, LINK, SETTING)
+        return format_html("kept from {}, and put back within a minute when it differs.", link)
+
+    @admin.action(description="Switch on", permissions=["change"])
+    def switch_on(self, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
+        self.switch(request, queryset, to=True)
+
+    @admin.action(description="Switch off", permissions=["change"])
+    def switch_off(self, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
+        self.switch(request, queryset, to=False)
+
+    def switch(self, request: HttpRequest, queryset: QuerySet[PeriodicTask], *, to: bool) -> None:
+        differing = list(queryset.exclude(enabled=to))
+        for task in differing:
+            self.log_change(request, task, f"enabled: {not to} -> {to}")
+        PeriodicTask.objects.filter(pk__in=[task.pk for task in differing]).update(enabled=to)
+        PeriodicTasks.update_changed()  # beat looks at this
+        self.message_user(request, f"{len(differing)} switched {'on' if to else 'off'}; beat follows within seconds.")
+
+
+def shown(at: datetime | None) -> str:
+    return "never" if at is None else date_format(timezone.localtime(at), "DATETIME_FORMAT")
+
+
+for model in (PeriodicTask, IntervalSchedule, CrontabSchedule, SolarSchedule, ClockedSchedule):
+    admin.site.unregister(model)
+admin.site.register(PeriodicTask, ScheduleAdmin)

@@ -1,0 +1,50 @@
+"""Agents and their tokens. A token is told once, when it is made; only its hash is kept."""
+
+import hashlib
+import secrets
+from typing import Final
+
+from django.db import IntegrityError, transaction
+
+from memory.models import Agent
+
+TOKEN_PREFIX: Final = "fst_"  # told apart at a glance from the keys that other servers take
+NAME_MAX: Final = 100  # characters
+
+
+class AgentMistake(ValueError):
+    """An agent cannot have this name. The message says why."""
+
+
+def checked_name(name: str) -> str:
+    """The name without white space around it. Raises AgentMistake."""
+    name = name.strip()
+    if not name or len(name) > NAME_MAX or not name.isprintable():
+        raise AgentMistake(f"a name has 1 to {NAME_MAX} printable characters")
+    return name
+
+
+def create(name: str, scope: str) -> tuple[Agent, str]:
+    """A new agent, and its token. Raises AgentMistake where there is one of that name."""
+    name, token = checked_name(name), new_token()
+    try:
+        with transaction.atomic():
+            return Agent.objects.create(name=name, token_hash=token_hash(token), scope=scope), token
+    except IntegrityError:
+        raise AgentMistake(f"there is an agent {name} already") from None
+
+
+def rotate(agent: Agent) -> str:
+    """A new token for the agent. The old one is refused by every process as soon as this is committed and announced."""
+    token = new_token()
+    Agent.objects.filter(pk=agent.pk).update(token_hash=token_hash(token))
+    return token
+
+
+def new_token() -> str:
+    return TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def token_hash(token: str) -> str:
+    """SHA-256, in hex. A random token of 256 bits needs no slow hash."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,102 @@
+"""The dimensions in the admin: their questions, and what they do on a collision."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from memory.admin.pages import LINK, Page, link, what_changed
+from memory.models import Dimension, Edge
+from resolution.models import Conflict
+from resolution.queue import OPEN
+
+SPLITS_SHOWN = 50
+
+
+@admin.register(Dimension)
+class DimensionAdmin(Page):
+    list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
+    list_display_links = ("name",)
+    list_filter = ("on_collision", "is_isa")
+    search_fields = ("soas__token", "question")
+    list_select_related = ("soas", "split_from__soas")
+    fields = (
+        "concept",
+        "question",
+        "says_what",
+        "on_collision",
+        "policy",
+        "facts",
+        "open_conflicts",
+        "split_from_link",
+        "split_into",
+    )
+    readonly_fields = ("concept", "says_what", "policy", "facts", "open_conflicts", "split_from_link", "split_into")
+    ordering = ("soas__token",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
+        """The counts are made for the rows of the page alone: they take no part in the order."""
+        edges = Edge.objects.filter(dim=OuterRef("pk")).order_by().values("dim")
+        disputed = Conflict.objects.filter(dim=OuterRef("pk"), status__in=OPEN).order_by().values("dim")
+        rows = super().get_queryset(request).select_related("soas", "split_from__soas")
+        return rows.annotate(
+            edge_count=Coalesce(Subquery(edges.values(count=Count("*"))), 0),
+            conflict_count=Coalesce(Subquery(disputed.values(count=Count("*"))), 0),
+        )
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return what_changed(form)
+
+    @admin.display(description="dimension", ordering="soas__token")
+    def name(self, dimension: Dimension) -> str:
+        return dimension.soas.token
+
+    @admin.display(description="concept")
+    def concept(self, dimension: Dimension) -> SafeString:
+        return link(dimension.soas)
+
+    @admin.display(description="a fact says", ordering="is_isa")
+    def says_what(self, dimension: Dimension) -> str:
+        return "what it is (ISA)" if dimension.is_isa else "what it is part of (ISPART)"
+
+    @admin.display(description="a change of the policy")
+    def policy(self, dimension: Dimension) -> str:
+        return (
+            "holds for what is said from then on. Conflicts that are open stay in the queue, and what was replaced"
+            " stays in the history."
+        )
+
+    @admin.display(description="facts")
+    def facts(self, dimension: Any) -> SafeString:
+        count = max(0, dimension.edge_count - 1)  # the root is no fact
+        return counted("admin:memory_edge_changelist", f"dim__id__exact={dimension.pk}", count)
+
+    @admin.display(description="open conflicts")
+    def open_conflicts(self, dimension: Any) -> SafeString:
+        return counted(
+            "admin:resolution_conflict_changelist", f"dim__id__exact={dimension.pk}", dimension.conflict_count
+        )
+
+    @admin.display(description="split from")
+    def split_from_link(self, dimension: Dimension) -> SafeString | str:
+        return link(dimension.split_from) if dimension.split_from is not None else "-"
+
+    @admin.display(description="split into")
+    def split_into(self, dimension: Dimension) -> SafeString | str:
+        splits = dimension.splits.select_related("soas").order_by("soas__token")[:SPLITS_SHOWN]
+        return format_html_join(", ", "{}", ((link(split),) for split in splits)) or "-"
+
+
+def counted(name: str, query: str, count: int) -> SafeString:
+    return format_html('<a href="{}?{}" class="{}">{}</a>', reverse(name), SafeString(query), LINK, f"{count:,}")

@@ -1,0 +1,115 @@
+"""What was said, on its way into the graph, in the admin."""
+
+from typing import Any, Final
+
+from django.contrib import admin, messages
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from memory.admin.pages import LINK, Page, ReadOnly, preformatted
+from memory.models import Observation, Soas
+from resolution import claims
+
+AGAIN_MAX: Final = 1_000  # rows of one action
+State = Observation.State
+OUTCOMES = dict(Observation.Outcome.choices)
+
+
+class BecomeFilter(admin.SimpleListFilter):
+    """State and outcome are one question, so that one index answers it."""
+
+    title = "what became of it"
+    parameter_name = "became"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [
+            ("pending", "waits"),
+            ("failed", "failed"),
+            *((value, label.lower()) for value, label in OUTCOMES.items()),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Observation]) -> QuerySet[Observation]:
+        chosen = self.value()
+        if chosen in (State.PENDING, State.FAILED):
+            return queryset.filter(state=chosen)
+        return queryset.filter(state=State.DONE, outcome=chosen) if chosen in OUTCOMES else queryset
+
+
+@admin.register(Observation)
+class ObservationAdmin(ReadOnly, Page):
+    list_display = ("said_at", "statement", "became", "agent", "role", "attempts", "trouble")
+    list_display_links = ("said_at",)
+    list_filter = (BecomeFilter,)
+    search_fields = ("concept__exact",)
+    search_help_text = "The concept, in full."
+    sortable_by = ()
+    ordering = ("-id",)
+    fieldsets = (
+        (None, {"fields": ("kind", "statement", "evidence", ("agent", "role"), "said_at", "confidence")}),
+        (
+            "What became of it",
+            {"fields": ("became", "attempts", "next_attempt_at", "claimed_until", "created_at", "error_text")},
+        ),
+    )
+    readonly_fields = ("statement", "became", "error_text")
+    actions = ("try_again",)
+
+    def has_try_again_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memory.add_edge")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Observation]:
+        rows = super().get_queryset(request)
+        for name in ("concept", "parent", "dimension"):
+            found = Soas.objects.filter(token=OuterRef(name)).values("id")[:1]
+            rows = rows.annotate(**{f"{name}_id": Subquery(found)})
+        return rows
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Observation], search_term: str
+    ) -> tuple[QuerySet[Observation], bool]:
+        return super().get_search_results(request, queryset, search_term.lower())
+
+    @admin.display(description="statement")
+    def statement(self, row: Any) -> SafeString:
+        concept = word(row.concept, row.concept_id)
+        if row.kind == Observation.Kind.CONCEPT:
+            return format_html("What is {}?", concept)
+        relation = "ISA" if row.is_isa else "ISPART"
+        parent, dimension = word(row.parent, row.parent_id), word(row.dimension, row.dimension_id)
+        return format_html("{} {} {} [{}]", concept, relation, parent, dimension)
+
+    @admin.display(description="what became of it")
+    def became(self, row: Observation) -> str:
+        if row.state == State.DONE:
+            return OUTCOMES.get(row.outcome, row.outcome).lower() or "done"
+        return "failed" if row.state == State.FAILED else "waits"
+
+    @admin.display(description="error")
+    def trouble(self, row: Observation) -> str:
+        return f"{row.last_error[:80]}…" if len(row.last_error) > 80 else row.last_error or "-"
+
+    @admin.display(description="error")
+    def error_text(self, row: Observation) -> SafeString | str:
+        return preformatted(row.last_error) if row.last_error else "none"
+
+    @admin.action(description="Try again what has failed", permissions=["try_again"])
+    def try_again(self, request: HttpRequest, queryset: QuerySet[Observation]) -> None:
+        chosen = list(queryset.order_by().values_list("pk", flat=True)[:AGAIN_MAX])
+        count = claims.try_again(chosen)
+        if count:
+            self.message_user(request, f"{count} wait again: a worker takes them within seconds.", messages.SUCCESS)
+        if skipped := len(chosen) - count:
+            why = "only what has failed is tried again, and a concept that waits already is not asked about twice"
+            self.message_user(request, f"{skipped} skipped: {why}.", messages.WARNING)
+
+
+def word(token: str, concept_id: int | None) -> SafeString | str:
+    """A link to the concept, as far as the word is in the vocabulary yet."""
+    if concept_id is None:
+        return token
+    return format_html(
+        '<a href="{}" class="{}">{}</a>', reverse("admin:memory_soas_change", args=[concept_id]), LINK, token
+    )

@@ -1,0 +1,399 @@
+"""Who may do what in the admin. The addresses are found by walking, so that a new page is covered by being there."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html.parser import HTMLParser
+from typing import Any, NamedTuple
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.urls import Resolver404, URLPattern, URLResolver, resolve
+from django.utils import timezone
+
+from memory import bootstrap, config
+from memory.admin.setting_fields import SHOWN
+from memory.domain.rows import Fact
+from memory.models import (
+    Agent,
+    Config,
+    Dimension,
+    Edge,
+    EdgeHistory,
+    Evidence,
+    Heartbeat,
+    LanguageModel,
+    LlmCall,
+    Observation,
+    Soas,
+    Source,
+)
+from memory.store import Said
+from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
+from resolution import decisions, resolver, retiring
+from resolution.decisions import Actor
+from resolution.intake import assert_fact
+from resolution.models import Conflict, Decision, Run
+
+pytestmark = pytest.mark.django_db
+
+OPERATOR = Actor("hermione", Source.OPERATOR)
+# These are everybody's own: to come, to go, and one's own password.
+OWN = ("login/", "logout/", "password_change/", "password_change/done/")
+# What would do something on any page, if whoever sends it were allowed to.
+PAYLOAD = {
+    "_save": "Save", "post": "yes", "next": "/admin/", "value": "7", "zero_hit_max": "7", f"{SHOWN}zero_hit_max": "3",
+    "reset": "zero_hit_max", "question": "Changed?", "on_collision": "supersede", "name": "intruder",
+    "scope": "operator", "provider": "ollama", "model_name": "theirs", "base_url": "http://elsewhere.example",
+    "setting": "write_model_id", "chosen": "true", "username": "intruder", "password1": "Xy7-abcdefgh",
+    "password2": "Xy7-abcdefgh", "usable_password": "true", "is_superuser": "on", "is_staff": "on", "is_active": "on",
+    "every": "7", "period": "days", "statement": "intruder -isa agent", "muted": "true", "is_muted": "on",
+    "common": "true", "is_common": "on", "reason": "because", "decision": "dismiss", "kind": "dismiss",
+    "choice": "dismiss", "dimension": "runs-on", "existing_dimension": "made-by", "incoming_dimension": "kept-by",
+    "fact": "intruder -isa agent", "concept": "intruder", "confirm": "yes",
+}  # fmt: skip
+
+
+class Address(NamedTuple):
+    path: str
+    row: Model | None  # whose page it is
+
+
+def fact(concept: str, parent: str, agent: str = "dobby") -> Any:
+    said = Said(agent, Source.GUTASK, 1.0, timezone.now())
+    return assert_fact(Fact(concept, parent, "type", True), said)
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    """A row of everything, so that every page has something to show and to change."""
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+    bootstrap.load_schedule()
+    bootstrap.load_groups()
+    for word in ("dobby", "winky", "kreacher"):
+        fact(word, "elf")
+        fact(word, "servant")
+    decided = Conflict.objects.get(concept__token="winky")
+    decisions.dismiss(decided.pk, OPERATOR, "not so")
+    retiring.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")
+    run = resolver.request_run(Run.Trigger.ADMIN, "hermione")
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.DONE, ended_at=timezone.now())
+    dobby = Soas.objects.get(token="dobby")
+    Evidence.objects.create(concept=dobby, sentence="dobby is free.", role="user", agent="harry")
+    Observation.objects.create(
+        kind="concept", concept="dobby", digest=b"0" * 32, role="user", agent="harry", said_at=timezone.now(),
+        state="failed", last_error="it failed", attempts=5,
+    )  # fmt: skip
+    User.objects.create_user("ron")
+    Agent.objects.create(name="harry", token_hash="0" * 64)
+    Heartbeat.objects.create(name="worker")
+    model = LanguageModel.objects.create(provider="ollama", model_name="judge")
+    LlmCall.objects.create(model=model, model_name=str(model), purpose="explain", subject="dobby")
+    RecollectionEvent.objects.create(
+        request=f"{7:016x}", agent="harry", model="smollm2", wire="chat", enrich_ms=1.5, block="dobby: [type] elf",
+        reasons={"dobby": "recalled"},
+    )  # fmt: skip
+    LoopEvent.objects.create(
+        request=f"{7:016x}", agent="harry", model="smollm2", wire="chat", kind="cycle", count=3, period=2,
+        steps=["note"], repeated=["open(door)"],
+    )  # fmt: skip
+    this_hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    HourlyFigures.objects.create(
+        hour=this_hour - timedelta(hours=1), conflicts_opened=1, conflicts_closed=0, requests=2, recollections=1,
+        loops=0, taken_at=this_hour,
+    )  # fmt: skip
+
+
+def account(group: str) -> Client:
+    user = User.objects.create_user(f"{group}-member", is_staff=True)
+    user.groups.add(Group.objects.get(name=group))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def viewer() -> Client:
+    return account("viewers")
+
+
+@pytest.fixture
+def operator() -> Client:
+    return account("operators")
+
+
+@pytest.fixture
+def superuser() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("mcgonagall"))
+    return client
+
+
+# --- all addresses -------------------------------------------------------------------------------------
+
+
+def sample(model: type[Model]) -> Model:
+    """The row that the world is about: not any one, a root or a settled conflict can do less."""
+    wanted: dict[type[Model], dict[str, Any]] = {
+        Soas: {"token": "dobby"}, Edge: {"concept__token": "dobby"}, Conflict: {"concept__token": "dobby"},
+        Dimension: {"soas__token": "type"}, EdgeHistory: {"action": "retire"}, Config: {"key": "zero_hit_max"},
+        Decision: {"kind": "dismiss"}, User: {}, Group: {"name": "viewers"},
+    }  # fmt: skip
+    row = model._default_manager.filter(**wanted.get(model, {})).first()
+    assert row is not None, f"make a row of {model.__name__} in the fixture, or its pages are not walked"
+    return row
+
+
+def arguments(row: Model | None) -> dict[str, Any]:
+    """What stands for each name in an address."""
+    found: dict[str, Any] = {
+        "content_type_id": ContentType.objects.get_for_model(Soas).pk,
+        "app_label": "memory",
+        "url": "no/such/page",
+        "conflict_id": sample(Conflict).pk,
+        "decision_id": sample(Decision).pk,
+        "run_id": sample(Run).pk,
+        "concept_id": sample(Soas).pk,
+        "edge_id": sample(Edge).pk,
+        "row_id": sample(EdgeHistory).pk,
+        "model_id": sample(LanguageModel).pk,
+        "agent_id": sample(Agent).pk,
+    }
+    return found | {"object_id": row.pk if row is not None else sample(Soas).pk, "id": row.pk if row is not None else 1}
+
+
+def filled(route: str, row: Model | None) -> str:
+    values = arguments(row)
+
+    def value(match: re.Match[str]) -> str:
+        name = match["name"]
+        assert name in values, f"{route} takes {name!r}: say in arguments() what stands for it, so that it is walked"
+        return str(values[name])
+
+    path = re.sub(r"\(\?P<(?P<name>\w+)>[^)]*\)", value, route)
+    return re.sub(r"<(?:\w+:)?(?P<name>\w+)>", value, path).strip("^$").replace("$/", "/")
+
+
+def walk(patterns: list[Any], before: str, row: Model | None) -> Iterator[Address]:
+    for pattern in patterns:
+        route = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from walk(pattern.url_patterns, route, row)
+            continue
+        assert isinstance(pattern, URLPattern)
+        address = Address("/admin/" + filled(route, row), row)
+        try:
+            resolve(address.path)
+        except Resolver404:
+            pytest.fail(f"{address.path}, made of {route}, leads nowhere: arguments() fits it badly")
+        yield address
+
+
+def addresses() -> list[Address]:
+    """Every address of the admin, with a real row where it takes one."""
+    found: list[Address] = []
+    of_models = {}
+    for model, model_admin in admin.site._registry.items():
+        place = f"{model._meta.app_label}/{model._meta.model_name}/"
+        of_models[place] = True
+        found += walk(model_admin.get_urls(), place, sample(model))
+    rest = [pattern for pattern in admin.site.get_urls() if str(pattern.pattern) not in of_models]
+    found += walk(rest, "", None)
+    return [address for address in found if address.path.removeprefix("/admin/") not in OWN]
+
+
+# --- what is in the tables -----------------------------------------------------------------------------
+
+
+def contents() -> dict[str, str]:
+    """A digest of each table but the sessions."""
+    tables = [name for name in connection.introspection.table_names() if name != "django_session"]
+    digests = " UNION ALL ".join(
+        f"SELECT '{name}', md5(coalesce(string_agg(each::text, '|' ORDER BY each::text), '')) FROM \"{name}\" AS each"
+        for name in tables
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(digests)
+        return dict(cursor.fetchall())
+
+
+def changed_by(client: Client, *tried: Address) -> set[str]:
+    """The tables that are not what they were, after everything was tried at these addresses."""
+    before = contents()
+    for address in tried:
+        payload = PAYLOAD | {"_selected_action": str(address.row.pk if address.row is not None else "")}
+        client.post(address.path, payload)
+        for action in actions_at(address):
+            selected = {name: value for name, value in payload.items() if name != "_save"}  # or it is for list_editable
+            client.post(address.path, selected | {"action": action})
+    after = contents()
+    return {name for name in before if before[name] != after[name]}
+
+
+def actions_at(address: Address) -> list[str]:
+    """The names of the actions of a list, whoever may take them."""
+    if address.row is None or not address.path.endswith(f"/{address.row._meta.model_name}/"):
+        return []
+    model_admin = admin.site._registry[type(address.row)]
+    return [name for _, name, _ in model_admin._get_base_actions()]
+
+
+# --- what a page offers --------------------------------------------------------------------------------
+
+
+class Offers(HTMLParser):
+    """The forms that can be sent, the fragments that are posted, and the links to pages that change something."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.form: dict[str, str | None] | None = None
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        posts = [name for name in given if name in ("hx-post", "hx-put", "hx-patch", "hx-delete", "formaction")]
+        self.found += [f"{name}={given[name]}" for name in posts]
+        if tag == "a" and re.search(r"/(add|delete|password)/(\?|$)", given.get("href") or ""):
+            self.found.append(f"a link to {given['href']}")
+        if tag == "form":
+            self.form = given
+        is_button = tag == "button" and (given.get("type") or "submit") == "submit"
+        sends = is_button or (tag == "input" and given.get("type") in ("submit", "image"))
+        if sends and self.posts(given.get("form")):
+            self.found.append(f"a button {given}")
+        if tag == "select" and given.get("name") == "action":
+            self.found.append("a choice of actions")
+
+    def posts(self, elsewhere: str | None) -> bool:
+        """Whether the button is in a form that is posted, or names one; leaving is everybody's."""
+        if elsewhere is not None:
+            return True
+        form = self.form or {}
+        return (form.get("method") or "").lower() == "post" and "logout" not in (form.get("action") or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self.form = None
+
+
+# --- the viewer ----------------------------------------------------------------------------------------
+
+
+def test_a_viewer_changes_nothing_by_posting_whatever_wherever(viewer: Client):
+    by_place = itertools.groupby(addresses(), key=lambda address: address.path.split("/")[2:4])
+
+    changed = {"/".join(place): tables for place, there in by_place if (tables := changed_by(viewer, *there))}
+
+    assert changed == {}
+
+
+def test_a_viewer_sees_no_button_that_changes_anything(viewer: Client):
+    offered = {}
+    for address in addresses():
+        answer = viewer.get(address.path)
+        if answer.status_code == 200 and "text/html" in answer.headers["Content-Type"]:
+            found = Offers(answer.content.decode()).found
+            offered |= {address.path: found} if found else {}
+
+    assert offered == {}
+
+
+def test_a_viewer_sees_every_list_and_every_row_but_those_of_accounts(viewer: Client):
+    for model in admin.site._registry:
+        place = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        expected = 403 if model in (User, Group) else 200
+        paths = (place, f"{place}{sample(model).pk}/change/")
+
+        assert {path: viewer.get(path).status_code for path in paths} == dict.fromkeys(paths, expected)
+
+
+def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: Client):
+    """Or the tests above would say nothing."""
+    listed = {address.path: address for address in addresses()}
+    conflict, edge, word = sample(Conflict).pk, sample(Edge).pk, sample(Soas).pk
+    tried = [
+        ("/admin/memory/config/zero_hit_max/change/", "config"),
+        ("/admin/memory/agent/add/", "agent"),
+        (f"/admin/memory/soas/{word}/mute/", "soas"),
+        (f"/admin/memory/edge/{edge}/retire/", "edge_history"),
+        ("/admin/memory/observation/", "observation"),
+        ("/admin/auth/user/add/", "auth_user"),
+        ("/admin/resolution/conflict/run/", "run"),
+    ]
+
+    for path, table in tried:
+        assert table in changed_by(superuser, listed[path]), path
+    assert f"/admin/resolution/conflict/{conflict}/decide/" in listed
+
+
+# --- nobody, and operators -----------------------------------------------------------------------------
+
+
+def test_someone_without_an_account_gets_the_login_page_everywhere_and_changes_nothing(client: Client):
+    before = contents()
+
+    for address in addresses():
+        for answer in (client.get(address.path), client.post(address.path, PAYLOAD)):
+            location = answer.headers.get("Location", "")
+            assert (answer.status_code, location.startswith("/admin/login/")) == (302, True), address.path
+    assert contents() == before
+
+
+def test_an_account_that_is_not_for_the_admin_gets_the_login_page(client: Client):
+    client.force_login(User.objects.create_user("peeves"))
+
+    assert client.get("/admin/memory/config/").status_code == 302
+
+
+def test_operators_may_what_the_table_says_and_no_more():
+    def of(group: str) -> set[str]:
+        rows = Group.objects.get(name=group).permissions.select_related("content_type")
+        return {f"{row.content_type.app_label}.{row.codename}" for row in rows}
+
+    assert of("operators") - of("viewers") == {
+        "resolution.change_conflict", "memory.add_edge", "memory.delete_edge", "memory.change_soas",
+        "memory.change_dimension", "memory.change_config", "memory.add_languagemodel", "memory.change_languagemodel",
+        "memory.delete_languagemodel", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
+        "django_celery_beat.change_periodictask",
+    }  # fmt: skip
+    assert of("viewers") <= of("operators")
+    assert all(name.partition(".")[2].startswith("view_") for name in of("viewers"))
+
+
+@pytest.mark.parametrize(
+    ("path", "table"),
+    [
+        ("/admin/memory/config/zero_hit_max/change/", "config"),
+        ("/admin/memory/agent/add/", "agent"),
+        ("/admin/memory/languagemodel/add/", "models"),
+        ("/admin/resolution/conflict/run/", "run"),
+        ("/admin/memory/observation/", "observation"),
+    ],
+)
+def test_an_operator_does_what_operators_do(operator: Client, path: str, table: str):
+    [address] = [address for address in addresses() if address.path == path]
+
+    assert table in changed_by(operator, address)
+
+
+def test_an_operator_changes_no_account_and_no_group(operator: Client):
+    of_accounts = [address for address in addresses() if address.path.startswith("/admin/auth/")]
+
+    assert len(of_accounts) > 10
+    assert changed_by(operator, *of_accounts) == set()
+    assert "Accounts" not in operator.get("/admin/memory/config/").content.decode()
+
+
+def test_every_setting_can_be_seen_by_a_viewer_and_none_entered(viewer: Client):
+    page = viewer.get("/admin/memory/config/").content.decode()
+
+    assert all(key in page for key in config.REGISTRY)
+    assert page.count("disabled") >= len(config.REGISTRY)
