@@ -1,27 +1,16 @@
 """What is told of conflicts, decisions and runs: plain values for JSON, in few queries however many there are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from django.db import connection
 from django.db.models import Prefetch, QuerySet
 
 from memory.models import Edge
+from resolution import sides
 from resolution.models import Conflict, Decision, Run
+from resolution.sides import Slot
 
-RING_MAX = 50  # steps
 OTHER_FACTS_MAX = 100
-Slot = tuple[int, int]  # the ids of concept and dimension
-
-# The way up from the newcomer's parent, as far as the newcomer's concept.
-RING = """
-    WITH RECURSIVE step (edge_id, parent_id, number) AS (
-        SELECT edge_id, parent_id, 1 FROM urd WHERE id = %(start)s AND dim_id = %(dim)s AND parent_id <> id
-        UNION ALL
-        SELECT urd.edge_id, urd.parent_id, number + 1 FROM step JOIN urd ON urd.id = step.parent_id
-        WHERE urd.dim_id = %(dim)s AND urd.parent_id <> urd.id AND step.parent_id <> %(end)s AND number < %(steps)s)
-    SELECT edge_id FROM step ORDER BY number
-"""
 
 
 def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
@@ -29,7 +18,7 @@ def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
     decided = Decision.objects.select_related("undone_by").defer("before", "after").order_by("id")
     related = rows.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
     found = list(related.prefetch_related(Prefetch("decisions", decided)))
-    standing = _edges_in({slot for row in found for slot in _slots(row)})
+    standing = sides.edges_in(slot for row in found for slot in sides.slots(row))
     return [_conflict_out(row, standing) for row in found]
 
 
@@ -45,9 +34,8 @@ def surroundings_out(conflict_id: int) -> dict[str, Any] | None:
     if told is None:
         return None
     row = Conflict.objects.get(pk=conflict_id)
-    others = Edge.objects.filter(concept_id=row.concept_id).exclude(dim_id=row.dim_id).select_related(*_EDGE)
-    others = others.exclude(parent_id=row.concept_id).order_by("dim__token")[:OTHER_FACTS_MAX]
-    ring = _ring(row) if row.collision_type == "cycle" else []
+    others = sides.other_facts(row).order_by("dim__token")[:OTHER_FACTS_MAX]
+    ring = sides.ring(row) if row.collision_type == "cycle" else []
     return told | {"other_facts": [edge_out(edge) for edge in others], "ring": [edge_out(edge) for edge in ring]}
 
 
@@ -106,11 +94,8 @@ def run_with_decisions_out(run: Run) -> dict[str, Any]:
     return run_out(run) | {"decisions": [decision_out(decision) for decision in decided.order_by("id")]}
 
 
-_EDGE = ("concept", "parent", "dim")
-
-
 def _conflict_out(row: Conflict, standing: Mapping[Slot, Edge]) -> dict[str, Any]:
-    existing = next((standing[slot] for slot in _slots(row) if slot in standing), None)
+    existing = sides.in_the_way(row, standing)
     incoming = _sides(row.concept.token, row.incoming_parent.token, row.dim.token, row.incoming_is_isa)
     said = {"confidence": row.incoming_confidence, "source": row.incoming_source, "agent": row.agent}
     return {
@@ -139,26 +124,3 @@ def _conflict_out(row: Conflict, standing: Mapping[Slot, Edge]) -> dict[str, Any
 
 def _sides(concept: str, parent: str, dimension: str, is_isa: bool) -> dict[str, Any]:
     return {"concept": concept, "parent": parent, "dimension": dimension, "is_isa": is_isa}
-
-
-def _slots(row: Conflict) -> list[Slot]:
-    """Where the fact stands that is in the way: the disputed slot, or the one of the edge that closes the ring."""
-    own = (row.concept_id, row.dim_id)
-    return [own] if row.blocking_concept_id is None else [own, (row.blocking_concept_id, row.dim_id)]
-
-
-def _edges_in(slots: Iterable[Slot]) -> dict[Slot, Edge]:
-    wanted = set(slots)
-    concepts, dims = {slot[0] for slot in wanted}, {slot[1] for slot in wanted}
-    edges = Edge.objects.filter(concept_id__in=concepts, dim_id__in=dims).select_related(*_EDGE)
-    found = {(edge.concept_id, edge.dim_id): edge for edge in edges}
-    return {slot: found[slot] for slot in wanted & found.keys()}
-
-
-def _ring(row: Conflict) -> list[Edge]:
-    names = {"start": row.incoming_parent_id, "end": row.concept_id, "dim": row.dim_id, "steps": RING_MAX}
-    with connection.cursor() as cursor:
-        cursor.execute(RING, names)
-        ids = [edge_id for (edge_id,) in cursor.fetchall()]
-    edges = Edge.objects.select_related(*_EDGE).in_bulk(ids)
-    return [edges[edge_id] for edge_id in ids if edge_id in edges]

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from django.db.models import Count, F
 from django.utils import timezone
 
 from memory import llm
 from memory.domain.rows import Fact
-from memory.models import Dimension, Edge, EdgeHistory, Evidence, LanguageModel, LlmCall
+from memory.models import Edge, EdgeHistory, Evidence, LanguageModel, LlmCall
+from resolution import sides
 from resolution.domain.questions import Case, Claim, Statement, question
 from resolution.domain.verdicts import Verdict, read_verdict
 from resolution.models import CollisionType, Conflict
@@ -17,7 +17,6 @@ STATEMENTS_MAX = 3  # of one fact
 OTHER_FACTS_MAX = 30
 SENTENCES_MAX = 5
 DIMENSIONS_MAX = 40  # the most used ones
-RING_MAX = 50  # steps
 
 # Those whose verdict may name a dimension.
 NAMES_DIMENSIONS = (CollisionType.ISA_ISA, CollisionType.MISCLASSIFICATION, CollisionType.CYCLE)
@@ -42,7 +41,7 @@ def gather(conflict: Conflict) -> Case:
         collision_type=conflict.collision_type,
         incoming=_incoming(conflict),
         existing=None if is_ring else _existing(conflict),
-        ring=tuple(_ring(conflict)) if is_ring else (),
+        ring=tuple(map(_claim, sides.ring(conflict))) if is_ring else (),
         other_facts=tuple(_other_facts(conflict)),
         sentences=tuple(sentences.values_list("sentence", flat=True)[:SENTENCES_MAX]),
         dimensions=tuple(_dimensions(conflict)),
@@ -65,29 +64,13 @@ def _incoming(conflict: Conflict) -> Claim:
 
 def _existing(conflict: Conflict) -> Claim:
     """The fact that stands in the slot; where it was taken out meanwhile, what the queue knows of it."""
-    edge = _edge(conflict.concept_id, conflict.dim_id)
+    slot = (conflict.concept_id, conflict.dim_id)
+    edge = sides.edges_in([slot]).get(slot)
     if edge is not None:
         return _claim(edge)
     is_isa = conflict.incoming_is_isa != (conflict.collision_type == CollisionType.MISCLASSIFICATION)
     fact = Fact(str(conflict.concept), str(conflict.existing_parent), str(conflict.dim), is_isa)
     return Claim(fact, 0.0, "", is_gone=True)
-
-
-def _ring(conflict: Conflict) -> Iterable[Claim]:
-    """The facts on the way up from the newcomer's parent to its concept."""
-    step, seen = conflict.incoming_parent_id, set[int]()
-    while step != conflict.concept_id and step not in seen and len(seen) < RING_MAX:
-        seen.add(step)
-        edge = _edge(step, conflict.dim_id)
-        if edge is None or edge.is_root:
-            return
-        yield _claim(edge)
-        step = edge.parent_id
-
-
-def _edge(concept_id: int, dim_id: int) -> Edge | None:
-    edges = Edge.objects.select_related("concept", "parent", "dim")
-    return edges.filter(concept_id=concept_id, dim_id=dim_id).first()
 
 
 def _claim(edge: Edge) -> Claim:
@@ -107,18 +90,15 @@ def _dimensions(conflict: Conflict) -> Iterable[tuple[str, str]]:
     """The names and questions of the dimensions that a verdict may choose from, the most used first."""
     if conflict.collision_type not in NAMES_DIMENSIONS:
         return []
-    found = Dimension.objects.exclude(soas_id=conflict.dim_id)
+    found = sides.dimensions().exclude(soas_id=conflict.dim_id)
     if conflict.collision_type == CollisionType.ISA_ISA:
         found = found.filter(is_isa=True)
-    used = found.annotate(edges=Count("soas__dimension_edges")).order_by("-edges", "soas__token")
-    return used.values_list("soas__token", "question")[:DIMENSIONS_MAX]
+    return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]
 
 
 def _other_facts(conflict: Conflict) -> list[Fact]:
     """What else is known of the concept, the freshest first."""
-    edges = Edge.objects.filter(concept_id=conflict.concept_id).exclude(dim_id=conflict.dim_id)
-    edges = edges.exclude(concept_id=F("parent_id")).select_related("concept", "parent", "dim")
-    return [_fact(edge) for edge in edges.order_by("-last_confirmed")[:OTHER_FACTS_MAX]]
+    return [_fact(edge) for edge in sides.other_facts(conflict).order_by("-last_confirmed")[:OTHER_FACTS_MAX]]
 
 
 def _fact(edge: Edge) -> Fact:

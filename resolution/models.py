@@ -64,7 +64,15 @@ class Conflict(models.Model):
 
     class Meta:
         db_table = "resolution_queue"
-        indexes = [models.Index(fields=["status", "-priority", "created_at"], name="conflict_in_order")]
+        indexes = [
+            models.Index(fields=["status", "-priority", "created_at"], name="conflict_in_order"),
+            # What is open, whether there is a proposal or not, as it is decided.
+            models.Index(
+                fields=["-priority", "created_at", "id"],
+                condition=Q(status__in=["pending", "proposed"]),
+                name="conflict_open_in_order",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["concept", "dim", "incoming_parent"],

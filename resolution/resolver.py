@@ -5,6 +5,7 @@ nothing but the answer it was waiting for.
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from django.db import transaction
 
@@ -70,8 +71,9 @@ def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str
         raise error
 
 
-def approve(conflict_id: int, actor: Actor) -> Decision:
-    """Does what the resolver proposed. Raises DecisionError."""
+def approve(conflict_id: int, actor: Actor, reason: str = "", *, seen: Conflict | None = None) -> Decision:
+    """Does what the resolver proposed, for its reason or the operator's own; ``seen`` is the conflict as the operator
+    read it, with the time of the proposal. Raises DecisionError."""
     conflict = Conflict.objects.filter(pk=conflict_id).first()
     if conflict is None:
         raise Unknown(f"There is no conflict {conflict_id}.")
@@ -81,7 +83,11 @@ def approve(conflict_id: int, actor: Actor) -> Decision:
         verdict = read_verdict(conflict.proposal, None)
     except VerdictMistake as mistake:
         raise DecisionError(f"The proposal for conflict {conflict_id} cannot be read: {mistake}.") from None
-    return decisions.decide(conflict_id, actor, verdict, seen=conflict)
+    if seen is not None and (seen.proposal or {}).get("at") != (conflict.proposal or {}).get("at"):
+        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile: something else is proposed now.")
+    return decisions.decide(
+        conflict_id, actor, replace(verdict, reason=reason.strip() or verdict.reason), seen=conflict
+    )
 
 
 def _wake() -> None:

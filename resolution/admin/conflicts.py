@@ -1,100 +1,144 @@
-"""What is disputed, in the admin."""
+"""The conflicts desk: the list, one conflict with both claims side by side, and what operators decide there."""
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Case, When
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from memory import llm
-from memory.admin.pages import Page, ReadOnly, link
-from resolution import resolver
-from resolution.admin.decisions import links
-from resolution.models import Conflict, Run
-from resolution.queue import OPEN
+from memory.admin.pages import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
+from memory.models import Source
+from resolution import decisions, desk, resolver
+from resolution.contest import DecisionError, Unknown
+from resolution.decisions import Actor
+from resolution.desk import Filters
+from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
+from resolution.dossier import Names, dossier
+from resolution.models import Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
+from resolution.wording import told
+
+NONE_OPEN = "No conflict is open."
+LIST = "admin:resolution_conflict_changelist"
+PAGE = "admin:resolution_conflict_change"
+REASONS_TOLD = 5  # of conflicts that were skipped
+# What can be done with several at once.
+BULK = {"dismiss": "kept as they stand", "update": "given to the new", "approve": "decided as proposed"}
+# The fields as the page names them.
+FIELDS = {
+    "existing_dimension": "dimension of what stands",
+    "new_dimension": "dimension of the new",
+}
 
 
 @admin.register(Conflict)
 class ConflictAdmin(ReadOnly, Page):
-    list_display = (
-        "concept",
-        "dim",
-        "existing_parent",
-        "incoming_parent",
-        "collision_type",
-        "status",
-        "agent",
-        "created_at",
-    )
-    list_filter = ("status", "collision_type", "incoming_source")
-    search_fields = (
-        "concept__token",
-        "dim__token",
-        "existing_parent__token",
-        "incoming_parent__token",
-        "agent",
-    )
-    list_select_related = ("concept", "dim", "existing_parent", "incoming_parent")
-    ordering = (Case(When(status__in=OPEN, then=0), default=1), "-priority", "created_at")
-    list_before_template = "resolution/above_conflicts.html"
-    fieldsets = (
-        (None, {"fields": (("concept", "dim"), ("existing_parent", "blocking_concept"), "collision_type", "status")}),
-        (
-            "The newcomer",
-            {
-                "fields": (
-                    ("incoming_parent", "incoming_is_isa"),
-                    ("incoming_source", "incoming_confidence"),
-                    ("agent", "role"),
-                    "said_at",
-                    "evidence",
-                )
-            },
-        ),
-        (
-            "What became of it",
-            {
-                "fields": (
-                    "priority",
-                    ("created_at", "resolved_at"),
-                    "proposal",
-                    "decisions_so_far",
-                    "run_link",
-                    ("attempts", "next_attempt_at"),
-                    "last_error",
-                )
-            },
-        ),
-    )
-    readonly_fields = ("decisions_so_far", "run_link")
+    search_fields = ("concept__token",)
 
     def get_urls(self) -> list[URLPattern]:
-        run = self.admin_site.admin_view(self.run_now)
-        return [path("run/", run, name="resolution_conflict_run"), *super().get_urls()]
+        own: list[tuple[str, Callable[..., HttpResponse], str]] = [
+            ("run/", self.run_now, "run"),
+            ("next/", self.next, "next"),
+            ("bulk/", self.bulk, "bulk"),
+            ("<int:conflict_id>/decide/", self.decide, "decide"),
+        ]
+        return [
+            *(path(at, self.admin_site.admin_view(view), name=f"resolution_conflict_{name}") for at, view, name in own),
+            *super().get_urls(),
+        ]
 
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("resolution.change_conflict")
+
+    # --- what is shown ---
+
+    @method_decorator(require_GET)
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        above = {
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        filters = Filters.read(request.GET)
+        is_whole = desk.begins_too_many(filters.q)
+        rows = desk.in_order(desk.matching(filters, is_whole=is_whole))
+        pages = BoundedPaginator(rows, self.list_per_page)
+        page = pages.get_page(request.GET.get("p"))
+        context = {
+            "title": "Conflicts",
+            "filters": filters,
+            "choices": desk.choices(),
+            "dimensions": desk.disputed_dimensions(),
+            "page": page,
+            "counted_max": COUNTED_MAX,
+            "rows": desk.rows(desk.whole(cast(QuerySet[Conflict], page.object_list))),
+            "is_whole": is_whole,
+            "words_max": desk.WORDS_MAX,
+            "here": _in_list(request),
+            "bulk": {"dismiss": "Keep what stands", "update": "Take the new", "approve": "Approve the proposals"},
             "no_model": _no_model(),
-            "may_run": self.has_run_permission(request),
+            "may_decide": self.has_decide_permission(request),
             "last_run": Run.objects.order_by("-started_at", "-id").first(),
         }
-        return super().changelist_view(request, above | (extra_context or {}))
+        return self._render(request, "list", context | (extra_context or {}))
 
-    def has_run_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("resolution.change_conflict")
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method != "GET" or not self.has_view_permission(request):
+            raise PermissionDenied
+        return self._page(request, int(object_id) if object_id.isascii() and object_id.isdigit() else 0)
+
+    @method_decorator(require_GET)
+    def next(self, request: HttpRequest) -> HttpResponse:
+        """Leads to the open conflict that comes after the one named by ``after``."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        number = request.GET.get("after", "")
+        known = number.isascii() and number.isdigit() and len(number) <= desk.NUMBER_DIGITS
+        return self._onwards(request, Conflict.objects.filter(pk=number).first() if known else None)
+
+    # --- what is decided ---
+
+    @method_decorator(require_POST)
+    def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
+        self._only_for_operators(request)
+        given = {name: str(value) for name, value in request.POST.items()}
+        seen = desk.unseal(given.get("seen", ""))
+        try:
+            decision = _take(conflict_id, given.get("decision", ""), _actor(request), given, seen)
+        except Unknown as error:
+            messages.error(request, str(error))
+            return redirect(LIST)
+        except DecisionError as error:
+            messages.error(request, f"Nothing was decided. {error}")
+            return self._page(request, conflict_id, typed=given)
+        messages.success(request, _decided(request, decision))
+        if request.POST.get("then") == "list":
+            return redirect(f"{reverse(LIST)}{_in_list(request)}")
+        return self._onwards(request, decision.conflict)
+
+    @method_decorator(require_POST)
+    def bulk(self, request: HttpRequest) -> HttpResponse:
+        """Decides all that are selected, each in a transaction of its own."""
+        self._only_for_operators(request)
+        kind, seen = request.POST.get("decision", ""), list(map(desk.unseal, request.POST.getlist("selected")))
+        if kind not in BULK or not any(seen):
+            messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
+        else:
+            self._tell(request, kind, *_decide_all(filter(None, seen), kind, _actor(request), request.POST))
+        return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
     @method_decorator(require_POST)
     def run_now(self, request: HttpRequest) -> HttpResponse:
-        if not self.has_run_permission(request):
-            raise PermissionDenied
+        self._only_for_operators(request)
         try:
             run = resolver.request_run(Run.Trigger.ADMIN, request.user.get_username())
         except AlreadyRunning as error:
@@ -105,15 +149,105 @@ class ConflictAdmin(ReadOnly, Page):
             become = f"which will be skipped. {no_model}" if no_model else "which a worker begins in a moment."
             text = format_html("Asked for {}, {}", link(run, f"run {run.pk}"), become)
             self.message_user(request, text, messages.WARNING if no_model else messages.SUCCESS)
-        return redirect("admin:resolution_conflict_changelist")
+        return redirect(next_page(request) or LIST)
 
-    @admin.display(description="decisions")
-    def decisions_so_far(self, conflict: Conflict) -> SafeString | str:
-        return links(conflict.decisions.all())
+    # --- the parts of them ---
 
-    @admin.display(description="run")
-    def run_link(self, conflict: Conflict) -> SafeString | str:
-        return link(conflict.run, f"run {conflict.run.pk}") if conflict.run is not None else "-"
+    def _only_for_operators(self, request: HttpRequest) -> None:
+        if not self.has_decide_permission(request):
+            raise PermissionDenied
+
+    def _page(self, request: HttpRequest, conflict_id: int, typed: dict[str, str] | None = None) -> HttpResponse:
+        """``typed``: what could not be decided like that, and is to be corrected."""
+        found = dossier(conflict_id)
+        if found is None:
+            messages.error(request, f"There is no conflict {conflict_id}.")
+            return redirect(LIST)
+        context = {
+            "title": f"Conflict {conflict_id}: {found.conflict}",
+            "filters": Filters.read(request.GET),
+            "found": found,
+            "typed": _first_names(found.names) | (typed or {}),
+            "may_decide": self.has_decide_permission(request),
+        }
+        return self._render(request, "page", context)
+
+    def _onwards(self, request: HttpRequest, after: Conflict | None) -> HttpResponse:
+        filters = Filters.read(request.GET)
+        if (following := desk.next_open(filters, after)) is not None:
+            return redirect(f"{reverse(PAGE, args=[following.pk])}{filters.query}")
+        messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
+        return redirect(f"{reverse(LIST)}{filters.query}")
+
+    def _tell(self, request: HttpRequest, kind: str, done: int, skipped: list[str]) -> None:
+        if done:
+            messages.success(request, f"{done} {BULK[kind]}.")
+        if skipped:
+            more = f" And {len(skipped) - REASONS_TOLD} more." if len(skipped) > REASONS_TOLD else ""
+            messages.warning(request, f"{len(skipped)} skipped: {' '.join(skipped[:REASONS_TOLD])}{more}")
+
+    def _render(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+        context = {**self.admin_site.each_context(request), "opts": None, **context}
+        return TemplateResponse(request, f"resolution/conflict_{name}.html", context)
+
+
+def _actor(request: HttpRequest) -> Actor:
+    return Actor(request.user.get_username(), Source.OPERATOR)
+
+
+def _take(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Conflict | None) -> Decision:
+    """What a form says. Raises DecisionError."""
+    if kind == "approve":
+        return resolver.approve(conflict_id, actor, given.get("reason", ""), seen=seen)
+    return decisions.decide(conflict_id, actor, _verdict({**given, "decision": kind}), seen=seen)
+
+
+def _decide_all(seen: Iterable[Conflict], kind: str, actor: Actor, given: Mapping[str, str]) -> tuple[int, list[str]]:
+    """How many were decided, and why the others were not."""
+    done, skipped = 0, []
+    for conflict in seen:
+        try:
+            _take(conflict.pk, kind, actor, given, conflict)
+            done += 1
+        except DecisionError as error:
+            skipped.append(str(error))
+    return done, skipped
+
+
+def _verdict(given: Mapping[str, str]) -> Verdict:
+    if not given.get("decision"):
+        raise DecisionError("Choose one of the decisions.")
+    flavours = {"isa": True, "ispart": False}
+    try:
+        return read_verdict({**given, "is_isa": flavours.get(given.get("is_isa", ""))}, None)
+    except VerdictMistake as mistake:
+        text = str(mistake)
+        for key, words in FIELDS.items():
+            text = text.replace(key, words)
+        raise DecisionError(f"{text[0].upper()}{text[1:]}.") from mistake
+
+
+def _first_names(names: Names) -> dict[str, str]:
+    return {"existing_dimension": names.existing, "new_dimension": names.new, "dimension": names.other}
+
+
+def _decided(request: HttpRequest, decision: Decision) -> SafeString:
+    """What was decided, with a button that takes it back: it belongs to the form #desk-undo of the desk's pages."""
+    return format_html(
+        "Decided. {}. {}",
+        told(decision.kind, decision.arguments, decision.conflict),
+        format_html(
+            '<button type="submit" form="desk-undo" formaction="{}{}" class="fst-button desk-undo">Undo</button>',
+            reverse("admin:resolution_decision_undo", args=[decision.pk]),
+            Filters.read(request.GET).query,
+        ),
+    )
+
+
+def _in_list(request: HttpRequest) -> str:
+    """The end of the list's address: the filters, and the page."""
+    query, page = Filters.read(request.GET).query, request.GET.get("p", "")
+    return f"{query}{'&' if query else '?'}p={page}" if page.isascii() and page.isdigit() else query
 
 
 def _no_model() -> str:

@@ -1,62 +1,120 @@
-"""What was decided about conflicts, in the admin."""
+"""What was decided about conflicts, in the admin, and taking it back."""
 
-from django.contrib import admin
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 
-from memory.admin.pages import Page, ReadOnly, link
+from memory.admin.pages import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
+from memory.models import Source
+from resolution import desk, records, undo
+from resolution.contest import DecisionError, Unknown
+from resolution.decisions import Actor
+from resolution.desk import Filters
+from resolution.dossier import Decided
 from resolution.models import DecidedTriple, Decision
+from resolution.wording import told
 
-DECISIONS_SHOWN = 100
 # What names a decision.
 CONFLICTS = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
 
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnly, Page):
-    list_display = ("at", "kind", "conflict", "actor", "source", "is_undone", "reason")
+    list_display = ("at", "what", "conflict_link", "reason", "by", "state")
     list_filter = ("kind", "source")
-    search_fields = ("conflict__concept__token", "actor", "reason")
+    search_fields = ("actor",)
+    search_help_text = "A concept, or else who decided"
+    sortable_by = ()
     ordering = ("-id",)
-    fieldsets = (
-        (None, {"fields": ("kind", "conflict_link", "run_link", ("actor", "source"), "at", "reason", "arguments")}),
-        ("Undoing", {"fields": ("undoes_link", "undone_by_link")}),
-        ("What it changed", {"fields": ("before", "after")}),
-    )
-    readonly_fields = ("conflict_link", "run_link", "undoes_link", "undone_by_link")
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.undo)
+        return [path("<int:decision_id>/undo/", view, name="resolution_decision_undo"), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        return super().get_queryset(request).select_related(*CONFLICTS, "run", "undoes", "undone_by")
+        return super().get_queryset(request).select_related(*CONFLICTS, "undone_by")
 
-    @admin.display(description="undone", boolean=True)
-    def is_undone(self, decision: Decision) -> bool:
-        return _undone_by(decision) is not None
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
+    ) -> tuple[QuerySet[Decision], bool]:
+        """One after the other, as no index has both: either alone is found without reading all decisions."""
+        if not (words := search_term.strip()):
+            return queryset, False
+        about = queryset.filter(conflict__concept_id__in=word_ids(as_token(words)))
+        return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method != "GET" or not self.has_view_permission(request):
+            raise PermissionDenied
+        is_number = object_id.isascii() and object_id.isdigit() and len(object_id) <= desk.NUMBER_DIGITS
+        decision = self.get_queryset(request).filter(pk=object_id).first() if is_number else None
+        if decision is None:
+            messages.error(request, f"There is no decision {object_id}.")
+            return redirect("admin:resolution_decision_changelist")
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Decision {decision.pk}",
+            "decided": Decided(decision, self.what(decision)),
+            "by": self.by(decision),
+            "changes": records.changes(decision),
+            "may_decide": _may_undo(request),
+        }
+        return TemplateResponse(request, "resolution/decision_page.html", context)
+
+    @admin.display(description="what")
+    def what(self, decision: Decision) -> str:
+        return told(decision.kind, decision.arguments, decision.conflict)
+
+    @admin.display(description="by")
+    def by(self, decision: Decision) -> str:
+        return f"{decision.actor} ({Source(decision.source).label})"
 
     @admin.display(description="conflict")
     def conflict_link(self, decision: Decision) -> SafeString:
         return link(decision.conflict)
 
-    @admin.display(description="run")
-    def run_link(self, decision: Decision) -> SafeString | str:
-        return link(decision.run, f"run {decision.run.pk}") if decision.run is not None else "-"
+    @admin.display(description="state")
+    def state(self, decision: Decision) -> str:
+        if decision.kind == Decision.Kind.UNDO:
+            return ""
+        return "undone" if hasattr(decision, "undone_by") else "in force"
 
-    @admin.display(description="undoes")
-    def undoes_link(self, decision: Decision) -> SafeString | str:
-        return link(decision.undoes) if decision.undoes is not None else "-"
-
-    @admin.display(description="undone by")
-    def undone_by_link(self, decision: Decision) -> SafeString | str:
-        undone_by = _undone_by(decision)
-        return link(undone_by) if undone_by is not None else "-"
+    @method_decorator(require_POST)
+    def undo(self, request: HttpRequest, decision_id: int) -> HttpResponse:
+        """Leads back to the conflict, which is open again; where it is refused, to where it was asked for."""
+        if not _may_undo(request):
+            raise PermissionDenied
+        actor = Actor(request.user.get_username(), Source.OPERATOR)
+        try:
+            done = undo.undo(decision_id, actor, request.POST.get("reason", ""))
+        except Unknown as error:
+            messages.error(request, str(error))
+            return redirect("admin:resolution_decision_changelist")
+        except DecisionError as error:
+            messages.error(request, f"Nothing was undone. {error}")
+            return redirect(next_page(request) or _page_of(Decision.objects.get(pk=decision_id), request))
+        messages.success(request, "Undone: the world is as it was before that decision.")
+        return redirect(next_page(request) or _page_of(done, request))
 
 
 @admin.register(DecidedTriple)
-class DecidedTripleAdmin(ReadOnly, Page):
+class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     list_display = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decided_at")
     list_filter = ("kind",)
-    search_fields = ("concept__token", "dim__token", "parent__token")
+    word_fields = ("concept", "parent")
+    search_help_text = "How the concept, or what it is in, begins."
+    sortable_by = ()
     list_select_related = ("concept", "dim", "parent", "moved_to")
     fields = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decision_link", "decided_at")
     readonly_fields = ("decision_link",)
@@ -67,19 +125,10 @@ class DecidedTripleAdmin(ReadOnly, Page):
         return link(triple.decision) if triple.decision is not None else "-"
 
 
-def links(decisions: QuerySet[Decision]) -> SafeString | str:
-    """The first ones, a line each."""
-    in_order = decisions.select_related(*CONFLICTS, "undone_by").defer("before", "after").order_by("id")
-    found = list(in_order[: DECISIONS_SHOWN + 1])
-    lines = [format_html("{} by {}{}", link(one), one.actor, _note(one)) for one in found[:DECISIONS_SHOWN]]
-    if len(found) > DECISIONS_SHOWN:
-        lines.append(SafeString("and more"))
-    return format_html_join(SafeString("<br>"), "{}", ((line,) for line in lines)) if lines else "none"
+def _may_undo(request: HttpRequest) -> bool:
+    return request.user.has_perm("resolution.change_conflict")
 
 
-def _undone_by(decision: Decision) -> Decision | None:
-    return getattr(decision, "undone_by", None)
-
-
-def _note(decision: Decision) -> str:
-    return ", undone" if _undone_by(decision) is not None else ""
+def _page_of(decision: Decision, request: HttpRequest) -> str:
+    address = reverse("admin:resolution_conflict_change", args=[decision.conflict_id])
+    return f"{address}{Filters.read(request.GET).query}"

@@ -13,6 +13,7 @@ from resolution import decisions
 from resolution.decisions import Actor
 from resolution.intake import assert_fact
 from resolution.models import Conflict, Run
+from resolution.sides import RING_MAX
 
 pytestmark = pytest.mark.django_db
 
@@ -48,16 +49,16 @@ def test_a_page_takes_the_same_few_queries_however_long_it_is(
 def test_one_conflict_takes_few_queries_however_long_its_ring_is(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    for number in range(disputes.RING_MAX + 10):
+    for number in range(RING_MAX + 10):
         state(f"link{number}", f"link{number + 1}")
-    conflict = state(f"link{disputes.RING_MAX + 10}", "link0")
+    conflict = state(f"link{RING_MAX + 10}", "link0")
     assert conflict is not None
 
     with django_assert_max_num_queries(7):
         told = disputes.surroundings_out(conflict.pk)
 
     assert told is not None
-    assert [fact["concept"] for fact in told["ring"]] == [f"link{number}" for number in range(disputes.RING_MAX)]
+    assert [fact["concept"] for fact in told["ring"]] == [f"link{number}" for number in range(RING_MAX)]
 
 
 def test_a_run_takes_two_queries_however_much_it_decided(

@@ -102,7 +102,7 @@ def test_what_waits_stands_before_what_was_decided(operator: Client) -> None:
     decisions.dismiss(dispute("gnommoweb").pk, OPERATOR, "")
     dispute("kvasir")
 
-    shown = text(operator.get("/admin/resolution/conflict/"))
+    shown = text(operator.get("/admin/resolution/conflict/", {"status": "all"}))
 
     assert shown.index("kvasir") < shown.index("gnommoweb")
 

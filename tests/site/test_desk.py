@@ -1,0 +1,538 @@
+"""The conflicts desk, used like a person: what is pressed, what happens, and what is said about it."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap
+from resolution import decisions, undo
+from resolution.models import Conflict, Decision, Run
+from tests.resolution.worlds import OPERATOR, collide, facts, say, status
+
+pytestmark = pytest.mark.django_db
+
+PAGE_QUERIES = 12
+LIST = "/admin/resolution/conflict/"
+BULK = f"{LIST}bulk/"
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    """No superuser: what he may, and its queries, are those of an operator."""
+    client.force_login(person("hermione", "view_conflict", "view_decision", "view_run", "change_conflict"))
+    return client
+
+
+def person(name: str, *permissions: str) -> User:
+    user = User.objects.create_user(name, is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return user
+
+
+def kinds(concept: str = "gnommoweb") -> Conflict:
+    return collide(f"{concept} isa repo type", f"{concept} isa container type")
+
+
+def places(concept: str = "kvasir") -> Conflict:
+    return collide(f"{concept} ispart turing runs-on", f"{concept} ispart bohr runs-on")
+
+
+def mixed(concept: str = "sleipnir") -> Conflict:
+    return collide(f"{concept} isa horse role", f"{concept} ispart stable role")
+
+
+def ring(name: str = "part") -> Conflict:
+    say(f"alpha-{name} ispart beta-{name} membership")
+    conflict = say(f"beta-{name} ispart alpha-{name} membership", "winky").conflict
+    assert conflict is not None
+    return conflict
+
+
+def page_of(conflict: Conflict) -> str:
+    return f"{LIST}{conflict.pk}/change/"
+
+
+def content(answer: Any) -> str:
+    assert isinstance(answer, HttpResponse)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def text(answer: Any) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", content(answer))).split())
+
+
+def seen_on(client: Client, conflict: Conflict) -> str:
+    """What the conflict's page says was seen."""
+    found = re.search(r'name="seen" value="([^"]*)"', content(client.get(page_of(conflict))))
+    assert found is not None
+    return unescape(found[1])
+
+
+def decide(client: Client, conflict: Conflict, decision: str, query: str = "", **fields: str) -> Any:
+    """From the conflict's page, as it is now."""
+    sent = {"seen": seen_on(client, conflict), "decision": decision, **fields}
+    return client.post(f"{LIST}{conflict.pk}/decide/{query}", sent, follow=True)
+
+
+def undo_button(answer: Any) -> str:
+    """Where the button in the message leads."""
+    found = re.search(r'form="desk-undo" formaction="([^"]*)" class="fst-button desk-undo"', content(answer))
+    assert found is not None
+    return unescape(found[1])
+
+
+# --- the list ---
+
+
+def test_a_row_says_both_claims_in_a_line_each(operator: Client) -> None:
+    kinds()
+
+    shown = text(operator.get(LIST))
+
+    assert "stands gnommoweb is a repo [type] — dobby, read in a prompt, 2\xa0days ago, 71 %" in shown.replace(
+        "2 days", "2\xa0days"
+    )
+    assert "new gnommoweb is a container [type] — winky, read in a prompt, just now, 80 %" in shown
+    assert "two kinds" in shown
+
+
+def test_the_list_is_narrowed_and_says_when_nothing_fits(operator: Client) -> None:
+    kinds()
+    places()
+
+    found = text(operator.get(LIST, {"type": "ispart_ispart"}))
+    nothing = text(operator.get(LIST, {"q": "nobody"}))
+
+    assert "kvasir" in found
+    assert "gnommoweb is" not in found
+    assert "No conflict fits these filters." in nothing
+
+
+def test_a_beginning_that_too_many_names_have_is_said(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolution.desk.WORDS_MAX", 2)
+    for name in ("gnom-a", "gnom-b", "gnom-c", "gnom"):
+        kinds(name)
+
+    shown = text(operator.get(LIST, {"q": "gnom"}))
+
+    assert "More than 2 names begin with “gnom”" in shown
+    assert "gnom is a repo" in shown
+    assert "gnom-a is a repo" not in shown
+
+
+def test_pages_of_the_list_keep_the_filters(operator: Client) -> None:
+    for number in range(51):
+        kinds(f"thing{number}")
+
+    first = content(operator.get(LIST, {"type": "isa_isa"}))
+    second = text(operator.get(LIST, {"type": "isa_isa", "p": "2"}))
+
+    assert "?type=isa_isa&amp;p=2" in first
+    assert "51–51 of 51" in second
+    assert "thing50 is a repo" in second
+
+
+def test_a_row_is_decided_with_one_click_and_the_list_is_where_it_was(operator: Client) -> None:
+    conflict, other = kinds(), kinds("mimir")
+    row = re.search(r'name="seen" value="([^"]*)"', content(operator.get(LIST, {"type": "isa_isa"})))
+    assert row is not None
+
+    sent = {"seen": unescape(row[1]), "decision": "update", "then": "list"}
+    answer = operator.post(f"{LIST}{conflict.pk}/decide/?type=isa_isa", sent, follow=True)
+
+    assert answer.redirect_chain == [(f"{LIST}?type=isa_isa", 302)]
+    assert "Decided. Took the new: gnommoweb is a container [type]. Undo" in text(answer)
+    assert (status(conflict), status(other)) == ("resolved", "pending")
+
+
+def selected(client: Client) -> list[str]:
+    return [unescape(found) for found in re.findall(r'name="selected" value="([^"]*)"', content(client.get(LIST)))]
+
+
+def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the_reason(operator: Client) -> None:
+    first, second, decided = kinds("one"), places("two"), kinds("three")
+    chosen = selected(operator)
+    decisions.update(decided.pk, OPERATOR, "")
+
+    answer = operator.post(BULK, {"selected": chosen, "decision": "dismiss", "reason": "spring cleaning"}, follow=True)
+
+    shown = text(answer)
+    assert "2 kept as they stand." in shown
+    assert f"1 skipped: Conflict {decided.pk} was already decided by hermione: update." in shown
+    assert (status(first), status(second), status(decided)) == ("dismissed", "dismissed", "resolved")
+    assert set(Decision.objects.filter(kind="dismiss").values_list("reason", flat=True)) == {"spring cleaning"}
+
+
+def test_only_what_is_proposed_is_approved(operator: Client) -> None:
+    proposed, pending = kinds("one"), kinds("two")
+    propose(proposed, "update")
+
+    answer = operator.post(BULK, {"selected": selected(operator), "decision": "approve"}, follow=True)
+
+    assert "1 decided as proposed." in text(answer)
+    assert f"1 skipped: Nothing is proposed for conflict {pending.pk}: it is pending." in text(answer)
+    assert (status(proposed), status(pending)) == ("resolved", "pending")
+
+
+def test_what_stands_against_something_else_by_now_is_not_decided_with_the_others(operator: Client) -> None:
+    first = kinds()
+    rival = say("gnommoweb isa tool type", "alice").conflict
+    assert rival is not None
+
+    answer = operator.post(BULK, {"selected": selected(operator), "decision": "update"}, follow=True)
+
+    assert "1 given to the new." in text(answer)
+    assert "1 skipped: Conflict" in text(answer)
+    assert "has changed meanwhile" in text(answer)
+    assert (status(first), status(rival)) == ("resolved", "pending")
+
+
+@pytest.mark.parametrize("sent", [{}, {"decision": "dismiss"}, {"decision": "", "selected": "1:isa_isa:1::"}])
+def test_without_a_choice_nothing_happens_to_the_selected(operator: Client, sent: dict[str, str]) -> None:
+    conflict = kinds()
+
+    answer = operator.post(BULK, sent, follow=True)
+
+    assert "Nothing was done: select conflicts" in text(answer)
+    assert status(conflict) == "pending"
+
+
+# --- one conflict, decided ---
+
+BOTH = {"existing_dimension": "Artifact Type", "new_dimension": "deployment"}
+OTHER = {"dimension": "packaging"}
+
+
+@pytest.mark.parametrize(
+    ("make", "decision", "fields", "stands"),
+    [
+        (kinds, "dismiss", {}, {"gnommoweb isa repo type"}),
+        (kinds, "update", {}, {"gnommoweb isa container type"}),
+        (kinds, "decompose", BOTH, {"gnommoweb isa repo artifact_type", "gnommoweb isa container deployment"}),
+        (kinds, "relocate", OTHER, {"gnommoweb isa repo type", "gnommoweb isa container packaging"}),
+        (places, "dismiss", {}, {"kvasir ispart turing runs-on"}),
+        (places, "update", {}, {"kvasir ispart bohr runs-on"}),
+        (places, "decompose", BOTH, {"kvasir ispart turing artifact_type", "kvasir ispart bohr deployment"}),
+        (places, "relocate", OTHER, {"kvasir ispart turing runs-on", "kvasir ispart bohr packaging"}),
+        (mixed, "dismiss", {}, {"sleipnir isa horse role"}),
+        (mixed, "update", {}, {"sleipnir ispart stable role"}),
+        (mixed, "decompose", BOTH, {"sleipnir isa horse artifact_type", "sleipnir ispart stable deployment"}),
+        (mixed, "relocate", OTHER, {"sleipnir isa horse role", "sleipnir ispart stable packaging"}),
+        (ring, "dismiss", {}, {"alpha-part ispart beta-part membership"}),
+        (ring, "update", {}, {"beta-part ispart alpha-part membership"}),
+        (ring, "decompose", BOTH,
+         {"alpha-part ispart beta-part artifact_type", "beta-part ispart alpha-part deployment"}),
+        (ring, "relocate", OTHER, {"alpha-part ispart beta-part membership", "beta-part ispart alpha-part packaging"}),
+    ],
+)  # fmt: skip
+def test_each_type_is_decided_each_way_and_undone(
+    operator: Client, make: Any, decision: str, fields: dict[str, str], stands: set[str]
+) -> None:
+    conflict = make()
+    before = facts()
+
+    answer = decide(operator, conflict, decision, reason="I know it", **fields)
+    decided = facts()
+    undone = operator.post(undo_button(answer), follow=True)
+
+    assert decided == stands
+    assert Decision.objects.get(kind=decision).reason == "I know it"
+    assert facts() == before
+    assert undone.redirect_chain[-1][0] == page_of(conflict)
+    assert "Undone: the world is as it was before that decision." in text(undone)
+    assert status(conflict) == "pending"
+
+
+def test_where_the_fact_says_something_else_there_the_operator_says_so(operator: Client) -> None:
+    conflict = mixed()
+
+    answer = decide(operator, conflict, "relocate", dimension="home", is_isa="isa")
+
+    assert "sleipnir isa stable home" in facts()
+    assert "Decided. Moved to another dimension: sleipnir is a stable [home]." in text(answer)
+
+
+def test_the_next_conflict_opens_by_itself_with_the_lists_filters(operator: Client) -> None:
+    first, _, third = kinds("one"), places("two"), kinds("three")
+
+    answer = decide(operator, first, "dismiss", "?type=isa_isa")
+
+    assert answer.redirect_chain == [(f"{page_of(third)}?type=isa_isa", 302)]
+    assert "Decided. Kept what stands, dropped “one is a container [type]”." in text(answer)
+
+
+def test_after_the_last_one_the_list_says_that_none_is_open(operator: Client) -> None:
+    answer = decide(operator, kinds(), "dismiss")
+
+    assert answer.redirect_chain == [(LIST, 302)]
+    assert "No conflict is open." in text(answer)
+
+
+def test_next_leads_past_a_conflict_without_deciding_it(operator: Client) -> None:
+    first, second = kinds("one"), kinds("two")
+
+    answer = operator.get(f"{LIST}next/", {"after": first.pk})
+
+    assert answer.headers["Location"] == page_of(second)
+    assert (status(first), status(second)) == ("pending", "pending")
+
+
+@pytest.mark.parametrize("after", ["", "x", "9" * 40, "-1", "12345678"])
+def test_next_of_nothing_is_the_first(operator: Client, after: str) -> None:
+    first = kinds("one")
+
+    assert operator.get(f"{LIST}next/", {"after": after}).headers["Location"] == page_of(first)
+
+
+def propose(conflict: Conflict, decision: str, **names: str) -> None:
+    conflict.status = Conflict.Status.PROPOSED
+    conflict.proposal = {"decision": decision, "reason": "it was read twice", "model": "judge",
+                         "at": timezone.now().isoformat(), **names}  # fmt: skip
+    conflict.save()
+
+
+def test_what_the_model_proposes_is_shown_with_its_reason_and_done(operator: Client) -> None:
+    conflict = kinds()
+    propose(conflict, "decompose", existing_dimension="artifact", new_dimension="deployment")
+
+    shown = text(operator.get(page_of(conflict)))
+    decide(operator, conflict, "approve")
+
+    assert "Both are true: artifact for what stands, deployment for the new it was read twice judge Do that" in shown
+    assert facts() == {"gnommoweb isa repo artifact", "gnommoweb isa container deployment"}
+    assert Decision.objects.get().reason == "it was read twice"
+
+
+def test_another_proposal_than_the_one_that_was_read_is_not_approved(operator: Client) -> None:
+    conflict = kinds()
+    propose(conflict, "update")
+    seen = seen_on(operator, conflict)
+    propose(conflict, "dismiss")
+
+    answer = operator.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "approve"})
+
+    assert "something else is proposed now" in text(answer)
+    assert status(conflict) == "proposed"
+
+
+@pytest.mark.parametrize(
+    ("decision", "fields", "why"),
+    [
+        ("decompose", {"existing_dimension": "type", "new_dimension": ""}, "The dimension of the new is missing."),
+        ("decompose", {"existing_dimension": "a1", "new_dimension": "a1"}, "they must differ"),
+        ("decompose", {"existing_dimension": "123", "new_dimension": "b1"}, "cannot be the dimension of what stands"),
+        ("relocate", {"dimension": ""}, "The dimension is missing."),
+        ("relocate", {"dimension": "type"}, "name another dimension"),
+        ("relocate", {"dimension": "membership"}, "That place is taken"),
+        ("", {}, "Choose one of the decisions."),
+        ("sing", {}, "The decision is none of"),
+        ("approve", {}, "Nothing is proposed"),
+    ],
+)
+def test_what_cannot_be_is_said_and_the_typed_text_is_kept(
+    operator: Client, decision: str, fields: dict[str, str], why: str
+) -> None:
+    say("gnommoweb ispart hogwarts membership")
+    conflict = kinds()
+
+    answer = decide(operator, conflict, decision, reason="because <I> say so", **fields)
+
+    assert "Nothing was decided." in text(answer)
+    assert why in text(answer)
+    assert "because &lt;I&gt; say so</textarea>" in content(answer)
+    assert all(f'name="{name}" value="{value}"' in content(answer) for name, value in fields.items())
+    assert status(conflict) == "pending"
+
+
+def test_the_second_of_two_operators_is_told_who_decided_what(operator: Client) -> None:
+    conflict = kinds()
+    second = Client()
+    second.force_login(person("ron", "view_conflict", "change_conflict"))
+    seen = seen_on(second, conflict)
+    decide(operator, conflict, "update")
+
+    answer = second.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "dismiss"})
+
+    assert f"Conflict {conflict.pk} was already decided by hermione: update." in text(answer)
+    assert "Now: gnommoweb is a container [type]." in text(answer)
+    assert Decision.objects.count() == 1
+
+
+def test_a_page_that_is_older_than_the_world_decides_nothing_and_shows_the_new_state(operator: Client) -> None:
+    conflict = kinds()
+    seen = seen_on(operator, conflict)
+    rival = say("gnommoweb isa tool type", "alice").conflict
+    assert rival is not None
+    decisions.update(rival.pk, OPERATOR, "")
+
+    answer = operator.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "update"})
+
+    assert "has changed meanwhile" in text(answer)
+    assert "stands gnommoweb is a tool [type]" in text(answer)
+    assert facts() == {"gnommoweb isa tool type"}
+
+
+def test_an_unknown_conflict_is_said(operator: Client) -> None:
+    shown = text(operator.get(f"{LIST}12345/change/", follow=True))
+    decided = text(operator.post(f"{LIST}12345/decide/", {"decision": "dismiss"}, follow=True))
+
+    assert "There is no conflict 12345." in shown
+    assert "There is no conflict 12345." in decided
+
+
+def test_what_people_and_prompts_said_is_shown_as_text(operator: Client) -> None:
+    conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type", evidence="<script>alert(1)</script>")
+
+    shown = content(operator.get(page_of(conflict)))
+
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    assert "<script>alert(1)" not in shown
+
+
+# --- who may ---
+
+
+def test_a_viewer_looks_and_decides_nothing(client: Client) -> None:
+    conflict = kinds()
+    decided = decisions.dismiss(kinds("mimir").pk, OPERATOR, "")
+    client.force_login(person("viewer", "view_conflict", "view_decision"))
+    sent = {"decision": "update", "seen": "", "selected": f"{conflict.pk}:isa_isa:1::"}
+
+    answers = [
+        client.post(f"{LIST}{conflict.pk}/decide/", sent),
+        client.post(BULK, sent),
+        client.post(reverse("admin:resolution_decision_undo", args=[decided.pk])),
+        client.post(page_of(conflict), sent),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403] * 4
+    assert status(conflict) == "pending"
+    assert not Decision.objects.filter(kind="undo").exists()
+    for path in (LIST, page_of(conflict), f"/admin/resolution/decision/{decided.pk}/change/"):
+        shown = content(client.get(path))
+        assert 'name="decision"' not in shown
+        assert "Undo this decision" not in shown
+
+
+def test_whoever_may_not_look_sees_no_conflict(client: Client) -> None:
+    conflict = kinds()
+    client.force_login(person("gardener", "view_run"))
+
+    for path in (LIST, page_of(conflict), f"{LIST}next/"):
+        assert client.get(path).status_code == 403
+
+
+@pytest.mark.parametrize("path", [f"{LIST}1/decide/", BULK, "/admin/resolution/decision/1/undo/"])
+def test_looking_changes_nothing(operator: Client, path: str) -> None:
+    assert operator.get(path).status_code == 405
+
+
+# --- decisions ---
+
+
+def test_a_decision_is_told_in_words_and_undone_with_a_reason(operator: Client) -> None:
+    conflict = kinds()
+    decision = decisions.update(conflict.pk, OPERATOR, "it moved")
+    path = f"/admin/resolution/decision/{decision.pk}/change/"
+
+    shown = text(operator.get(path))
+    operator.post(reverse("admin:resolution_decision_undo", args=[decision.pk]), {"reason": "it has not"})
+
+    assert "Took the new: gnommoweb is a container [type]" in shown
+    assert "gnommoweb is a repo [type], 71 % gnommoweb is a container [type], 80 %" in shown
+    assert (Decision.objects.get(kind="undo").reason, facts()) == ("it has not", {"gnommoweb isa repo type"})
+    assert "Undo this decision" not in text(operator.get(path))
+
+
+def test_what_cannot_be_undone_is_said_where_it_was_asked_for(operator: Client) -> None:
+    decision = decisions.update(kinds().pk, OPERATOR, "")
+    undo.undo(decision.pk, OPERATOR)
+    path = f"/admin/resolution/decision/{decision.pk}/change/"
+
+    refused = operator.post(reverse("admin:resolution_decision_undo", args=[decision.pk]), {"next": path}, follow=True)
+    unknown = operator.post(reverse("admin:resolution_decision_undo", args=[12345]), follow=True)
+
+    assert refused.redirect_chain == [(path, 302)]
+    assert f"Nothing was undone. Decision {decision.pk} was already undone by hermione." in text(refused)
+    assert "There is no decision 12345." in text(unknown)
+
+
+def test_undoing_leads_to_no_other_site(operator: Client) -> None:
+    conflict = kinds()
+    decision = decisions.dismiss(conflict.pk, OPERATOR, "")
+
+    path = reverse("admin:resolution_decision_undo", args=[decision.pk])
+    answer = operator.post(path, {"next": "https://example.org/"})
+
+    assert answer.headers["Location"] == page_of(conflict)
+
+
+def test_decisions_are_found_by_concept_and_by_who_decided(operator: Client) -> None:
+    decisions.dismiss(kinds().pk, OPERATOR, "")
+    decisions.dismiss(kinds("mimir").pk, decisions.Actor("ron", OPERATOR.source), "")
+    path = "/admin/resolution/decision/"
+
+    by_concept, by_actor = (text(operator.get(path, {"q": word})) for word in ("gnom", "RON"))
+
+    assert ("dropped “gnommoweb" in by_concept, "dropped “mimir" in by_concept) == (True, False)
+    assert ("dropped “gnommoweb" in by_actor, "dropped “mimir" in by_actor) == (False, True)
+
+
+# --- runs ---
+
+
+def test_after_asking_for_a_run_one_is_back_where_one_was(operator: Client) -> None:
+    answer = operator.post(f"{LIST}run/", {"next": "/admin/"})
+    Run.objects.update(status=Run.Status.DONE)
+    elsewhere = operator.post(f"{LIST}run/", {"next": "//example.org"})
+
+    assert (answer.headers["Location"], elsewhere.headers["Location"]) == ("/admin/", LIST)
+
+
+# --- speed ---
+
+
+@pytest.mark.parametrize("make", [kinds, places, mixed, ring])
+def test_a_page_takes_few_queries(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries, make: Any
+) -> None:
+    conflict = make()
+    run = Run.objects.create(trigger="api", mode="auto", status="done")
+    done = decisions.dismiss(conflict.pk, decisions.Actor("resolver", OPERATOR.source, run), "no")
+    undo.undo(done.pk, OPERATOR)
+    for number in range(5):
+        say(f"{conflict.concept} isa thing{number} {conflict.dim}", f"agent{number}")
+
+    with django_assert_max_num_queries(PAGE_QUERIES):
+        shown = operator.get(page_of(conflict))
+    with django_assert_max_num_queries(PAGE_QUERIES):
+        operator.get(f"/admin/resolution/decision/{done.pk}/change/")
+
+    assert "Also open about" in content(shown)
+
+
+def test_the_list_takes_few_queries_however_it_is_asked_for(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(10):
+        kinds(f"thing{number}")
+        ring(f"part{number}")
+
+    for query in ({}, {"q": "thing", "dimension": "type", "agent": "winky", "age": "week"}, {"status": "all"}):
+        with django_assert_max_num_queries(PAGE_QUERIES):
+            assert "thing1 is a repo" in content(operator.get(LIST, query))
