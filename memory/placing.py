@@ -18,8 +18,10 @@ from memory.domain.rows import Fact
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 from memory.store import (
     DELIBERATE,
+    IMPORTED,
     Said,
     SlotTaken,
+    delete_edges,
     ensure_dimension,
     ensure_tokens,
     insert_edges,
@@ -147,7 +149,7 @@ class Slots:
         """Who has said what stands, or may come to stand, in the slots, and when that was last noted."""
         told = EdgeHistory.objects.filter(
             concept_id__in=concepts, dim_id__in=dim_ids, action__in=[Action.INSERT, Action.SUPERSEDE, Action.CONFIRM]
-        )
+        ).exclude(role=IMPORTED)
         rows = told.values_list("concept_id", "dim_id", KT("after__parent_id"), "actor", "role")
         for concept_id, dim_id, parent_id, agent, role, noted in rows.annotate(
             noted=Max("at", filter=Q(action=Action.CONFIRM))
@@ -257,7 +259,7 @@ class Slots:
         """Raises WorldChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
         changes, self._changes = self._changes, _Changes()
         if changes.gone:
-            Edge.objects.filter(pk__in=changes.gone).delete()
+            delete_edges(changes.gone)
         if changes.new:
             try:
                 insert_edges(changes.new.values())

@@ -18,6 +18,8 @@ from memory.models import Dimension, Edge, EdgeHistory, Source
 
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
+# The role of who brings a world from elsewhere: what is in it was said there, by others.
+IMPORTED = "import"
 
 Action = EdgeHistory.Action
 
@@ -94,13 +96,20 @@ def update_edges(edges: Iterable[Edge]) -> None:
         )
 
 
-def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
-    """Takes a fact out of the graph into the history. Roots stay as long as their dimension."""
+def delete_edges(edge_ids: Iterable[int]) -> None:
+    """Takes edges out of the graph, whose history is the caller's."""
+    Edge.objects.filter(pk__in=list(edge_ids)).delete()
+
+
+def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> EdgeHistory:
+    """Takes a fact out of the graph into the history, whose row it returns. Roots stay as long as their dimension."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
     said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
-    note(Action.RETIRE, edge, said, before=picture(edge), after=None).save(force_insert=True)
+    row = note(Action.RETIRE, edge, said, before=picture(edge), after=None)
+    row.save(force_insert=True)
     edge.delete()
+    return row
 
 
 def move(edge: Edge, dim_id: int, *, actor: str, source: Source, reason: str) -> Edge:

@@ -1,51 +1,97 @@
-"""The concepts in the admin: what is known of them, and the flags that operators set."""
+"""The concepts in the admin: what is known of each, its neighbourhood, and what operators do about it."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
-from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
-from unfold.admin import TabularInline
+from django.contrib import admin, messages
+from django.contrib.admin import SimpleListFilter
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Exists, F, Model, OuterRef, QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET, require_POST
+from unfold.views import ChangeList
 
-from memory.admin.pages import Page, ReadOnly
+from memory.admin.pages import COUNTED_MAX, Page, as_token, link, next_page
+from memory.domain.rows import Fact
+from memory.domain.saliency import saliency
 from memory.models import Edge, Soas
+from resolution import neighbourhood, teaching
+from resolution.domain.phrases import claim
+from resolution.intake import Outcome
+from resolution.models import Conflict
+from resolution.neighbourhood import DEPTH_MAX, Neighbourhood
+from resolution.portrait import portrait
+from resolution.queue import OPEN
+from resolution.teaching import STATEMENT_MAX, NotUnderstood
+
+PAGE = "admin:memory_soas_change"
 
 
-class EdgesOut(ReadOnly, TabularInline):
-    model = Edge
-    fk_name = "concept"
-    fields = ("dim", "parent", "is_isa", "confidence", "source", "last_confirmed")
-    verbose_name_plural = "facts about it"
-    max_num = 50
-    extra = 0
+class KindFilter(SimpleListFilter):
+    """Dictionary words, of which there are 29,000, are only shown where they are asked or searched for."""
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
-        return super().get_queryset(request).select_related("concept", "parent", "dim")
+    title = "kind"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [
+            ("known", "With facts"),
+            ("unknown", "Without facts"),
+            ("common", "Dictionary words"),
+            ("muted", "Muted"),
+            ("disputed", "Disputed"),
+        ]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        standard, *others = super().choices(changelist)
+        yield standard | {"display": "All but dictionary words"}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Soas]) -> QuerySet[Soas]:
+        facts = Exists(Edge.objects.filter(concept=OuterRef("pk")).exclude(concept=F("parent")))
+        match self.value():
+            case "known":
+                return queryset.filter(facts)
+            case "unknown":
+                return queryset.filter(~facts, is_common=False)
+            case "common":
+                return queryset.filter(is_common=True)
+            case "muted":
+                return queryset.filter(is_muted=True)
+            case "disputed":
+                disputed = Conflict.objects.filter(status__in=OPEN).values_list("concept", flat=True)
+                return queryset.filter(pk__in=set(disputed[:COUNTED_MAX]))
+            case _:
+                return queryset if request.GET.get("q") else queryset.filter(is_common=False)
+
+
+class ConceptList(ChangeList):
+    """Counts the facts of those concepts that are on the page, in one query."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        edges = Edge.objects.filter(concept__in=[row.pk for row in self.result_list]).exclude(concept=F("parent"))
+        counts = dict(edges.values_list("concept").annotate(Count("pk")).order_by())
+        for row in self.result_list:
+            row.fact_count = counts.get(row.pk, 0)
 
 
 @admin.register(Soas)
 class SoasAdmin(Page):
-    list_display = ("token", "encounter_count", "saliency", "novelty", "is_common", "is_muted", "last_seen")
-    list_filter = ("is_common", "is_muted")
+    list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
+    list_filter = (KindFilter,)
     search_fields = ("token",)
-    ordering = ("-encounter_count", "token")
-    fields = (
-        "token",
-        "is_common",
-        "is_muted",
-        ("encounter_count", "saliency", "novelty"),
-        ("last_seen", "asked_count", "asked_at"),
-    )
-    readonly_fields = (
-        "token",
-        "encounter_count",
-        "saliency",
-        "novelty",
-        "last_seen",
-        "asked_count",
-        "asked_at",
-    )
-    inlines = (EdgesOut,)
+    search_help_text = "How the concept begins."
+    sortable_by = ("token",)
+    show_facets = admin.ShowFacets.NEVER  # they count the whole table, for each choice
+    ordering = ("-saliency", "-id")  # as the index has it
     actions = ("mute", "unmute")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -53,6 +99,45 @@ class SoasAdmin(Page):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def get_urls(self) -> list[URLPattern]:
+        own: list[tuple[str, Callable[..., HttpResponse]]] = [
+            ("teach", self.teach),
+            ("mute", self.set_muted),
+            ("common", self.set_common),
+            ("neighbourhood", self.neighbourhood),
+        ]
+        return [
+            *(
+                path(f"<int:concept_id>/{name}/", self.admin_site.admin_view(view), name=f"memory_soas_{name}")
+                for name, view in own
+            ),
+            *super().get_urls(),
+        ]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ConceptList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        beginning = as_token(search_term)
+        return (queryset.filter(token__startswith=beginning) if beginning else queryset), False
+
+    # --- the list's columns and actions ---
+
+    @admin.display(description="facts about it")
+    def facts(self, concept: Soas) -> str:
+        return f"{getattr(concept, 'fact_count', 0):,}"
+
+    @admin.display(description="saliency", ordering="saliency")
+    def salience(self, concept: Soas) -> str:
+        return f"{concept.saliency:.2f}"
+
+    @admin.display(description="marks")
+    def marks(self, concept: Soas) -> str:
+        marks = (("muted", concept.is_muted), ("dictionary word", concept.is_common))
+        return ", ".join(name for name, is_so in marks if is_so)
 
     @admin.action(description="Mute: never recall, never ask", permissions=["change"])
     def mute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
@@ -63,3 +148,157 @@ class SoasAdmin(Page):
     def unmute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
         count = queryset.filter(is_muted=True).update(is_muted=False)
         self.message_user(request, f"{count} unmuted.")
+
+    # --- a concept ---
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method not in ("GET", "HEAD") or not self.has_view_permission(request):
+            raise PermissionDenied
+        found = portrait(int(object_id)) if object_id.isascii() and object_id.isdigit() else None
+        if found is None:
+            self.message_user(request, f"There is no concept {object_id}.", messages.WARNING)
+            return redirect("admin:memory_soas_changelist")
+        may = request.user.has_perm
+        context = {
+            "title": found.concept.token,
+            "opts": self.opts,
+            "original": found.concept,
+            "portrait": found,
+            "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
+            "may_teach": may("memory.add_edge"),
+            "may_retire": may("memory.delete_edge"),
+            "may_mark": may("memory.change_soas"),
+            "sees_conflicts": may("resolution.view_conflict"),
+            "sees_observations": may("memory.view_observation"),
+        }
+        site = self.admin_site.each_context(request)
+        return TemplateResponse(request, "resolution/concept.html", {**site, **context, **(extra_context or {})})
+
+    @method_decorator(require_GET)
+    def neighbourhood(self, request: HttpRequest, concept_id: int) -> HttpResponse:
+        """For the picture. ``depth``: how many steps from the concept."""
+        if not (self.has_view_permission(request) and request.user.has_perm("memory.view_edge")):
+            raise PermissionDenied
+        depth = request.GET.get("depth", "1")
+        if depth not in map(str, range(1, DEPTH_MAX + 1)):
+            return JsonResponse({"error": f"depth is 1 to {DEPTH_MAX}"}, status=400)
+        concept = get_object_or_404(Soas, pk=concept_id)
+        return JsonResponse(pictured(neighbourhood.look(concept, int(depth))))
+
+    @method_decorator(require_POST)
+    def teach(self, request: HttpRequest, concept_id: int) -> HttpResponse:
+        if not request.user.has_perm("memory.add_edge"):
+            raise PermissionDenied
+        concept = get_object_or_404(Soas, pk=concept_id)
+        back = next_page(request) or reverse(PAGE, args=[concept_id])
+        statement = request.POST.get("statement", "")
+        try:
+            outcomes = teaching.teach(concept.token, statement, teaching.actor_named(request.user.get_username()))
+        except NotUnderstood as error:
+            self.message_user(request, f"Nothing was stored. {error}", messages.ERROR)
+            return redirect(again(back, concept, statement))
+        for outcome in outcomes:
+            level, sentence = told(outcome)
+            self.message_user(request, sentence, level)
+        if any(outcome.status == "invalid" for outcome in outcomes):
+            return redirect(again(back, concept, statement))
+        return redirect(back)
+
+    @method_decorator(require_POST)
+    def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
+        concept, is_muted = self._marked(request, concept_id, "muted")
+        concept.is_muted = is_muted
+        concept.save(update_fields=["is_muted"])
+        become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
+        self.message_user(request, format_html("{} {}.", link(concept), become), messages.SUCCESS)
+        return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
+
+    @method_decorator(require_POST)
+    def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
+        concept, is_common = self._marked(request, concept_id, "common")
+        concept.is_common = is_common
+        concept.saliency = 0.0 if is_common else saliency(concept.encounter_count)
+        concept.save(update_fields=["is_common", "saliency"])
+        become = "a dictionary word now: its saliency stays 0" if is_common else "a name now, no dictionary word"
+        self.message_user(request, format_html("{} is {}.", link(concept), become), messages.SUCCESS)
+        return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
+
+    def _marked(self, request: HttpRequest, concept_id: int, mark: str) -> tuple[Soas, bool]:
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        return get_object_or_404(Soas, pk=concept_id), request.POST.get(mark) == "true"
+
+
+def again(address: str, concept: Soas, statement: str) -> str:
+    """The page with the statement in its field as it was written."""
+    parts = urlsplit(address)
+    kept = urlencode({"concept": concept.pk, "statement": statement[:STATEMENT_MAX]})
+    return parts._replace(query=f"{parts.query}&{kept}" if parts.query else kept).geturl()
+
+
+def told(outcome: Outcome) -> tuple[int, str]:
+    """What became of a fact that was taught: for the operator, with its level."""
+    fact = _claim(outcome.fact)
+    existing = _claim(outcome.existing) if outcome.existing is not None else "another fact"
+    match outcome.status:
+        case "inserted":
+            return messages.SUCCESS, f"Stored: {fact}. It is recalled from the next prompt on."
+        case "confirmed":
+            return messages.SUCCESS, f"Confirmed: {fact} was known already."
+        case "superseded":
+            return messages.SUCCESS, f"Stored: {fact}. It took the place of: {existing}."
+        case "outdated":
+            return messages.WARNING, f"Not stored: {fact}. A later statement stands: {existing}."
+        case "invalid":
+            return messages.ERROR, f"Not stored: {fact}. {outcome.reason}."
+        case "decided":
+            return messages.WARNING, _with_conflict(f"Not stored: {fact}. {outcome.reason}", outcome.conflict)
+        case _:
+            sentence = f"Not stored yet: {fact}. It collides with: {existing}. Somebody has to decide."
+            return messages.WARNING, _with_conflict(sentence, outcome.conflict)
+
+
+def _claim(fact: Fact) -> str:
+    return claim(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
+
+
+def _with_conflict(sentence: str, conflict: Conflict | None) -> SafeString | str:
+    return sentence if conflict is None else format_html("{} {}", sentence, link(conflict, "See the conflict"))
+
+
+def pictured(found: Neighbourhood) -> dict[str, Any]:
+    """The neighbourhood as the page's script takes it."""
+    return {
+        "nodes": [
+            {
+                "id": node.concept.pk,
+                "token": node.concept.token,
+                "distance": node.distance,
+                "is_muted": node.concept.is_muted,
+                "href": reverse(PAGE, args=[node.concept.pk]),
+            }
+            for node in found.nodes
+        ],
+        "edges": [
+            {
+                "concept": line.concept_id,
+                "parent": line.parent_id,
+                "dimension": line.dimension,
+                "is_isa": line.is_isa,
+                "stands": line.edge_id is not None,
+                "conflict": _address(Conflict, line.conflict_id),
+                "href": _address(Edge, line.edge_id),
+            }
+            for line in found.lines
+        ],
+        "left_out": found.left_out,
+        "is_least": found.is_least,
+    }
+
+
+def _address(model: type[Model], key: int | None) -> str | None:
+    if key is None:
+        return None
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])

@@ -1,25 +1,137 @@
-"""The facts in the admin, and their history."""
+"""The facts in the admin."""
 
-from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from typing import Any
 
-from memory.admin.pages import Page, ReadOnly
+from django.contrib import admin, messages
+from django.contrib.admin import SimpleListFilter
+from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from memory.admin.pages import COUNTED_MAX, Page, ReadOnly, WordSearch, link, next_page
 from memory.models import Edge, EdgeHistory
 from resolution import retiring
+from resolution.domain.phrases import percent
+from resolution.domain.verdicts import read_reason
+from resolution.models import Conflict
+from resolution.portrait import open_conflict, sheet
+from resolution.queue import OPEN
+from resolution.wording import fact
+
+LIST = "admin:memory_edge_changelist"
+
+
+class FlavourFilter(SimpleListFilter):
+    title = "what it says"
+    parameter_name = "flavour"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("isa", "What a thing is"), ("ispart", "What it is in"), ("root", "Root of a dimension")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Edge]) -> QuerySet[Edge]:
+        if not self.value():
+            return queryset
+        if self.value() == "root":
+            return queryset.filter(concept=F("parent"))
+        return queryset.filter(is_isa=self.value() == "isa").exclude(concept=F("parent"))
+
+
+class DisputedFilter(SimpleListFilter):
+    title = "disputes"
+    parameter_name = "disputed"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "Disputed")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Edge]) -> QuerySet[Edge]:
+        same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
+        if not self.value():
+            return queryset
+        # Their keys first: with the page's words in the same query, every fact is compared with every conflict.
+        disputed = Edge.objects.filter(Exists(same_slot)).values_list("pk", flat=True)
+        return queryset.filter(pk__in=list(disputed[:COUNTED_MAX]))
 
 
 @admin.register(Edge)
-class EdgeAdmin(ReadOnly, Page):
-    list_display = ("concept", "dim", "parent", "is_isa", "confidence", "source", "agent", "last_confirmed")
-    list_filter = ("is_isa", "source")
-    search_fields = ("concept__token", "parent__token", "dim__token")
+class EdgeAdmin(WordSearch, ReadOnly, Page):
+    list_display = (
+        "number",
+        "concept_link",
+        "relation",
+        "parent_link",
+        "dimension",
+        "sureness",
+        "source",
+        "agent",
+        "last_confirmed",
+        "dispute",
+    )
+    list_filter = (
+        FlavourFilter,
+        DisputedFilter,
+        "source",
+        ("dim", AutocompleteSelectFilter),
+        ("concept", AutocompleteSelectFilter),
+        ("parent", AutocompleteSelectFilter),
+    )
+    list_filter_submit = True
+    word_fields = ("concept", "parent")
+    search_help_text = "How the concept, or what it is in, begins."
+    sortable_by = ("number",)
+    show_facets = admin.ShowFacets.NEVER  # they count the whole table, for each choice
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)
     actions = ("retire",)
 
     def has_retire_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("memory.delete_edge")
+
+    def get_urls(self) -> list[URLPattern]:
+        retire_one = self.admin_site.admin_view(self.retire_one)
+        return [path("<int:edge_id>/retire/", retire_one, name="memory_edge_retire"), *super().get_urls()]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
+        return super().get_queryset(request).annotate(open_conflict=open_conflict())
+
+    # --- the list's columns and action ---
+
+    @admin.display(description="fact", ordering="edge_id")
+    def number(self, edge: Edge) -> str:
+        return f"#{edge.pk}"
+
+    @admin.display(description="concept")
+    def concept_link(self, edge: Edge) -> SafeString:
+        return link(edge.concept)
+
+    @admin.display(description="says")
+    def relation(self, edge: Edge) -> str:
+        return "is a root" if edge.is_root else "is a" if edge.is_isa else "is in"
+
+    @admin.display(description="parent")
+    def parent_link(self, edge: Edge) -> SafeString:
+        return link(edge.parent)
+
+    @admin.display(description="dimension")
+    def dimension(self, edge: Edge) -> SafeString:
+        return link(edge.dim)
+
+    @admin.display(description="confidence")
+    def sureness(self, edge: Edge) -> str:
+        return percent(edge.confidence)
+
+    @admin.display(description="disputed")
+    def dispute(self, edge: Edge) -> SafeString | str:
+        key = getattr(edge, "open_conflict", None)
+        return link(Conflict(pk=key), "? see the conflict") if key is not None else ""
 
     @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
     def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
@@ -29,11 +141,58 @@ class EdgeAdmin(ReadOnly, Page):
         roots = f" {len(chosen) - len(facts)} skipped: a dimension's root stays." if len(facts) < len(chosen) else ""
         self.message_user(request, f"{retired} retired.{roots}")
 
+    # --- a fact ---
 
-@admin.register(EdgeHistory)
-class EdgeHistoryAdmin(ReadOnly, Page):
-    list_display = ("at", "action", "concept", "dim", "actor", "source")
-    list_filter = ("action", "source")
-    search_fields = ("concept__token", "dim__token", "actor")
-    list_select_related = ("concept", "dim")
-    ordering = ("-at",)
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method not in ("GET", "HEAD") or not self.has_view_permission(request):
+            raise PermissionDenied
+        found = sheet(int(object_id)) if object_id.isascii() and object_id.isdigit() else None
+        if found is None:
+            self.message_user(request, f"There is no fact {object_id}: it may be in the history.", messages.WARNING)
+            return redirect(LIST)
+        edge = found.known.edge
+        context = {
+            "title": f"the root of {edge.dim}" if edge.is_root else fact(edge),
+            "opts": self.opts,
+            "original": edge,
+            "sheet": found,
+            "may_retire": self.has_retire_permission(request) and not edge.is_root,
+            "sees_conflicts": request.user.has_perm("resolution.view_conflict"),
+        }
+        site = self.admin_site.each_context(request)
+        return TemplateResponse(request, "resolution/fact.html", {**site, **context, **(extra_context or {})})
+
+    @method_decorator(require_POST)
+    def retire_one(self, request: HttpRequest, edge_id: int) -> HttpResponse:
+        if not self.has_retire_permission(request):
+            raise PermissionDenied
+        edge = Edge.objects.select_related("concept", "parent", "dim").filter(pk=edge_id).first()
+        if edge is None:
+            self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)
+            return redirect(next_page(request) or LIST)
+        back = next_page(request) or reverse("admin:memory_soas_change", args=[edge.concept_id])
+        if edge.is_root:
+            self.message_user(request, "Nothing was retired: a dimension's root stays.", messages.ERROR)
+            return redirect(back)
+        reason = read_reason(request.POST.get("reason", ""))
+        row = retiring.retire_one(edge, actor=request.user.get_username(), reason=reason)
+        if row is None:
+            self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)
+        else:
+            self.message_user(request, _retired(request, edge, row, back), messages.SUCCESS)
+        return redirect(back)
+
+
+def _retired(request: HttpRequest, edge: Edge, row: EdgeHistory, back: str) -> SafeString:
+    """What is told of it, with the button that takes it back."""
+    return format_html(
+        '<form method="post" action="{}" class="fst-row">Retired: {}. It is in the history.'
+        '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="next" value="{}">'
+        '<button class="fst-button">Put it back</button></form>',
+        reverse("admin:memory_edgehistory_put_back", args=[row.pk]),
+        fact(edge),
+        get_token(request),
+        back,
+    )

@@ -1,0 +1,111 @@
+"""The history of the facts in the admin: a line in words for each change, and putting back what was retired."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.views import ChangeList
+
+from memory.admin.pages import Page, ReadOnly, WordSearch, link, next_page, preformatted
+from memory.models import Edge, EdgeHistory
+from resolution import retiring
+from resolution.wording import fact, happened, names_in
+
+Action = EdgeHistory.Action
+
+
+class HistoryList(ChangeList):
+    """Puts the rows of the page into words, and knows which could be put back: two queries for all."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows: list[Any] = list(self.result_list)  # and the list page shows these very ones
+        tokens = names_in(picture for row in rows for picture in (row.before, row.after))
+        retired = [row for row in rows if row.action == Action.RETIRE]
+        slots = Q(concept__in=[row.concept_id for row in retired], dim__in=[row.dim_id for row in retired])
+        taken = set(Edge.objects.filter(slots).values_list("concept_id", "dim_id")) if retired else set()
+        may_put_back = request.user.has_perm("memory.delete_edge")
+        for row in rows:
+            row.what_happened = happened(row, tokens)
+            is_free = row.action == Action.RETIRE and (row.concept_id, row.dim_id) not in taken
+            row.can_return = may_put_back and is_free
+            row.page_of_list = request.get_full_path()
+
+
+@admin.register(EdgeHistory)
+class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
+    list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "reason", "return_button")
+    list_filter = (
+        "action",
+        "source",
+        ("concept", AutocompleteSelectFilter),
+        ("dim", AutocompleteSelectFilter),
+    )
+    list_filter_submit = True
+    list_select_related = ("concept", "dim")
+    sortable_by = ()
+    show_facets = admin.ShowFacets.NEVER  # they count the whole table, for each choice
+    ordering = ("-id",)
+    fields = ("what", "at", "concept_link", "dimension", "actor", "role", "source", "reason", "pictures")
+    readonly_fields = ("what", "concept_link", "dimension", "pictures")
+
+    def get_urls(self) -> list[URLPattern]:
+        put_back = self.admin_site.admin_view(self.put_back)
+        return [path("<int:row_id>/put-back/", put_back, name="memory_edgehistory_put_back"), *super().get_urls()]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return HistoryList
+
+    # --- columns ---
+
+    @admin.display(description="what")
+    def what(self, row: EdgeHistory) -> str:
+        told: str | None = getattr(row, "what_happened", None)
+        return happened(row, names_in((row.before, row.after))) if told is None else told
+
+    @admin.display(description="concept")
+    def concept_link(self, row: EdgeHistory) -> SafeString:
+        return link(row.concept)
+
+    @admin.display(description="dimension")
+    def dimension(self, row: EdgeHistory) -> SafeString:
+        return link(row.dim)
+
+    @admin.display(description="as it was stored")
+    def pictures(self, row: EdgeHistory) -> SafeString:
+        lines = [f"before: {row.before}", f"after: {row.after}"]
+        return preformatted("\n".join(lines))
+
+    @admin.display(description="put back")
+    def return_button(self, row: EdgeHistory) -> SafeString | str:
+        """A button of the list's own form, which has the CSRF token."""
+        if not getattr(row, "can_return", False):
+            return ""
+        return format_html(
+            '<button class="fst-button" formaction="{}" name="next" value="{}">Put back</button>',
+            reverse("admin:memory_edgehistory_put_back", args=[row.pk]),
+            getattr(row, "page_of_list", ""),
+        )
+
+    @method_decorator(require_POST)
+    def put_back(self, request: HttpRequest, row_id: int) -> HttpResponse:
+        if not request.user.has_perm("memory.delete_edge"):
+            raise PermissionDenied
+        back = next_page(request) or reverse("admin:memory_edgehistory_changelist")
+        try:
+            edge = retiring.put_back(row_id, actor=request.user.get_username(), reason="put back in the admin")
+        except retiring.Refused as error:
+            self.message_user(request, f"Nothing was put back. {error}", messages.ERROR)
+        else:
+            sentence = format_html("Put back: {} stands again as it was.", link(edge, fact(edge)))
+            self.message_user(request, sentence, messages.SUCCESS)
+        return redirect(back)

@@ -1,0 +1,152 @@
+"""What is around a concept, few enough to be drawn."""
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Dimension, Edge, Soas, Source
+from memory.store import Said
+from resolution import neighbourhood
+from resolution.intake import assert_fact
+from resolution.neighbourhood import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
+from tests.resolution.disputes import dispute, state
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def dimensions() -> None:
+    bootstrap.load_dimensions()
+
+
+def look(token: str, depth: int = 1) -> Neighbourhood:
+    return neighbourhood.look(Soas.objects.get(token=token), depth)
+
+
+def shown(found: Neighbourhood) -> dict[str, int]:
+    return {node.concept.token: node.distance for node in found.nodes}
+
+
+def lines(found: Neighbourhood) -> set[str]:
+    tokens = {node.concept.pk: node.concept.token for node in found.nodes}
+    return {f"{tokens[line.concept_id]} {line.dimension} {tokens[line.parent_id]}" for line in found.lines}
+
+
+def hub(members: int, *, dim: str = "membership") -> None:
+    """Many members, stored as a bulk load stores them."""
+    ids = {token: Soas.objects.create(token=token).pk for token in ["hub", *(f"m{i}" for i in range(members))]}
+    dim_id = Dimension.objects.get(soas__token=dim).pk
+    Edge.objects.bulk_create(
+        Edge(concept_id=pk, parent_id=ids["hub"], dim_id=dim_id, is_isa=False, source=Source.OPERATOR)
+        for token, pk in ids.items()
+        if token != "hub"
+    )
+
+
+def test_a_concept_of_which_nothing_is_known_is_alone() -> None:
+    Soas.objects.create(token="lonely")
+
+    found = look("lonely", 2)
+
+    assert (shown(found), found.lines, found.left_out, found.is_least) == ({"lonely": 0}, [], 0, False)
+
+
+def test_it_shows_what_a_concept_is_in_and_what_is_in_it_and_the_facts_between_them() -> None:
+    for text in ("kvasir ispart gnommoweb membership", "gnommoweb isa repo type", "kvasir isa repo type",
+                 "repo isa thing type"):  # fmt: skip
+        state(text)
+
+    found = look("gnommoweb")
+
+    assert shown(found) == {"gnommoweb": 0, "kvasir": 1, "repo": 1}
+    assert lines(found) == {"kvasir membership gnommoweb", "gnommoweb type repo", "kvasir type repo"}
+    assert {line.dimension for line in found.lines if line.is_isa} == {"type"}
+
+
+def test_two_steps_show_the_neighbours_of_neighbours() -> None:
+    for text in ("gnommoweb isa repo type", "repo isa thing type", "thing isa matter type"):
+        state(text)
+
+    assert shown(look("gnommoweb")) == {"gnommoweb": 0, "repo": 1}
+    assert shown(look("gnommoweb", 2)) == {"gnommoweb": 0, "repo": 1, "thing": 2}
+
+
+def test_a_root_is_no_neighbour_of_itself() -> None:
+    assert shown(look("type")) == {"type": 0}
+
+
+def test_what_is_disputed_is_marked_and_what_is_claimed_is_shown_beside_it() -> None:
+    conflict = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
+    state("gnommoweb ispart hogwarts membership")
+
+    found = look("gnommoweb")
+
+    assert {(line.dimension, line.edge_id is None, line.conflict_id) for line in found.lines} == {
+        ("type", False, conflict.pk),
+        ("type", True, conflict.pk),
+        ("membership", False, None),
+    }
+    assert "container" in shown(found)
+
+
+def test_a_dispute_of_a_neighbour_is_marked_too() -> None:
+    conflict = dispute("kvasir ispart hub membership", "kvasir ispart lub membership")
+
+    (line,) = look("hub").lines
+
+    assert (line.edge_id is not None, line.conflict_id) == (True, conflict.pk)
+
+
+def test_of_many_the_most_relevant_are_shown_and_the_others_counted() -> None:
+    hub(100)
+    Soas.objects.filter(token="m77").update(encounter_count=50, saliency=1.7)
+    state("hub isa collection type")
+
+    found = look("hub")
+
+    assert len(found.nodes) == NODES_MAX
+    assert [node.concept.token for node in found.nodes[:3]] == ["hub", "collection", "m77"]
+    assert (found.left_out, found.is_least) == (101 - (NODES_MAX - 1), False)
+
+
+def test_of_more_than_is_looked_at_the_rest_is_only_estimated() -> None:
+    hub(LOOKED_AT_MAX + 10)
+
+    found = look("hub")
+
+    assert (found.left_out, found.is_least) == (LOOKED_AT_MAX - (NODES_MAX - 1), True)
+
+
+def test_a_picture_of_two_steps_keeps_room_for_the_second() -> None:
+    hub(100)
+    for i in range(100):
+        said = Said("dobby", Source.OPERATOR, 1.0, timezone.now())
+        assert_fact(Fact(f"m{i}", f"far{i}", "owned-by", False), said)
+
+    distances = list(shown(look("hub", 2)).values())
+
+    assert (distances.count(1), distances.count(2)) == (FIRST_RING_MAX, NODES_MAX - 1 - FIRST_RING_MAX)
+
+
+def test_it_takes_few_queries_however_much_there_is(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    hub(300)
+    centre = Soas.objects.get(token="hub")
+
+    with django_assert_max_num_queries(7):
+        neighbourhood.look(centre, 2)
+
+
+def test_what_is_one_step_away_is_found_by_index() -> None:
+    hub(300)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE urd")
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN " + neighbourhood.LINKS, {"ids": [Soas.objects.get(token="hub").pk], "limit": 10})
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+
+    assert "Seq Scan on urd" not in plan

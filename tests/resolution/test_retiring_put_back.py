@@ -1,0 +1,175 @@
+"""Facts that were retired, and are put back."""
+
+import pytest
+from django.utils import timezone
+
+from memory.domain.rows import Fact
+from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.store import Said
+from resolution import retiring
+from resolution.intake import Outcome, assert_fact
+from resolution.models import Conflict, DecidedTriple
+from resolution.retiring import Refused
+
+pytestmark = pytest.mark.django_db
+
+REPO = Fact("zorblat", "repo", "type", True)
+CONTAINER = Fact("zorblat", "container", "type", True)
+
+
+def say(fact: Fact = REPO, agent: str = "dobby") -> Outcome:
+    said = Said(agent, Source.INFERRED, 0.8, timezone.now(), role="user", conversation=agent.encode().ljust(16))
+    return assert_fact(fact, said)
+
+
+def edge(fact: Fact = REPO) -> Edge:
+    return Edge.objects.select_related("concept", "parent", "dim").get(
+        concept__token=fact.concept, dim__token=fact.dimension
+    )
+
+
+def retire(fact: Fact = REPO) -> EdgeHistory:
+    row = retiring.retire_one(edge(fact), actor="hermione", reason="wrong")
+    assert row is not None
+    return row
+
+
+def test_a_fact_that_is_put_back_is_as_it_was() -> None:
+    say()
+    say(agent="winky")
+    fields = (
+        "concept_id",
+        "parent_id",
+        "dim_id",
+        "is_isa",
+        "confidence",
+        "source",
+        "agent",
+        "said_at",
+        "last_confirmed",
+    )
+    before = [getattr(edge(), name) for name in fields]
+    row = retire()
+
+    retiring.put_back(row.pk, actor="harry", reason="it was right")
+
+    assert [getattr(edge(), name) for name in fields] == before
+    history = EdgeHistory.objects.get(action="undo")
+    assert (history.actor, history.source, history.reason, history.before) == (
+        "harry",
+        "operator",
+        "it was right",
+        None,
+    )
+    assert (history.before, history.after) == (None, row.before)
+
+
+def test_that_it_was_retired_is_forgotten() -> None:
+    say()
+    row = retire()
+    assert say().status == "decided"
+
+    retiring.put_back(row.pk, actor="harry")
+
+    assert not DecidedTriple.objects.exists()
+    assert say().status == "confirmed"
+
+
+def test_it_is_put_back_once() -> None:
+    say()
+    row = retire()
+    retiring.put_back(row.pk, actor="harry")
+
+    with pytest.raises(Refused, match="put back already, by harry"):
+        retiring.put_back(row.pk, actor="ron")
+
+    assert EdgeHistory.objects.filter(action="undo").count() == 1
+
+
+def test_one_that_was_retired_again_is_put_back_from_the_newer_row() -> None:
+    say()
+    first = retire()
+    retiring.put_back(first.pk, actor="harry")
+    second = retire()
+
+    with pytest.raises(Refused, match="already"):
+        retiring.put_back(first.pk, actor="harry")
+    retiring.put_back(second.pk, actor="harry")
+
+    assert edge().parent.token == "repo"
+
+
+def test_one_that_was_stated_again_meanwhile_stays_as_it_was_stated() -> None:
+    say()
+    row = retire()
+    say(agent="kreacher")
+
+    with pytest.raises(Refused, match="has come back since: kreacher"):
+        retiring.put_back(row.pk, actor="harry")
+
+    assert edge().agent == "kreacher"
+
+
+def test_it_does_not_take_the_place_of_another() -> None:
+    say()
+    row = retire()
+    say(CONTAINER)
+
+    with pytest.raises(Refused, match=r"its place is taken: zorblat IN container \[type\]"):
+        retiring.put_back(row.pk, actor="harry")
+
+    assert edge().parent.token == "container"
+    assert DecidedTriple.objects.count() == 1
+
+
+def test_it_closes_no_ring() -> None:
+    inner, outer = Fact("inner", "outer", "membership", False), Fact("outer", "inner", "membership", False)
+    say(inner)
+    row = retire(inner)
+    say(outer)
+
+    with pytest.raises(Refused, match="would close a ring with outer IN inner"):
+        retiring.put_back(row.pk, actor="harry")
+
+    assert not Edge.objects.filter(concept__token="inner").exists()
+
+
+def test_what_was_disputed_with_it_is_disputed_again() -> None:
+    say()
+    conflict = say(CONTAINER, "winky").conflict
+    assert conflict is not None
+    row = retire()
+
+    retiring.put_back(row.pk, actor="harry")
+
+    conflict.refresh_from_db()
+    assert (conflict.status, conflict.existing_parent) == (Conflict.Status.PENDING, edge().parent)
+
+
+def test_a_dimension_that_has_gone_comes_back_with_it() -> None:
+    say(Fact("zorblat", "repo", "shelf", False))
+    row = retire(Fact("zorblat", "repo", "shelf", False))
+    Edge.objects.filter(dim__token="shelf").delete()
+    Dimension.objects.filter(soas__token="shelf").delete()
+
+    retiring.put_back(row.pk, actor="harry")
+
+    assert Edge.objects.filter(dim__token="shelf").count() == 2
+    assert Dimension.objects.get(soas__token="shelf").is_isa is False
+
+
+def test_what_was_never_retired_is_not_put_back() -> None:
+    say()
+    inserted = EdgeHistory.objects.get(action="insert")
+
+    for key in (inserted.pk, inserted.pk + 1_000_000):
+        with pytest.raises(Refused, match="Only a fact that was retired"):
+            retiring.put_back(key, actor="harry")
+
+
+def test_a_fact_that_stands_no_more_is_not_retired_again() -> None:
+    say()
+    stale = edge()
+    retire()
+
+    assert retiring.retire_one(stale, actor="harry", reason="") is None

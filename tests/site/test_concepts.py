@@ -1,0 +1,456 @@
+"""Concepts, facts and their history in the admin, used like a person."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.contrib.messages import get_messages
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
+from memory.store import Said
+from resolution import portrait
+from resolution.intake import Outcome, assert_fact
+from resolution.models import Conflict
+from resolution.portrait import MEMBERS_MAX
+
+pytestmark = pytest.mark.django_db
+
+QUERIES_MAX = 12
+SEES = ("view_soas", "view_edge", "view_edgehistory", "view_conflict", "view_decision", "view_dimension",
+        "view_observation")  # fmt: skip
+DOES = ("add_edge", "delete_edge", "change_soas")
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+    say("gnommoweb isa repo type")
+    say("gnommoweb ispart heimdall runs-on", agent="kreacher")
+    say("gnommoweb isa container type", agent="winky")
+    Evidence.objects.create(concept=concept(), sentence="gnommoweb is a <repo>.", role="user", agent="dobby")
+
+
+def say(text: str, agent: str = "dobby") -> Outcome:
+    subject, relation, parent, dimension = text.split()
+    said = Said(agent, Source.GUTASK, 1.0, timezone.now(), evidence=f"{subject} is {parent}")
+    return assert_fact(Fact(subject, parent, dimension, relation == "isa"), said)
+
+
+def concept(token: str = "gnommoweb") -> Soas:
+    return Soas.objects.get(token=token)
+
+
+def edge(token: str = "gnommoweb", dimension: str = "runs-on") -> Edge:
+    return Edge.objects.get(concept__token=token, dim__token=dimension)
+
+
+def logged_in(client: Client, name: str, *codenames: str) -> Client:
+    user = User.objects.create_user(name, is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    return logged_in(client, "hermione", *SEES, *DOES)
+
+
+@pytest.fixture
+def viewer() -> Client:
+    return logged_in(Client(), "colin", *SEES)
+
+
+def page(client: Client, path: str, **query: str) -> str:
+    answer = client.get(f"/admin/memory/{path}", query)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def concept_page(client: Client, token: str = "gnommoweb") -> str:
+    return page(client, f"soas/{concept(token).pk}/change/")
+
+
+def post(client: Client, path: str, **fields: str) -> tuple[str, str]:
+    """Where it leads, and what is told there."""
+    answer = client.post(f"/admin/memory/{path}", fields)
+    assert answer.status_code == 302, answer.status_code
+    return answer.headers["Location"], told(answer)
+
+
+def told(answer: HttpResponse) -> str:
+    return " ".join(str(message) for message in get_messages(answer.wsgi_request))  # type: ignore[attr-defined]
+
+
+def teach(client: Client, statement: str, token: str = "gnommoweb", **fields: str) -> tuple[str, str]:
+    return post(client, f"soas/{concept(token).pk}/teach/", statement=statement, **fields)
+
+
+# --- the page of a concept ---
+
+
+def test_a_concepts_page_tells_its_facts_their_disputes_and_what_is_in_it(operator: Client) -> None:
+    say("kvasir ispart gnommoweb membership")
+    conflict = Conflict.objects.get()
+
+    shown = concept_page(operator)
+
+    assert f'/admin/memory/soas/{concept("repo").pk}/change/"><strong>repo</strong>' in shown
+    assert f'href="/admin/resolution/conflict/{conflict.pk}/change/">? disputed' in shown
+    assert f'/admin/memory/soas/{concept("kvasir").pk}/change/">kvasir</a>' in shown
+    assert "stated: gnommoweb is in heimdall [runs-on]" in shown
+    assert "gnommoweb is a &lt;repo&gt;." in shown
+
+
+def test_the_page_of_a_dimension_leads_to_its_policy_and_its_facts(operator: Client) -> None:
+    shown = concept_page(operator, "type")
+
+    assert f"/admin/memory/dimension/{concept('type').pk}/change/" in shown
+    assert f"/admin/memory/edge/?dim__id__exact={concept('type').pk}" in shown
+    assert "Facts in it: 1<" in shown
+
+
+def test_of_much_that_is_in_a_concept_the_page_says_how_much_is_left_out(operator: Client) -> None:
+    held = members(MEMBERS_MAX + 7)
+
+    shown = concept_page(operator, "hub")
+
+    assert "and 7 more" in shown
+    listed = page(operator, "edge/", parent__id__exact=str(concept("hub").pk))
+    assert f"{len(held)} results" in listed
+
+
+def test_what_nobody_counts_is_called_more_than(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portrait, "COUNTED_MAX", MEMBERS_MAX + 5)
+    members(MEMBERS_MAX + 6)
+
+    assert "and more than 5 more" in concept_page(operator, "hub")
+
+
+def test_the_pages_of_a_concept_take_few_queries_however_much_is_known(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    members(10_000)
+    history("hub", 500)
+    key = concept("hub").pk
+
+    for path in (f"soas/{key}/change/", f"soas/{key}/neighbourhood/?depth=2", "soas/?q=m1", "edge/", "edgehistory/",
+                 f"edge/?parent__id__exact={key}", f"edgehistory/?concept__id__exact={key}", "edge/?disputed=yes",
+                 f"edge/{edge().pk}/change/", "soas/?kind=disputed", "soas/?kind=unknown"):  # fmt: skip
+        with django_assert_max_num_queries(QUERIES_MAX):
+            assert operator.get(f"/admin/memory/{path}").status_code == 200
+
+
+def test_a_concept_or_fact_that_is_not_there_leads_back_to_the_list(operator: Client) -> None:
+    for path in ("soas/999999/change/", "soas/x/change/", f"soas/{10**30}/change/", "edge/999999/change/"):
+        answer = operator.get(f"/admin/memory/{path}")
+        assert answer.status_code == 302
+        assert "There is no" in told(answer)
+
+
+def members(count: int) -> list[int]:
+    """As a bulk load stores them."""
+    Soas.objects.bulk_create(Soas(token=token) for token in ["hub", *(f"m{i}" for i in range(count))])
+    ids = list(Soas.objects.filter(token__regex=r"^m\d+$").values_list("pk", flat=True))
+    hub_id, dim_id = concept("hub").pk, Dimension.objects.get(soas__token="membership").pk
+    Edge.objects.bulk_create(
+        Edge(concept_id=pk, parent_id=hub_id, dim_id=dim_id, is_isa=False, source=Source.OPERATOR) for pk in ids
+    )
+    return ids
+
+
+def history(token: str, count: int) -> None:
+    key, dim_id = concept(token).pk, concept("type").pk
+    picture = {"concept_id": key, "parent_id": dim_id, "dim_id": dim_id, "is_isa": True}
+    EdgeHistory.objects.bulk_create(
+        EdgeHistory(concept_id=key, dim_id=dim_id, action="retire", before=picture, actor="x", source=Source.OPERATOR)
+        for _ in range(count)
+    )
+
+
+# --- the picture ---
+
+
+def picture(client: Client, token: str, **query: str) -> Any:
+    return client.get(f"/admin/memory/soas/{concept(token).pk}/neighbourhood/", query).json()
+
+
+def test_the_picture_has_a_page_for_each_node_and_marks_what_is_disputed(operator: Client) -> None:
+    found = picture(operator, "gnommoweb")
+
+    tokens = {node["id"]: node["token"] for node in found["nodes"]}
+    assert set(tokens.values()) == {"gnommoweb", "repo", "heimdall", "container"}
+    assert all(operator.get(node["href"]).status_code == 200 for node in found["nodes"])
+    conflict = f"/admin/resolution/conflict/{Conflict.objects.get().pk}/change/"
+    assert {(tokens[line["parent"]], line["is_isa"], line["stands"], line["conflict"]) for line in found["edges"]} == {
+        ("repo", True, True, conflict),
+        ("container", True, False, conflict),
+        ("heimdall", False, True, None),
+    }
+    assert (found["left_out"], found["is_least"]) == (0, False)
+
+
+@pytest.mark.parametrize("depth", ["0", "3", "x", ""])
+def test_the_picture_reaches_one_step_or_two(operator: Client, depth: str) -> None:
+    answer = operator.get(f"/admin/memory/soas/{concept().pk}/neighbourhood/", {"depth": depth})
+
+    assert answer.status_code == 400
+
+
+# --- teaching ---
+
+
+def test_a_fact_is_taught_in_plain_words(operator: Client) -> None:
+    leads_to, said = teach(operator, "is owned by Hermione")
+
+    assert leads_to == f"/admin/memory/soas/{concept().pk}/change/"
+    assert said == "Stored: gnommoweb is in hermione [owned-by]. It is recalled from the next prompt on."
+    stored = edge(dimension="owned-by")
+    assert (stored.source, stored.agent) == ("operator", "hermione")
+
+
+def test_what_was_known_is_confirmed(operator: Client) -> None:
+    assert teach(operator, "runs on heimdall")[1] == "Confirmed: gnommoweb is in heimdall [runs-on] was known already."
+
+
+def test_what_collides_leads_to_the_conflict(operator: Client) -> None:
+    said = teach(operator, "runs on turing")[1]
+
+    conflict = Conflict.objects.get(dim__token="runs-on")
+    assert said.startswith(
+        "Not stored yet: gnommoweb is in turing [runs-on]. It collides with: gnommoweb is in heimdall"
+    )
+    assert f'href="/admin/resolution/conflict/{conflict.pk}/change/"' in said
+    assert edge().parent.token == "heimdall"
+
+
+def test_what_is_not_understood_is_told_and_kept_in_the_field(operator: Client) -> None:
+    leads_to, said = teach(operator, 'no "fact" at all')
+
+    assert said.startswith("Nothing was stored. No fact was found in")
+    assert 'value="no &quot;fact&quot; at all"' in operator.get(leads_to).content.decode()
+
+
+def test_a_statement_about_another_concept_is_refused(operator: Client) -> None:
+    said = teach(operator, "heimdall is a server")[1]
+
+    assert said.startswith("Nothing was stored. That is about heimdall, not about gnommoweb")
+    assert not Edge.objects.filter(concept__token="heimdall").exists()
+
+
+def test_what_cannot_be_is_told_with_its_reason(operator: Client) -> None:
+    leads_to, said = teach(operator, "-isa thing [owned-by]", token="owned-by", next="/admin/")
+
+    assert "Nothing was stored." in said
+    assert leads_to.startswith("/admin/?concept=")
+
+
+def test_teaching_leads_back_to_where_it_was_asked_for_on_this_site_only(operator: Client) -> None:
+    assert teach(operator, "runs on heimdall", next="/admin/?a=b")[0] == "/admin/?a=b"
+    assert teach(operator, "runs on heimdall", next="https://evil.example/")[0].startswith("/admin/memory/soas/")
+
+
+# --- retiring, and putting back ---
+
+
+def test_a_fact_is_retired_and_put_back_by_the_button_in_the_message(operator: Client) -> None:
+    key = edge().pk
+    before = Edge.objects.filter(pk=key).values("parent_id", "confidence", "agent", "last_confirmed").get()
+
+    leads_to, said = post(operator, f"edge/{key}/retire/", reason="it has moved")
+    row = EdgeHistory.objects.get(action="retire")
+    button = re.search(r'action="/admin/memory/(edgehistory/\d+/put-back/)"', said)
+    assert (row.actor, row.reason, Edge.objects.filter(pk=key).exists()) == ("hermione", "it has moved", False)
+    assert button is not None
+    assert "csrfmiddlewaretoken" in said
+
+    back_at, said = post(operator, button[1], next=leads_to)
+
+    assert back_at == leads_to == f"/admin/memory/soas/{concept().pk}/change/"
+    assert "gnommoweb is in heimdall [runs-on]</a> stands again as it was." in said
+    assert Edge.objects.filter(pk=edge().pk).values(*before).get() == before
+
+
+def test_what_cannot_be_put_back_is_told_with_the_reason(operator: Client) -> None:
+    post(operator, f"edge/{edge().pk}/retire/")
+    row = EdgeHistory.objects.get(action="retire")
+    teach(operator, "runs on turing")
+
+    said = post(operator, f"edgehistory/{row.pk}/put-back/")[1]  # after what was told before
+
+    assert "Nothing was put back. It cannot be put back" in said
+    assert said.endswith("its place is taken: gnommoweb IN turing [runs-on].")
+
+
+def test_the_history_offers_to_put_back_only_what_has_a_free_place(operator: Client) -> None:
+    post(operator, f"edge/{edge().pk}/retire/")
+    row = EdgeHistory.objects.get(action="retire")
+
+    assert f'formaction="/admin/memory/edgehistory/{row.pk}/put-back/"' in page(operator, "edgehistory/")
+    assert f"/admin/memory/edgehistory/{row.pk}/put-back/" in concept_page(operator)
+    teach(operator, "runs on turing")
+    assert "/put-back/" not in page(operator, "edgehistory/")
+    assert "/put-back/" not in concept_page(operator)
+
+
+def test_a_root_is_not_retired(operator: Client) -> None:
+    said = post(operator, f"edge/{edge('type', 'type').pk}/retire/")[1]
+
+    assert said == "Nothing was retired: a dimension's root stays."
+    assert Edge.objects.filter(concept__token="type", dim__token="type").exists()
+
+
+def test_a_fact_that_has_gone_is_not_retired_again(operator: Client) -> None:
+    key = edge().pk
+    post(operator, f"edge/{key}/retire/")
+
+    assert post(operator, f"edge/{key}/retire/")[1].endswith("Nothing was retired: that fact stands no more.")
+    assert EdgeHistory.objects.filter(action="retire").count() == 1
+
+
+# --- the marks ---
+
+
+def test_a_concept_is_muted_and_unmuted(operator: Client) -> None:
+    for value, is_muted in (("true", True), ("false", False)):
+        post(operator, f"soas/{concept().pk}/mute/", muted=value)
+        assert concept().is_muted is is_muted
+
+
+def test_a_name_that_became_a_dictionary_word_is_salient_no_more(operator: Client) -> None:
+    Soas.objects.filter(pk=concept().pk).update(encounter_count=100, saliency=2.0)
+
+    post(operator, f"soas/{concept().pk}/common/", common="true")
+    assert (concept().is_common, concept().saliency) == (True, 0.0)
+    post(operator, f"soas/{concept().pk}/common/", common="false")
+    assert (concept().is_common, concept().saliency) == (False, 2.0)
+
+
+# --- lists ---
+
+
+def found(client: Client, path: str, **query: str) -> set[str]:
+    """The concepts that a list shows."""
+    shown = client.get(f"/admin/memory/{path}/", query).content.decode()
+    return set(re.findall(r"/memory/soas/\d+/change/[^>]*>\s*([^<\s]+)\s*<", shown))
+
+
+def test_a_concept_is_found_by_how_it_begins(operator: Client) -> None:
+    say("glitch_university isa school type")
+
+    assert found(operator, "soas", q="gnomm") == {"gnommoweb"}
+    assert found(operator, "soas", q="Glitch Uni") == {"glitch_university"}
+    assert found(operator, "soas", q="web") == set()
+
+
+def test_dictionary_words_are_left_out_until_they_are_asked_for(operator: Client) -> None:
+    Soas.objects.filter(token="repo").update(is_common=True)
+
+    assert "repo" not in found(operator, "soas")
+    assert found(operator, "soas", kind="common") == {"repo"}
+    assert found(operator, "soas", q="rep") == {"repo"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens"),
+    [("known", {"gnommoweb"}), ("disputed", {"gnommoweb"}), ("muted", {"heimdall"})],
+)
+def test_concepts_are_filtered_by_kind(operator: Client, kind: str, tokens: set[str]) -> None:
+    Soas.objects.filter(token="heimdall").update(is_muted=True)
+
+    assert found(operator, "soas", kind=kind) == tokens
+
+
+def test_a_concept_without_facts_about_it_is_unknown(operator: Client) -> None:
+    Soas.objects.create(token="mystery")
+
+    tokens = found(operator, "soas", kind="unknown")
+
+    assert "mystery" in tokens
+    assert "gnommoweb" not in tokens
+
+
+def test_facts_are_found_by_how_the_concept_or_what_it_is_in_begins(operator: Client) -> None:
+    say("kvasir isa service type")
+
+    assert found(operator, "edge", q="kvas") == {"kvasir", "service", "type"}
+    assert found(operator, "edge", q="serv") == {"kvasir", "service", "type"}
+    assert found(operator, "edge", q="asir") == set()
+
+
+def test_facts_are_filtered(operator: Client) -> None:
+    runs_on = str(concept("runs-on").pk)
+
+    assert found(operator, "edge", disputed="yes") == {"gnommoweb", "repo", "type"}
+    assert found(operator, "edge", dim__id__exact=runs_on, flavour="ispart") == {"gnommoweb", "heimdall", "runs-on"}
+    assert found(operator, "edge", flavour="isa") == {"gnommoweb", "repo", "type"}
+    assert "heimdall" not in found(operator, "edge", flavour="root")
+
+
+def test_a_facts_page_tells_who_said_it_and_what_it_collided_with(operator: Client) -> None:
+    say("gnommoweb isa repo type", agent="luna")
+
+    shown = page(operator, f"edge/{edge(dimension='type').pk}/change/")
+
+    assert "<td>luna</td>" in shown
+    assert "confirmed: gnommoweb is a repo [type]" in shown
+    assert "gnommoweb [type]: repo or container" in shown
+
+
+def test_the_history_is_told_in_words(operator: Client) -> None:
+    row = EdgeHistory.objects.get(concept__token="gnommoweb", dim__token="runs-on")
+
+    assert "stated: gnommoweb is in heimdall [runs-on]" in page(operator, "edgehistory/")
+    assert "stated: gnommoweb is in heimdall [runs-on]" in page(operator, f"edgehistory/{row.pk}/change/")
+
+
+# --- permissions ---
+
+
+CHANGES: list[Callable[[], str]] = [
+    lambda: f"soas/{concept().pk}/teach/",
+    lambda: f"soas/{concept().pk}/mute/",
+    lambda: f"soas/{concept().pk}/common/",
+    lambda: f"soas/{concept().pk}/change/",
+    lambda: f"edge/{edge().pk}/retire/",
+    lambda: f"edge/{edge().pk}/change/",
+    lambda: f"edgehistory/{EdgeHistory.objects.earliest('pk').pk}/put-back/",
+]
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_viewer_changes_nothing(viewer: Client, path: Callable[[], str]) -> None:
+    answer = viewer.post(f"/admin/memory/{path()}", {"statement": "is owned by me", "muted": "true", "common": "true"})
+
+    assert answer.status_code == 403
+    assert (Edge.objects.filter(concept=concept()).count(), concept().is_muted, concept().is_common) == (
+        2,
+        False,
+        False,
+    )
+
+
+@pytest.mark.parametrize("path", CHANGES[:3])
+def test_nothing_is_changed_by_looking(operator: Client, path: Callable[[], str]) -> None:
+    assert operator.get(f"/admin/memory/{path()}").status_code == 405
+
+
+def test_a_viewer_is_offered_no_button(viewer: Client) -> None:
+    assert 'method="post"' not in concept_page(viewer).partition('id="content"')[2]
+    assert "Retire" not in page(viewer, f"edge/{edge().pk}/change/")
+
+
+def test_without_permission_to_look_nothing_is_shown(client: Client) -> None:
+    someone = logged_in(client, "filch", "view_edge")
+
+    assert someone.get(f"/admin/memory/soas/{concept().pk}/change/").status_code == 403
+    assert someone.get(f"/admin/memory/soas/{concept().pk}/neighbourhood/").status_code == 403
