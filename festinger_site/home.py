@@ -7,6 +7,7 @@
     config.yaml         what operators may change while it runs (proxy/settings_file.py), for its owner only
     config.last_good.yaml   the same as it was when it could last be used
     journal/            what is to be learned while Postgres is away (memory/journal.py), for its owner only
+    uploads/            worlds that wait to be imported (resolution/uploads.py), for its owner only
     supervisor/  log/   what the processes are told and what they say
     *.lock              who runs, starts or uses this home (festinger_site/tenancy.py)
 

@@ -1,0 +1,183 @@
+"""The file of a world: what is written is read again, and what cannot be read is told by its line."""
+
+import gzip
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from resolution.domain import interchange
+from resolution.domain.interchange import (
+    LINE_MAX_BYTES,
+    ConceptLine,
+    ConflictLine,
+    DecidedLine,
+    DimensionLine,
+    FactLine,
+    Mistake,
+    Unreadable,
+)
+
+HEADER = b'{"format":"festinger","version":1}\n'
+FACT = {"kind": "fact", "concept": "gnommoweb", "parent": "repo", "dimension": "type", "is_isa": True}
+
+names = st.sampled_from(["gnommoweb", "repo", "glitch_university", "gpt-4o", "naïve", "東京", "a@b", "c+d", "x.y"])
+others = st.sampled_from(["type", "form", "runs-on"])
+times = st.datetimes(datetime(1000, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
+texts = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=120)
+shares = st.floats(0, 1)
+sources = st.sampled_from(interchange.SOURCES)
+digests = st.binary(max_size=32).map(bytes.hex)
+lines = st.one_of(
+    st.builds(DimensionLine, names, texts, st.booleans(), st.sampled_from(interchange.POLICIES), st.none() | others),
+    st.builds(ConceptLine, names, st.booleans()),
+    st.builds(FactLine, names, st.just("thing"), others, st.booleans(), shares, sources, texts, times, times),
+    st.builds(
+        DecidedLine, names, st.just("thing"), others, st.sampled_from(interchange.KINDS_OF_DECISION),
+        st.none() | others, st.lists(texts).map(tuple), digests, times,
+    ),
+    st.builds(
+        ConflictLine, names, st.just("thing"), others, st.booleans(), st.sampled_from(interchange.COLLISIONS), names,
+        st.none() | names, shares, sources, texts, st.sampled_from(["", "user"]), digests, texts,
+        st.integers(-9, 9), times, times,
+    ),
+)  # fmt: skip
+
+
+def read(content: bytes) -> list[Any]:
+    return [line for _, line in interchange.read(io.BytesIO(content))]
+
+
+def mistakes(*entries: Any) -> list[str]:
+    """One for each entry, in words."""
+    content = HEADER + b"".join(orjson.dumps(entry) + b"\n" for entry in entries)
+    found = read(content)
+    assert all(isinstance(line, Mistake) for line in found), found
+    return [line.reason for line in found]
+
+
+@settings(deadline=None)
+@given(st.lists(lines))
+def test_what_is_written_is_read_again(written: list[interchange.Line]) -> None:
+    content = interchange.header({"facts": len(written)}) + b"".join(map(interchange.write, written))
+
+    assert read(content) == written
+    assert len(content.splitlines()) == len(written) + 1
+
+
+@settings(deadline=None)
+@given(st.binary())
+@example(b'{"kind":"fact","concept":[]}')
+@example(b'{"kind":["fact"]}')
+@example(b"[" * 5000)
+def test_whatever_comes_is_a_line_or_a_mistake(content: bytes) -> None:
+    for line in read(HEADER + content):
+        assert isinstance(line, Mistake | FactLine | ConceptLine | DimensionLine | DecidedLine | ConflictLine)
+
+
+def test_a_fact_written_by_hand_needs_no_more_than_its_words() -> None:
+    (fact,) = read(HEADER + orjson.dumps(FACT))
+
+    assert (fact.confidence, fact.source, fact.agent, fact.said_at) == (1.0, "operator", "", None)
+
+
+def test_blank_lines_and_the_marks_of_editors_are_no_mistakes() -> None:
+    content = b"\xef\xbb\xbf" + HEADER.replace(b"\n", b"\r\n") + b"\r\n" + orjson.dumps(FACT) + b"\r\n\n"
+
+    assert [number for number, _ in interchange.read(io.BytesIO(content))] == [3]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (gzip.compress(HEADER), r"compressed \(gzip\): unpack"),
+        (b"PK\x03\x04....", r"compressed \(zip\)"),
+        (b"hello\n", "no world of Festinger"),
+        (b"[1]\n", "no world of Festinger"),
+        (orjson.dumps(FACT), "no world of Festinger"),
+        (HEADER.decode().encode("utf-16"), "no world of Festinger"),
+        (b"x" * (2 * LINE_MAX_BYTES), "no world of Festinger"),
+        (b'{"format":"festinger","version":2}', "version 2 .* reads version 1"),
+        (b'{"format":"festinger"}', "version None"),
+        (b'{"format":"festinger","version":1,"counts":{"facts":"many"}}', "no numbers"),
+    ],
+)
+def test_what_is_no_such_file_is_told_from_the_start(content: bytes, why: str) -> None:
+    with pytest.raises(Unreadable, match=why):
+        read(content)
+
+
+@pytest.mark.parametrize(("promised", "way"), [(3, "cut"), (1, "longer than it says")])
+def test_a_file_that_is_cut_is_noticed(promised: int, way: str) -> None:
+    content = interchange.header({"facts": promised}) + 2 * (orjson.dumps(FACT) + b"\n")
+
+    *_, last = read(content)
+
+    assert (last.line, way in last.reason) == (3, True)
+
+
+def test_a_line_cut_in_the_middle_is_told_once_as_no_json_and_once_as_cut() -> None:
+    content = interchange.header({"facts": 2}) + orjson.dumps(FACT) + b"\n" + orjson.dumps(FACT)[:40]
+
+    assert read(content)[1:] == [Mistake(3, "is no JSON")]
+
+
+def test_a_line_that_is_too_long_is_skipped_in_pieces() -> None:
+    content = HEADER + b"x" * (3 * LINE_MAX_BYTES + 5) + b"\n" + orjson.dumps(FACT)
+
+    found = list(interchange.read(io.BytesIO(content)))
+
+    assert [number for number, _ in found] == [2, 3]
+    assert found[0][1] == Mistake(2, "longer than 1048576 bytes")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"kind": "song"}, '"kind" is one of dimension, concept, fact, decided, conflict, not "song"'),
+        ({"concept": "Glitch University"}, '"concept" is a name such as glitch_university, not "Glitch University"'),
+        ({"concept": "<b>"}, '"concept" is a name: letters'),
+        ({"concept": "42"}, '"concept" is a name: letters and digits, joined by _ - . \' @ or +, not "42"'),
+        ({"parent": 7}, '"parent" is a name, not 7'),
+        ({"parent": "gnommoweb"}, "gnommoweb cannot be its own parent"),
+        ({"dimension": "repo"}, "repo cannot be its own dimension"),
+        ({"dimension": "gnommoweb"}, "gnommoweb cannot be its own dimension"),
+        ({"is_isa": 1}, '"is_isa" is true or false, not 1'),
+        ({"confidence": 1.5}, '"confidence" is a number from 0 to 1, not 1.5'),
+        ({"confidence": True}, '"confidence" is a number from 0 to 1, not true'),
+        ({"source": "gossip"}, '"source" is one of cloud_llm, inferred, festinger, gutask, operator, not "gossip"'),
+        ({"agent": "x" * 121}, '"agent" is a text of at most 120 characters'),
+        ({"agent": "a\0b"}, '"agent" is a text of at most 120 characters'),
+        ({"said_at": "2026-01-31T09:30:00"}, '"said_at" is a time such as 2026-01-31T09:30:00Z'),
+        ({"said_at": "0001-01-01T00:00:00+14:00"}, '"said_at" is a time such as'),
+        ({"confidense": 1}, '"confidense" is not known in a fact'),
+    ],
+)
+def test_a_field_that_is_wrong_is_named_with_what_it_takes(changes: dict[str, Any], why: str) -> None:
+    (told,) = mistakes(FACT | changes)
+
+    assert told.startswith(why)
+
+
+def test_what_is_missing_or_no_object_is_told() -> None:
+    assert mistakes({"kind": "fact"}, [1], {}) == [
+        '"concept" is missing',
+        "is no JSON object",
+        '"kind" is one of dimension, concept, fact, decided, conflict, not null',
+    ]
+
+
+def test_a_conflict_has_two_sides() -> None:
+    conflict = FACT | {"kind": "conflict", "collision": "isa_isa", "confidence": 1, "source": "gutask",
+                       "said_at": "2026-01-31T09:30:00Z", "queued_at": "2026-01-31T09:30:00Z"}  # fmt: skip
+
+    assert mistakes(conflict, conflict | {"against": "repo"}) == [
+        '"against" is missing: only a cycle has none',
+        "repo cannot be in conflict with itself",
+    ]

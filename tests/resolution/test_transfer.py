@@ -1,0 +1,576 @@
+"""A world as a file: written, looked at, taken in."""
+
+import gzip
+import io
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, connections
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory import store
+from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from memory.store import IMPORTED
+from resolution import retiring, transfer
+from resolution.decisions import decide
+from resolution.domain.interchange import FORMAT, VERSION, Mistake
+from resolution.domain.verdicts import Verdict
+from resolution.models import Conflict, DecidedTriple
+from resolution.transfer import Differences, Refused, Report
+from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
+from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
+
+pytestmark = pytest.mark.django_db
+
+few = settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+SAID = datetime(2026, 3, 1, 12, 30, 0, 123456, tzinfo=UTC)
+
+
+def exported() -> bytes:
+    return b"".join(transfer.export())
+
+
+def lines(content: bytes, kind: str) -> list[dict[str, Any]]:
+    return [line for line in map(orjson.loads, content.splitlines()) if line.get("kind") == kind]
+
+
+def file_of(*entries: dict[str, Any]) -> io.BytesIO:
+    header = {"format": FORMAT, "version": VERSION}
+    return io.BytesIO(b"".join(orjson.dumps(entry) + b"\n" for entry in (header, *entries)))
+
+
+def fact(text: str, **more: Any) -> dict[str, Any]:
+    concept, relation, parent, dimension = text.split()
+    named = {"kind": "fact", "concept": concept, "parent": parent, "dimension": dimension}
+    return named | {"is_isa": relation == "isa"} | more
+
+
+def take_in(file: io.BytesIO, **options: Any) -> Report:
+    return transfer.take_in(file, OPERATOR, name="world.jsonl", **options)
+
+
+def clear() -> None:
+    """An empty world, in the caller's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; TRUNCATE soas CASCADE; SET CONSTRAINTS ALL DEFERRED")
+
+
+def edge(concept: str, dimension: str = "type") -> Edge:
+    return Edge.objects.get(concept__token=concept, dim__token=dimension)
+
+
+class TestRoundTrip:
+    def test_a_world_comes_back_byte_for_byte(self) -> None:
+        say("gnommoweb isa repo type", "dobby", confidence=0.7, at=SAID)
+        say("gnommoweb ispart ramanujan runs-on", source=Source.GUTASK, confidence=1.0)
+        conflict = collide("kvasir isa service type", "kvasir isa container type", evidence="kvasir is a container")
+        decide(collide("a isa b type", "a isa c type").pk, OPERATOR, Verdict("dismiss", ""))
+        decide(
+            collide("d isa e type", "d isa f type").pk,
+            OPERATOR,
+            Verdict("decompose", "", existing_dimension="form", new_dimension="use"),
+        )
+        Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede", question="Where?")
+        Soas.objects.filter(token="gnommoweb").update(is_muted=True)
+        Conflict.objects.filter(pk=conflict.pk).update(priority=1)
+        before = exported()
+
+        clear()
+        take_in(io.BytesIO(before))
+
+        assert exported() == before
+        assert {kind: len(lines(before, kind)) for kind in ("dimension", "concept", "fact", "decided", "conflict")} == {
+            "dimension": 4, "concept": 1, "fact": 6, "decided": 3, "conflict": 1,
+        }  # fmt: skip
+
+    @few
+    @given(statements, steps, st.sets(st.integers(0, 13), max_size=3))
+    def test_any_world_comes_back_byte_for_byte_and_twice_is_once(
+        self, texts: list[str], choices: list[tuple[int, Verdict]], retired: set[int]
+    ) -> None:
+        with fresh_world():
+            build(texts)
+            decide_some(choices)
+            edges = [edge for edge in Edge.objects.order_by("edge_id") if not edge.is_root]
+            retiring.retire([edge for at, edge in enumerate(edges) if at in retired], actor="winky", reason="")
+            before = exported()
+
+        with fresh_world():
+            take_in(io.BytesIO(before))
+            once, history = dump(), EdgeHistory.objects.count()
+            again = take_in(io.BytesIO(before))
+
+            assert exported() == before
+            assert (dump(), EdgeHistory.objects.count()) == (once, history)
+            assert not again.changes
+
+    def test_the_order_is_that_of_the_names(self) -> None:
+        for text in ("b isa x type", "a ispart y membership", "a isa x type", "Zz isa x type".lower(), "é isa x type"):
+            say(text)
+
+        names = [(line["concept"], line["dimension"]) for line in lines(exported(), "fact")]
+
+        assert names == [("a", "membership"), ("a", "type"), ("b", "type"), ("zz", "type"), ("é", "type")]
+
+    def test_a_conflict_against_what_is_gone_is_moved_as_it_is(self) -> None:
+        collide("gnommoweb isa repo type", "gnommoweb ispart glitch type")
+        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+        before = exported()
+
+        clear()
+        take_in(io.BytesIO(before))
+
+        assert exported() == before
+        assert str(Conflict.objects.get()) == "gnommoweb [type]: repo or glitch"
+
+
+class TestTakingIn:
+    def test_a_fact_is_as_it_was_and_the_history_says_who_brought_it(self) -> None:
+        take_in(
+            file_of(
+                fact("gnommoweb isa repo type", agent="dobby", source="gutask", confidence=0.5,
+                     said_at="2026-03-01T12:30:00.123456Z", last_confirmed="2026-04-01T00:00:00+02:00")
+            )
+        )  # fmt: skip
+
+        there, told = edge("gnommoweb"), EdgeHistory.objects.get()
+        assert (there.agent, there.source, there.confidence, there.said_at) == ("dobby", "gutask", 0.5, SAID)
+        assert there.last_confirmed == datetime(2026, 3, 31, 22, tzinfo=UTC)
+        assert (told.action, told.actor, told.source, told.role) == ("insert", "hermione", "operator", IMPORTED)
+        assert told.reason == "imported from world.jsonl"
+        assert Soas.objects.get(token="gnommoweb").novelty == 1
+
+    def test_a_fact_without_times_is_said_now_and_its_dimension_is_as_the_fact(self) -> None:
+        take_in(file_of(fact("gnommoweb ispart glitch team")))
+
+        there = edge("gnommoweb", "team")
+        assert abs(there.said_at - datetime.now(UTC)) < timedelta(minutes=1)
+        assert (there.source, there.confidence) == ("operator", 1.0)
+        assert Dimension.objects.get(soas__token="team").is_isa is False
+
+    def test_what_stands_stays_as_sure_as_it_was(self) -> None:
+        say("gnommoweb isa repo type", confidence=0.7, at=SAID)
+
+        report = take_in(file_of(fact("gnommoweb isa repo type", agent="winky")))
+
+        assert (edge("gnommoweb").confidence, edge("gnommoweb").last_confirmed) == (0.7, SAID)
+        assert (report.facts, report.changes) == ({"same": 1}, False)
+
+    def test_who_said_it_there_and_says_it_again_here_is_no_other_voice(self) -> None:
+        take_in(file_of(fact("gnommoweb isa repo type", agent="dobby", source="inferred", confidence=0.7)))
+
+        say("gnommoweb isa repo type", "dobby", confidence=0.7)
+        assert edge("gnommoweb").confidence == 0.7
+
+        say("gnommoweb isa repo type", "winky", confidence=0.7)
+        assert edge("gnommoweb").confidence == pytest.approx(0.715)
+
+    def test_a_fact_that_was_decided_to_belong_elsewhere_is_the_same_there(self) -> None:
+        verdict = Verdict("relocate", "", dimension="role")
+        decide(collide("gnommoweb isa repo type", "gnommoweb ispart glitch type").pk, OPERATOR, verdict)
+
+        assert take_in(file_of(fact("gnommoweb ispart glitch type"))).facts == {"same": 1}
+
+    def test_what_was_retired_here_comes_back_with_a_file_that_has_it(self) -> None:
+        say("gnommoweb isa repo type")
+        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+
+        take_in(file_of(fact("gnommoweb isa repo type")))
+
+        assert facts() == {"gnommoweb isa repo type"}
+        assert not DecidedTriple.objects.exists()
+
+    def test_what_was_disputed_here_and_comes_to_stand_is_disputed_no_more(self) -> None:
+        conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+
+        take_in(file_of(fact("gnommoweb isa container type")))
+
+        assert Conflict.objects.get(pk=conflict.pk).status == "resolved"
+
+    def test_a_dimension_that_is_here_stays_as_it_is_and_a_new_one_is_as_in_the_file(self) -> None:
+        say("gnommoweb isa repo type")
+        kind = {"kind": "dimension", "dimension": "type", "question": "Which?", "is_isa": False}
+        form = {"kind": "dimension", "dimension": "form", "is_isa": True, "on_collision": "supersede",
+                "split_from": "type"}  # fmt: skip
+
+        report = take_in(file_of(form, kind))
+
+        new = Dimension.objects.get(soas__token="form")
+        assert (report.new_dimensions, report.other_dimensions) == (["form"], ["type"])
+        assert (str(new.split_from), new.on_collision, new.is_isa) == ("type", "supersede", True)
+        assert Dimension.objects.get(soas__token="type").question == ""
+
+    def test_concepts_are_muted_and_counted_once(self) -> None:
+        file = file_of(*[{"kind": "concept", "concept": word, "is_muted": True} for word in ("a", "b")])
+
+        assert take_in(file).newly_muted == 2
+        assert take_in(file).newly_muted == 0
+        assert Soas.objects.filter(is_muted=True).count() == 2
+
+
+DISPUTED = "gnommoweb isa container type"
+
+
+class TestDifferences:
+    @pytest.fixture(autouse=True)
+    def standing(self) -> None:
+        say("gnommoweb isa repo type", confidence=0.7, at=SAID)
+
+    def test_are_queued_and_asked_about_once(self) -> None:
+        file = file_of(fact(DISPUTED, agent="winky", confidence=0.6))
+
+        report = take_in(file)
+        take_in(file)
+
+        conflict = Conflict.objects.get()
+        assert (report.facts, facts()) == ({"different": 1}, {"gnommoweb isa repo type"})
+        assert (conflict.agent, conflict.incoming_confidence, conflict.collision_type) == ("winky", 0.6, "isa_isa")
+
+    def test_are_not_queued_again_once_they_were_decided(self) -> None:
+        take_in(file_of(fact(DISPUTED)))
+        decide(Conflict.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
+
+        report = take_in(file_of(fact(DISPUTED)))
+
+        assert (report.facts, Conflict.objects.count()) == ({"decided": 1}, 1)
+
+    def test_are_dropped_where_what_stands_is_kept(self) -> None:
+        report = take_in(file_of(fact(DISPUTED)), differences="keep")
+
+        assert (report.facts, facts()) == ({"kept": 1}, {"gnommoweb isa repo type"})
+        assert not Conflict.objects.exists()
+
+    def test_take_the_place_and_the_old_fact_is_in_the_history(self) -> None:
+        was = store.picture(edge("gnommoweb"))
+
+        report = take_in(file_of(fact(DISPUTED)), differences="take")
+
+        told = EdgeHistory.objects.order_by("-pk")[0]
+        assert (report.facts, facts()) == ({"taken": 1}, {DISPUTED})
+        assert (told.action, told.actor, told.before) == ("supersede", "hermione", was)
+        assert told.after == store.picture(edge("gnommoweb"))
+
+    def test_what_gave_its_place_does_not_come_back_by_being_said_again(self) -> None:
+        take_in(file_of(fact(DISPUTED)), differences="take")
+
+        assert say("gnommoweb isa repo type", "dobby").status == "decided"
+        assert say("gnommoweb isa repo type", "kreacher").status == "conflict"
+
+    def test_take_a_place_that_was_disputed_and_the_conflict_is_about_the_new_fact(self) -> None:
+        say("gnommoweb isa image type", "winky")
+
+        take_in(file_of(fact(DISPUTED)), differences="take")
+
+        assert str(Conflict.objects.get()) == "gnommoweb [type]: container or image"
+
+    @pytest.mark.parametrize(
+        ("said_at", "outcome"), [(SAID + timedelta(1), "taken"), (SAID - timedelta(1), "outdated")]
+    )
+    def test_where_the_newer_wins_it_wins(self, said_at: datetime, outcome: str) -> None:
+        Dimension.objects.update(on_collision="supersede")
+
+        report = take_in(file_of(fact(DISPUTED, said_at=said_at.isoformat())))
+
+        assert report.facts == {outcome: 1}
+        assert facts() == ({DISPUTED} if outcome == "taken" else {"gnommoweb isa repo type"})
+        assert (Conflict.objects.count(), DecidedTriple.objects.count()) == (0, 0)
+
+    def test_are_told_with_both_sides(self) -> None:
+        report = transfer.rehearse(file_of(fact("a isa b type"), fact(DISPUTED, confidence=0.25)))
+
+        (difference,) = report.differences
+        assert (difference.line, difference.outcome) == (3, "different")
+        assert (str(difference.fact), difference.confidence) == ("gnommoweb -isa container in context of type", 0.25)
+        assert (str(difference.standing), difference.standing_confidence) == (
+            "gnommoweb -isa repo in context of type",
+            0.7,
+        )
+
+
+class TestRings:
+    def test_with_what_stands_are_queued(self) -> None:
+        say("a ispart b membership")
+        say("b ispart c membership")
+
+        report = take_in(file_of(fact("c ispart a membership")))
+
+        conflict = Conflict.objects.get()
+        assert report.facts == {"ring": 1}
+        assert (conflict.collision_type, str(conflict.blocking_concept)) == ("cycle", "b")
+
+    def test_within_the_file_are_closed_by_its_last_fact(self) -> None:
+        say("b ispart c membership")
+        ring = ("a ispart b membership", "x ispart y membership", "c ispart a membership", "y ispart x membership")
+
+        report = take_in(file_of(*map(fact, ring)))
+
+        assert report.facts == {"new": 2, "ring": 2}
+        assert {str(row.concept) for row in Conflict.objects.all()} == {"c", "y"}
+
+    def test_what_keeps_its_place_because_of_one_may_be_part_of_another(self) -> None:
+        say("a ispart b membership")
+        ring = ("c ispart a membership", "b ispart c membership", "a ispart c membership")
+
+        report = take_in(file_of(*map(fact, ring)), differences="take")
+
+        assert (report.facts["new"], report.queued) == (1, 2)
+        assert facts() == {"a ispart b membership", "c ispart a membership"}
+
+    def test_a_place_is_taken_where_a_ring_would_show_only_in_between(self) -> None:
+        for text in ("a ispart b membership", "b ispart c membership", "c ispart d membership"):
+            say(text)
+        turned = ("d ispart c membership", "c ispart b membership", "b ispart a membership", "a ispart e membership")
+
+        report = take_in(file_of(*map(fact, turned)), differences="take")
+
+        assert (report.facts, facts()) == ({"taken": 3, "new": 1}, set(turned))
+
+    def test_one_that_stood_without_the_trigger_does_not_hang(self) -> None:
+        say("a ispart b membership")
+        say("c ispart d membership")
+        a, b = Soas.objects.get(token="a"), Soas.objects.get(token="b")
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL session_replication_role = replica")
+            Edge.objects.filter(concept__token="c").update(concept=b, parent=a)
+            cursor.execute("SET LOCAL session_replication_role = DEFAULT")
+
+        assert transfer.rehearse(file_of(fact("x ispart a membership"))).facts == {"new": 1}
+
+
+class TestMistakes:
+    def test_nothing_is_taken_in_and_all_are_told(self) -> None:
+        file = file_of(fact("a isa b type"), fact("a isa A type"), {"kind": "song"}, fact("c isa c type"))
+
+        with pytest.raises(Refused) as refused:
+            take_in(file)
+
+        assert [mistake.line for mistake in refused.value.report.mistakes] == [3, 4, 5]
+        assert str(refused.value) == "The file has 3 mistakes; nothing was imported."
+        assert not Soas.objects.exists()
+
+    def test_are_skipped_on_request(self) -> None:
+        report = take_in(file_of({"kind": "song"}, fact("a isa b type")), skip_invalid=True)
+
+        assert (report.mistakes_count, facts()) == (1, {"a isa b type"})
+
+    def test_a_slot_told_of_twice_is_one(self) -> None:
+        report = transfer.rehearse(file_of(fact("a isa b type"), fact("a ispart x membership"), fact("a isa c type")))
+
+        assert report.mistakes == [Mistake(4, "line 2 has told of this place already")]
+        assert report.facts == {"new": 2}
+
+    def test_at_most_a_hundred_are_told_and_all_are_counted(self) -> None:
+        twins = [fact("a isa b type")] * 120
+        report = transfer.rehearse(file_of(*twins, *[{"kind": "song"}] * 30))
+
+        assert (len(report.mistakes), report.mistakes_count) == (100, 149)
+
+    def test_dimensions_split_in_a_circle_or_from_nothing_are_some(self) -> None:
+        def split(name: str, origin: str) -> dict[str, Any]:
+            return {"kind": "dimension", "dimension": name, "is_isa": True, "split_from": origin}
+
+        report = transfer.rehearse(file_of(split("a", "b"), split("b", "a"), split("c", "d"), split("e", "c")))
+
+        assert [mistake.line for mistake in report.mistakes] == [2, 3, 4]
+        assert report.new_dimensions == ["e"]
+
+
+class TestRehearsal:
+    @pytest.mark.parametrize("differences", ["queue", "keep", "take"])
+    def test_says_what_taking_in_comes_to_and_changes_nothing(self, differences: Differences) -> None:
+        build(["a isa b type", "c ispart d membership", "d ispart e membership", "f isa g type", "f isa h type"])
+        file = file_of(
+            {"kind": "dimension", "dimension": "team", "is_isa": False},
+            {"kind": "concept", "concept": "zz", "is_muted": True},
+            *map(fact, ("a isa x type", "c ispart d membership", "e ispart c membership", "n isa o type")),
+        )
+        before = dump(), Soas.objects.count(), EdgeHistory.objects.count()
+
+        foretold = transfer.rehearse(file, differences)
+
+        assert (dump(), Soas.objects.count(), EdgeHistory.objects.count()) == before
+        assert foretold == take_in(file, differences=differences)
+
+    @few
+    @given(statements, statements, st.sampled_from(["queue", "keep", "take"]))
+    def test_of_any_file_comes_true_and_twice_is_once(
+        self, here: list[str], there: list[str], differences: Differences
+    ) -> None:
+        with fresh_world():
+            build(there)
+            file = io.BytesIO(exported())
+
+        with fresh_world():
+            build(here)
+            foretold = transfer.rehearse(file, differences)
+
+            report = take_in(file, differences=differences)
+            once, history = dump(), EdgeHistory.objects.count()
+            take_in(file, differences=differences)
+
+            assert foretold == report
+            assert (dump(), EdgeHistory.objects.count()) == (once, history)
+            assert no_ring()
+
+
+def no_ring() -> bool:
+    above = {(row.concept_id, row.dim_id): row.parent_id for row in Edge.objects.all() if not row.is_root}
+    return all(_ends(above, concept, dim) for concept, dim in above)
+
+
+def _ends(above: dict[tuple[int, int], int], concept: int, dim: int) -> bool:
+    step: int | None = concept
+    for _ in range(len(above) + 1):
+        if step is None:
+            return True
+        step = above.get((step, dim))
+    return False
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def command(name: str, *arguments: str, stderr: io.StringIO | None = None) -> str:
+    out = io.StringIO()
+    call_command(name, *arguments, stdout=out, stderr=stderr or io.StringIO(), no_color=True)
+    return out.getvalue()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> str:
+    """A file with a new fact, and one that contradicts what stands."""
+    say("gnommoweb isa repo type", confidence=0.7)
+    file = tmp_path / "world.jsonl"
+    file.write_bytes(file_of(fact("kvasir isa service type"), fact(DISPUTED)).getvalue())
+    return str(file)
+
+
+class TestCommands:
+    def test_export_to_a_file_and_to_standard_output_is_the_same(self, tmp_path: Path) -> None:
+        say("gnommoweb isa repo type")
+        file = tmp_path / "world.jsonl"
+
+        told = command("export_graph", str(file))
+
+        assert file.read_text() == command("export_graph") == exported().decode()
+        assert told == f"{file}: {file.stat().st_size} bytes.\n"
+        assert list(tmp_path.iterdir()) == [file]
+
+    def test_an_export_that_fails_says_why_and_leaves_the_old_file(self, tmp_path: Path) -> None:
+        with pytest.raises(CommandError, match="cannot be written: No such file or directory"):
+            command("export_graph", str(tmp_path / "nowhere" / "world.jsonl"))
+
+    def test_a_dry_run_tells_both_sides_and_changes_nothing(self, world: str) -> None:
+        told = command("import_graph", world, "--dry-run")
+
+        assert told.splitlines() == [
+            "line 3: gnommoweb -isa container in context of type, against gnommoweb -isa repo in context of type:"
+            " different",
+            "       1 fact: new",
+            "       1 fact: in contradiction to what stands, for the queue of conflicts",
+            "       3 words: new",
+            "This was a dry run: nothing was changed.",
+        ]
+        assert facts() == {"gnommoweb isa repo type"}
+
+    def test_an_import_is_done_once_and_then_all_is_here(self, world: str) -> None:
+        assert "1 fact: new" in command("import_graph", world, "--differences", "take")
+        assert facts() == {"kvasir isa service type", DISPUTED}
+
+        assert "All of it is here already: nothing was changed." in command("import_graph", world)
+        assert EdgeHistory.objects.exclude(role=IMPORTED).count() == 1
+
+    def test_standard_input_is_a_file_too(self, world: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(world).read_bytes())))
+
+        assert "1 fact: new" in command("import_graph", "-")
+
+    def test_mistakes_are_listed_and_nothing_is_imported_unless_they_are_skipped(self, world: str) -> None:
+        with Path(world).open("ab") as file:
+            file.write(b'{"kind": "fact", "concept": "A B"}\n')
+        errors = io.StringIO()
+
+        with pytest.raises(CommandError, match="a mistake; nothing was imported"):
+            command("import_graph", world, stderr=errors)
+        assert errors.getvalue().startswith("line 4: ")
+        assert facts() == {"gnommoweb isa repo type"}
+
+        assert "1 line: with a mistake, left out" in command("import_graph", world, "--skip-invalid")
+
+    def test_what_is_no_world_is_one_line(self, tmp_path: Path) -> None:
+        file = tmp_path / "world.jsonl.gz"
+        file.write_bytes(gzip.compress(b"x"))
+
+        with pytest.raises(CommandError, match="compressed"):
+            command("import_graph", str(file))
+        with pytest.raises(CommandError, match="cannot be read: No such file"):
+            command("import_graph", str(tmp_path / "nothing"))
+
+    def test_on_a_terminal_a_bar_moves(self, world: str) -> None:
+        terminal = Terminal()
+
+        command("import_graph", world, stderr=terminal)
+
+        assert "Placing   [##############################] 100%" in terminal.getvalue()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_written_meanwhile_is_not_in_the_file() -> None:
+    def write() -> None:
+        say("b isa x type")
+        connections.close_all()
+
+    say("a isa x type")
+    parts = transfer.export()
+    start = next(parts)
+    with ThreadPoolExecutor() as pool:
+        pool.submit(write).result()
+    content = start + b"".join(parts)
+
+    assert [line["concept"] for line in lines(content, "fact")] == ["a"]
+    assert orjson.loads(start)["counts"]["facts"] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_that_is_imported_twice_at_once_is_there_once() -> None:
+    content = file_of(
+        *[fact(f"thing{i} isa repo type") for i in range(50)], fact("kvasir ispart glitch team")
+    ).getvalue()
+
+    def bring(_: int) -> dict[str, int]:
+        try:
+            return dict(take_in(io.BytesIO(content)).facts)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor() as pool:
+        reports = sorted(pool.map(bring, range(2)), key=str)
+
+    assert reports == [{"new": 51}, {"same": 51}]
+    assert (Edge.objects.filter(source="operator").count(), EdgeHistory.objects.count()) == (51, 51)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_postgres_refuses_is_told_and_nothing_is_imported() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE soas ADD CONSTRAINT no_kvasir CHECK (token <> 'kvasir')")
+    try:
+        with pytest.raises(transfer.Unreadable, match=r"Postgres refuses [^.]*no_kvasir"):
+            take_in(file_of(fact("a isa b type"), fact("kvasir isa b type")))
+        assert not Soas.objects.exists()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE soas DROP CONSTRAINT no_kvasir")
