@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import getrandbits
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import orjson
 
@@ -30,6 +30,7 @@ from proxy.domain.wire import Edit, Payload, Prompt, RequestFormat, after
 from proxy.events import Events, shortened
 from proxy.loop_guard import LoopGuard
 from proxy.placement import Placed, Placement
+from proxy.prompt_texts import said_last
 from proxy.relay import StreamGuard
 from proxy.tail_guard import TailGuard
 
@@ -135,7 +136,10 @@ class Enricher:
             self._change(wire, payload, done, placed, met)
         if placed is not None and placed.is_said:
             self._note_asked(placed, now)
-        self._tell(asked, placed, unread, started)
+        event = told(asked, placed, unread, started)
+        if self.cache.tuning.keeps_prompt_text:
+            event["said"] = said_last(prompt.parts, readings)
+        self.events.add(event)
         return done
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
@@ -209,17 +213,18 @@ class Enricher:
             row.asked_at = now
         self.encounters.note_asked([row.id for row in asked], now)
 
-    def _tell(self, asked: Asked, placed: Placed | None, unread: int, started: float) -> None:
-        reasons, left_out = shortened(placed.recollection.reasons if placed is not None else {})
-        event = {
-            **asked,
-            "block": placed.text if placed is not None else "",
-            "reasons": reasons,
-            "reasons_left_out": left_out,
-            "unread_characters": unread,
-            "enrich_ms": round((time.perf_counter() - started) * 1000, 3),
-        }
-        self.events.add(event)
+
+def told(asked: Asked, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
+    """What is told of the request, for ``/why``."""
+    reasons, left_out = shortened(placed.recollection.reasons if placed is not None else {})
+    return {
+        **asked,
+        "block": placed.text if placed is not None else "",
+        "reasons": reasons,
+        "reasons_left_out": left_out,
+        "unread_characters": unread,
+        "enrich_ms": round((time.perf_counter() - started) * 1000, 3),
+    }
 
 
 def made_up(path: str, prompt: Prompt, text: str, asked: Asked) -> tuple[str, bytes]:

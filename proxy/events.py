@@ -13,6 +13,7 @@ import psycopg
 
 from memory.database import Connection, connected, first_line
 from memory.domain.secrets import mask_secrets
+from proxy import prompt_texts
 from proxy.domain.ladder import EXCERPTS_MAX, Intervention, excerpt
 from proxy.domain.loops.tails import TailLoop
 
@@ -38,6 +39,7 @@ RECOLLECTION = {
     "reasons_left_out": "int",
     "unread_characters": "int",
     "enrich_ms": "float8",
+    "prompt_text": "text",
 }
 LOOP = {
     "request": "text",
@@ -51,7 +53,8 @@ LOOP = {
     "repeated": "text[]",
 }
 LOOP_SHOWN = ("kind", "count", "period", "steps", "repeated")
-FIND = f"SELECT {', '.join(RECOLLECTION)}, extract(epoch FROM at)::float8 FROM recollection_event WHERE request = %s"
+SHOWN = tuple(column for column in RECOLLECTION if column != "prompt_text")  # that is for operators only
+FIND = f"SELECT {', '.join(SHOWN)}, extract(epoch FROM at)::float8 FROM recollection_event WHERE request = %s"
 FIND_LOOPS = f"SELECT {', '.join(LOOP_SHOWN)} FROM loop_event WHERE request = %s ORDER BY at, id"
 
 Event = dict[str, Any]  # by column; ``at`` in seconds since the epoch
@@ -89,6 +92,7 @@ class Waiting:
         """What Postgres refuses is dropped: it would be refused again."""
         batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
         try:
+            await self._prepare(batch)
             await connection.execute(self._insert, [orjson.dumps(batch).decode()])
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             self.dropped += len(batch)
@@ -96,6 +100,9 @@ class Waiting:
         except BaseException:
             self._rows.extendleft(reversed(batch))
             raise
+
+    async def _prepare(self, batch: Sequence[Event]) -> None:
+        """What is left to do about rows before they are written."""
 
 
 class Known(Waiting):
@@ -115,10 +122,20 @@ class Known(Waiting):
         return sorted(known.values(), key=itemgetter("at"))
 
 
+class Recollections(Known):
+    async def _prepare(self, batch: Sequence[Event]) -> None:
+        """What was ``said``, where that is to be kept, is masked here, off the hot path. Streams go on in between."""
+        for event in batch:
+            said = event.pop("said", "")
+            event.setdefault("prompt_text", prompt_texts.kept(said) if said else "")
+            if said:
+                await asyncio.sleep(0)
+
+
 class Events:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._recollections = Known("recollection_event", RECOLLECTION)
+        self._recollections = Recollections("recollection_event", RECOLLECTION)
         self._loops = Known("loop_event", LOOP)
         self._wanted = asyncio.Event()
         self._writing = asyncio.Lock()
@@ -132,7 +149,7 @@ class Events:
         return self._recollections.dropped + self._loops.dropped
 
     def add(self, event: Event) -> None:
-        """What one request was given."""
+        """What one request was given. Of what it ``said``, if that is there, the writer keeps what may be kept."""
         self._recollections.add(event)
         self._wanted.set()
 
@@ -159,13 +176,14 @@ class Events:
 
         Raises psycopg.Error or TimeoutError where Postgres cannot say."""
         if known := self._recollections.of(request):
-            return known[0] | {"loops": [loop_shown(loop) for loop in self._loops.of(request)]}
+            told = {column: known[0][column] for column in (*SHOWN, "at")}
+            return told | {"loops": [loop_shown(loop) for loop in self._loops.of(request)]}
         async with asyncio.timeout(WRITE_S), connected(self._dsn, "why") as connection:
             for wait_s in (0, INTERVAL_S / 2, INTERVAL_S):  # the process that had it may be about to write it
                 await asyncio.sleep(wait_s)
                 cursor = await connection.execute(FIND, [request])
                 if row := await cursor.fetchone():
-                    found = dict(zip((*RECOLLECTION, "at"), row, strict=True))
+                    found = dict(zip((*SHOWN, "at"), row, strict=True))
                     return found | {"loops": await stored_loops(connection, request)}
         return None
 

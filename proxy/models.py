@@ -1,5 +1,7 @@
 """What was done to the prompts that passed through, for those who ask why."""
 
+from datetime import timedelta
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -8,16 +10,35 @@ from django.db.models.lookups import Exact, In
 
 from memory.models.heard import OctetLength
 
+EVENTS_KEPT = timedelta(days=7)
 LINK_BYTES = 16
+HOUR_S = 3600
 
 
-class RecollectionEvent(models.Model):
-    """What one request was given, and why each salient concept was in or out. Never the prompt's own text."""
+class Epoch(models.Func):
+    """Seconds since 1970, whatever the time zone of the session is."""
 
-    request = models.CharField(max_length=16, primary_key=True, help_text="As in the header X-Festinger-Request.")
+    template = "extract(epoch FROM %(expressions)s)"
+    output_field = models.DecimalField()
+
+
+class PromptEvent(models.Model):
+    """What was done to one request: who sent it, when, in which format."""
+
     agent = models.CharField(max_length=120)
     model = models.CharField(max_length=200)
-    wire = models.CharField(max_length=16, help_text="The wire format: chat, generate.")
+    wire = models.CharField(max_length=16, help_text="The wire format: chat, generate, chat_completions, ...")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        abstract = True
+
+
+class RecollectionEvent(PromptEvent):
+    """What one request was given, and why each salient concept was in or out. The prompt's own text is not kept,
+    unless the setting ``live_prompt_text`` is on: then what its last user's message said, secrets masked."""
+
+    request = models.CharField(max_length=16, primary_key=True, help_text="As in the header X-Festinger-Request.")
     block = models.TextField(blank=True)
     reasons = models.JSONField(default=dict, help_text="By concept.")
     reasons_left_out = models.IntegerField(default=0, db_default=0)
@@ -25,11 +46,18 @@ class RecollectionEvent(models.Model):
         default=0, db_default=0, help_text="Of new text that the latency budget left for the next time."
     )
     enrich_ms = models.FloatField()
-    at = models.DateTimeField(db_default=Now())
+    prompt_text = models.TextField(
+        blank=True, default="", db_default="", help_text="What the last message of a user said, where that is kept."
+    )
 
     class Meta:
         db_table = "recollection_event"
-        indexes = [models.Index(fields=["at"], name="recollection_event_by_age")]
+        indexes = [
+            models.Index(fields=["at"], name="recollection_event_by_age"),
+            models.Index(fields=["wire", "at"], name="recollection_event_by_wire"),
+            models.Index(fields=["at"], condition=~Q(block=""), name="recollection_event_with_block"),
+            models.Index(fields=["at"], condition=~Q(prompt_text=""), name="recollection_event_with_text"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(enrich_ms__gte=0, reasons_left_out__gte=0, unread_characters__gte=0),
@@ -44,7 +72,7 @@ class RecollectionEvent(models.Model):
         return self.request
 
 
-class LoopEvent(models.Model):
+class LoopEvent(PromptEvent):
     """What was done about one loop of a model: before it was asked, or while it answered (kind ``tail``)."""
 
     class Kind(models.TextChoices):
@@ -62,9 +90,6 @@ class LoopEvent(models.Model):
         STOP = "stop"
 
     request = models.CharField(max_length=16, help_text="As in the header X-Festinger-Request.")
-    agent = models.CharField(max_length=120)
-    model = models.CharField(max_length=200)
-    wire = models.CharField(max_length=16, help_text="The wire format: chat, generate, chat_completions, ...")
     kind = models.CharField(max_length=12, choices=Kind)
     count = models.IntegerField(help_text="How often in a row; of a cycle, how often it was gone through.")
     period = models.IntegerField(default=1, db_default=1, help_text="How many outputs the cycle has.")
@@ -72,11 +97,16 @@ class LoopEvent(models.Model):
         models.CharField(max_length=12, choices=Step), help_text="What was done, the strongest step last."
     )
     repeated = ArrayField(models.TextField(), help_text="How each repeated output begins, secrets masked.")
-    at = models.DateTimeField(db_default=Now())
 
     class Meta:
         db_table = "loop_event"
-        indexes = [models.Index(fields=["at"], name="loop_event_by_age")]
+        indexes = [
+            models.Index(fields=["at"], name="loop_event_by_age"),
+            models.Index(fields=["wire", "at"], name="loop_event_by_wire"),
+            models.Index(fields=["kind", "at"], name="loop_event_by_kind"),
+            # The unique index serves "=" only, where the database's language sorts otherwise than its bytes.
+            models.Index(fields=["request"], opclasses=["varchar_pattern_ops"], name="loop_event_by_request"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["request", "kind"], name="loop_event_is_told_once"),
             models.CheckConstraint(condition=Q(request__regex=r"^[0-9a-f]{16}$"), name="loop_event_request_is_an_id"),
@@ -124,3 +154,44 @@ class Injection(models.Model):
 
     def __str__(self) -> str:
         return f"{bytes(self.conversation).hex()} {bytes(self.place).hex() or 'top'}"
+
+
+class HourlyFigures(models.Model):
+    """How one hour was, for charts. What is counted as it stands (tokens, edges, open conflicts) is as of the last time
+    it was taken; null where nobody took it during the hour."""
+
+    hour = models.DateTimeField(primary_key=True, help_text="When it began.")
+    tokens = models.IntegerField(null=True, help_text="Of the vocabulary, without common words.")
+    edges = models.IntegerField(null=True, help_text="Facts; roots are not counted.")
+    conflicts_open = models.IntegerField(null=True)
+    conflicts_opened = models.IntegerField()
+    conflicts_closed = models.IntegerField()
+    requests = models.IntegerField(help_text="Prompts that were looked at.")
+    recollections = models.IntegerField(help_text="Prompts that were sent on with a block in them.")
+    loops = models.IntegerField(help_text="Loops that something was done about.")
+    enrich_ms_p50 = models.FloatField(null=True, help_text="Of the time that was added to prompts; null without any.")
+    enrich_ms_p99 = models.FloatField(null=True)
+    taken_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "hourly_figures"
+        default_permissions = ("view",)
+        verbose_name_plural = "hourly figures"
+        constraints = [
+            models.CheckConstraint(
+                condition=Exact(Mod(Epoch("hour"), HOUR_S), 0), name="hourly_figures_begin_with_the_hour"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    conflicts_opened__gte=0,
+                    conflicts_closed__gte=0,
+                    requests__gte=0,
+                    recollections__gte=0,
+                    loops__gte=0,
+                ),
+                name="hourly_figures_are_not_negative",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hour:%Y-%m-%d %H}:00 UTC"

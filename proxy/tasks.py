@@ -7,12 +7,14 @@ from celery import shared_task
 from django.utils import timezone
 
 from memory import pruning
-from proxy.models import Injection, LoopEvent, RecollectionEvent
+from memory.models import Config
+from proxy import figures, prompt_texts
+from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoopEvent, RecollectionEvent
 
 logger = logging.getLogger(__name__)
 
-EVENTS_KEPT = timedelta(days=7)
 INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of the last 24
+FIGURES_KEPT = timedelta(days=400)
 KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection], timedelta]] = {
     "events": (RecollectionEvent, EVENTS_KEPT),
     "loops": (LoopEvent, EVENTS_KEPT),
@@ -22,10 +24,29 @@ KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection], timedelt
 
 @shared_task
 def prune_events() -> None:
-    """Deletes what was done so long ago that nobody asks why, and what was put into prompts so long ago that no process
-    loads it, unless another run is at it."""
+    """Deletes what was done so long ago that nobody asks why, what was put into prompts so long ago that no process
+    loads it, and the oldest figures, unless another run is at it."""
     now = timezone.now()
     with pruning.alone("events") as is_alone:
         if is_alone:
             old = {name: kind.objects.filter(at__lt=now - kept) for name, (kind, kept) in KINDS.items()}
-            logger.info("events.pruned", extra={name: pruning.prune(rows, by="at") for name, rows in old.items()})
+            gone = {name: pruning.prune(rows, by="at") for name, rows in old.items()}
+            gone["figures"] = pruning.prune(HourlyFigures.objects.filter(hour__lt=now - FIGURES_KEPT), by="hour")
+            logger.info("events.pruned", extra=gone)
+
+
+@shared_task
+def take_figures() -> None:
+    """Takes the figures of the running hour, unless another run is at it."""
+    with pruning.alone("figures") as is_alone:
+        if is_alone:
+            logger.info("figures.taken", extra={"hours": len(figures.take(timezone.now()))})
+
+
+@shared_task
+def forget_prompt_texts() -> None:
+    """Deletes what is kept of prompts' texts where an operator does not want it any more, unless another run is at
+    it."""
+    with pruning.alone("prompt texts") as is_alone:
+        if is_alone and not Config.tuning().keeps_prompt_text and (forgotten := prompt_texts.forget()):
+            logger.info("prompt_texts.forgotten", extra={"events": forgotten})

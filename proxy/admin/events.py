@@ -1,62 +1,160 @@
 """What was recalled, and what was done about loops, in the admin."""
 
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.pages import Page, ReadOnly, preformatted
-from proxy.models import LoopEvent, RecollectionEvent
+from memory.admin.pages import Page, ReadOnly, link, preformatted
+from memory.models import Config
+from proxy.admin import live
+from proxy.domain.requests import REQUESTS
+from proxy.live import SHOWN, ids_of
+from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 
 
-@admin.register(RecollectionEvent)
-class RecollectionEventAdmin(ReadOnly, Page):
-    list_display = ("at", "request", "agent", "model", "wire", "block_characters", "unread_characters")
+class WireFilter(admin.SimpleListFilter):
+    title = "wire format"
+    parameter_name = "wire"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(wire.name, wire.name) for wire in REQUESTS.values()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(wire=self.value()) if self.value() else queryset
+
+
+class DayFilter(admin.SimpleListFilter):
+    """The days of which events are kept."""
+
+    title = "day"
+    parameter_name = "day"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        today = timezone.localdate()
+        days = [today - timedelta(days=back) for back in range(EVENTS_KEPT.days + 1)]
+        names = {today: "today", today - timedelta(days=1): "yesterday"}
+        return [(day.isoformat(), names.get(day, f"{day:%A, %d %B}")) for day in days]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        chosen = self.value()
+        if chosen is None or chosen not in dict(self.lookup_choices):
+            return queryset
+        midnight = datetime.fromisoformat(chosen).replace(tzinfo=timezone.get_current_timezone())
+        return queryset.filter(at__gte=midnight, at__lt=midnight + timedelta(days=1))
+
+
+class BlockFilter(admin.SimpleListFilter):
+    title = "block"
+    parameter_name = "block"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("1", "with a block")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.exclude(block="") if self.value() == "1" else queryset
+
+
+class EventAdmin(ReadOnly, Page):
+    """What was done to requests, the newest first: the order for which there is an index."""
+
+    sortable_by = ("at",)
     search_fields = ("request__startswith",)
     search_help_text = "As in the header X-Festinger-Request."
     ordering = ("-at",)
+
+
+@admin.register(RecollectionEvent)
+class RecollectionEventAdmin(EventAdmin):
+    list_display = ("at", "request", "agent", "model", "wire", "concepts", "block_characters", "enrich_ms")
+    list_filter = (WireFilter, BlockFilter, DayFilter)
     fields = (
         "request",
         "at",
         "agent",
         "model",
         "wire",
-        "block_as_shown",
-        "reasons_by_concept",
-        "reasons_left_out",
+        "what_was_said",
+        "what_became_of_concepts",
+        "block_as_it_was",
+        "loops_met",
         "unread_characters",
         "enrich_ms",
     )
 
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("live/", view(live.page), name="proxy_live"),
+            path("live/rows/", view(live.rows), name="proxy_live_rows"),
+        ]
+        return [*own, *super().get_urls()]
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecollectionEvent]:
         return super().get_queryset(request).annotate(block_length=Length("block"))
 
-    @admin.display(description="characters of the block", ordering="block_length")
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """With what its page shows besides, since each display of a page is asked for several times."""
+        event: Any = super().get_object(request, object_id, from_field)
+        if event is not None:
+            event.keeps_prompt_text = Config.tuning().keeps_prompt_text
+            event.ids = ids_of(set(event.reasons))
+            event.loops = list(LoopEvent.objects.filter(request=event.pk).order_by("at", "id"))
+        return event
+
+    @admin.display(description="recalled or asked about")
+    def concepts(self, event: RecollectionEvent) -> str:
+        return ", ".join(sorted(word for word, reason in event.reasons.items() if reason in SHOWN))
+
+    @admin.display(description="characters of the block")
     def block_characters(self, event: Any) -> int:
         return event.block_length
 
     @admin.display(description="block")
-    def block_as_shown(self, event: RecollectionEvent) -> SafeString | str:
+    def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
         return preformatted(event.block) if event.block else "nothing"
 
-    @admin.display(description="reasons")
-    def reasons_by_concept(self, event: RecollectionEvent) -> SafeString | str:
-        return preformatted(json.dumps(event.reasons, indent=2, ensure_ascii=False, sort_keys=True))
+    @admin.display(description="concepts")
+    def what_became_of_concepts(self, event: Any) -> SafeString | str:
+        if not event.reasons:
+            return "none was salient"
+        words = sorted(event.reasons, key=lambda word: (event.reasons[word] not in SHOWN, word))
+        shown = {
+            "rows": [(word, event.ids.get(word), event.reasons[word]) for word in words],
+            "left_out": event.reasons_left_out,
+            "json": json.dumps(event.reasons, indent=2, ensure_ascii=False, sort_keys=True),
+        }
+        return render_to_string("proxy/reasons.html", shown)
+
+    @admin.display(description="loops")
+    def loops_met(self, event: Any) -> SafeString | str:
+        return format_html_join("", "{}<br>", ((link(loop, told(loop)),) for loop in event.loops)) or "none"
+
+    @admin.display(description="last message of a user")
+    def what_was_said(self, event: Any) -> SafeString:
+        """Only while an operator wants it."""
+        setting = link(Config(key="live_prompt_text"))
+        if not event.keeps_prompt_text:
+            return format_html("Not kept: the setting {} is off.", setting)
+        text = preformatted(event.prompt_text) if event.prompt_text else "Nothing was kept of this one."
+        return format_html("{}<p>The text of prompts is kept, because the setting {} is on.</p>", text, setting)
 
 
 @admin.register(LoopEvent)
-class LoopEventAdmin(ReadOnly, Page):
+class LoopEventAdmin(EventAdmin):
     list_display = ("at", "request", "agent", "model", "wire", "kind", "count", "steps_taken")
-    list_filter = ("kind",)
-    search_fields = ("request__startswith",)
-    search_help_text = "As in the header X-Festinger-Request."
-    ordering = ("-at",)
+    list_filter = ("kind", WireFilter, DayFilter)
     fields = (
-        "request",
+        "recollection",
         "at",
         "agent",
         "model",
@@ -68,6 +166,16 @@ class LoopEventAdmin(ReadOnly, Page):
         "repeated_in_lines",
     )
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        event: Any = super().get_object(request, object_id, from_field)
+        if event is not None:
+            event.given = RecollectionEvent.objects.filter(pk=event.request).only("pk").first()
+        return event
+
+    @admin.display(description="request")
+    def recollection(self, event: Any) -> SafeString | str:
+        return link(event.given) if event.given is not None else event.request
+
     @admin.display(description="steps")
     def steps_taken(self, event: LoopEvent) -> str:
         return ", ".join(event.steps)
@@ -75,3 +183,7 @@ class LoopEventAdmin(ReadOnly, Page):
     @admin.display(description="repeated")
     def repeated_in_lines(self, event: LoopEvent) -> SafeString:
         return preformatted("\n".join(event.repeated))
+
+
+def told(loop: LoopEvent) -> str:
+    return f"{loop.get_kind_display()}, {loop.count} times: {', '.join(loop.steps)}"

@@ -56,6 +56,30 @@ def test_what_is_stored_has_no_text_of_the_prompt(server: Served, database: str)
     assert "sentence of mine" not in row[0]
 
 
+def test_while_an_operator_wants_it_what_the_user_said_is_stored_for_operators_only(
+    server: Served, database: str
+) -> None:
+    """In every process, from the moment on in which the setting is changed."""
+    setting = "INSERT INTO config VALUES ('live_prompt_text', %s, now()) ON CONFLICT (key) DO UPDATE SET value = %s"
+    query = "SELECT prompt_text FROM recollection_event WHERE request = %s"
+    said, requests = "so says dobby: password=Hunter2Hunter2", []
+    with psycopg.connect(database, autocommit=True) as client:
+        deadline = time.monotonic() + WITHIN_S
+        client.execute(setting, ["on", "on"])
+        try:
+            text = ""
+            while not text and time.monotonic() < deadline:
+                requests.append(server.chat(("user", said)).headers["x-festinger-request"])
+                time.sleep(0.6)
+                row = client.execute(query, requests[-1:]).fetchone()
+                text = row[0] if row else ""
+        finally:
+            client.execute(setting, ["off", "off"])
+
+    assert text == "so says dobby: password=[secret]"
+    assert "so says" not in str(why(server, requests[-1]))
+
+
 def test_an_unknown_request_is_not_found(server: Served) -> None:
     answer = server.client.get("/why/0123456789abcdef")
 

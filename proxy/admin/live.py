@@ -1,0 +1,48 @@
+"""The live view: the last recollections as they are served, and the fragment with which the page follows them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from memory.models import Config
+from proxy import live
+from proxy.live import Mark, Wanted
+
+
+@require_GET
+def page(request: HttpRequest) -> HttpResponse:
+    """The last events, the newest first."""
+    wanted = wanted_in(request)
+    served, mark = live.newest(wanted)
+    agents, models = live.names()
+    shown = {
+        "title": "Live",
+        "agents": sorted({*agents, wanted.agent} - {""}),
+        "models": sorted({*models, wanted.model} - {""}),
+        "wanted": wanted,
+        "rows_max": live.ROWS_MAX,
+    }
+    context = {**admin.site.each_context(request), **shown, **rows_shown(served, mark)}
+    return render(request, "proxy/live.html", context)
+
+
+@require_GET
+def rows(request: HttpRequest) -> HttpResponse:
+    """The events since a mark, and the next mark."""
+    served, mark = live.since(Mark.read(request.GET.get("since", "")), wanted_in(request))
+    return render(request, "proxy/live_rows.html", rows_shown(served, mark))
+
+
+def wanted_in(request: HttpRequest) -> Wanted:
+    if not request.user.has_perm("proxy.view_recollectionevent"):
+        raise PermissionDenied
+    told = request.GET
+    return Wanted(told.get("agent", ""), told.get("model", ""), with_block=told.get("block") == "1")
+
+
+def rows_shown(served: list[live.Served], mark: Mark) -> dict[str, Any]:
+    return {"served": served, "mark": mark, "keeps_prompt_text": Config.tuning().keeps_prompt_text}

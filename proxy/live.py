@@ -1,0 +1,135 @@
+"""The last recollections as they are served, for those who watch: what a page shows first, and what came since."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from django.db.models import Q, QuerySet
+
+from memory.models import Soas
+from proxy.models import LoopEvent, RecollectionEvent
+
+ROWS_MAX: Final = 100
+# Each server process writes its events by itself, within a second or so: one that came later may tell of earlier.
+OVERLAP: Final = timedelta(seconds=5)
+# So many events are looked at for those that a filter wants, and for the names that it offers: finding the last hundred
+# of an agent that has been away for days among millions takes too long.
+LOOKED_AT_MAX: Final = 10_000
+NAMED_MAX: Final = 1_000
+BIGGEST: Final = 2**63 - 1  # that Postgres takes for an id
+BEGINNING: Final = datetime.fromtimestamp(0, UTC)
+SHOWN: Final = ("recalled", "asked")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events are watched; empty for all."""
+
+    agent: str = ""
+    model: str = ""
+    with_block: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.agent or self.model or self.with_block)
+
+    def of(self, rows: QuerySet[RecollectionEvent]) -> QuerySet[RecollectionEvent]:
+        named = Q(agent=self.agent) if self.agent else Q()
+        named &= Q(model=self.model) if self.model else Q()
+        return (rows.exclude(block="") if self.with_block else rows).filter(named)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a page has followed: the newest event it has seen, and the newest loop."""
+
+    at: datetime = BEGINNING
+    loop: int = 0
+
+    @classmethod
+    def read(cls, text: str) -> "Mark":
+        """Of what ``str`` gave; of anything else the very beginning."""
+        at, _, loop = text.partition(" ")
+        try:
+            return cls(datetime.fromtimestamp(max(float(at), 0), UTC), min(int(loop), BIGGEST))
+        except (ValueError, OverflowError, OSError):
+            return cls()
+
+    def __str__(self) -> str:
+        return f"{self.at.timestamp():.6f} {self.loop}"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One event with what was done about loops in it. ``ids`` are those of the concepts that are known by name."""
+
+    event: RecollectionEvent
+    loops: Sequence[LoopEvent] = ()
+    ids: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> list[tuple[str, str, int | None]]:
+        """The concepts that the prompt was told about: name, whether recalled or asked about, id."""
+        reasons = self.event.reasons
+        return [(word, reasons[word], self.ids.get(word)) for word in sorted(reasons) if reasons[word] in SHOWN]
+
+    @property
+    def left_out(self) -> list[tuple[str, list[str]]]:
+        """Why the others were not, and which."""
+        by_reason: defaultdict[str, list[str]] = defaultdict(list)
+        for word, reason in sorted(self.event.reasons.items()):
+            if reason not in SHOWN:
+                by_reason[reason].append(word)
+        return sorted(by_reason.items())
+
+
+def newest(wanted: Wanted) -> tuple[list[Served], Mark]:
+    """The last events, the newest first, at most ROWS_MAX, and how far that is."""
+    last_loop = LoopEvent.objects.order_by("-id").values_list("id", flat=True).first() or 0
+    rows = wanted.of(RecollectionEvent.objects.filter(at__gte=_horizon(wanted)))
+    served = with_loops(list(rows.order_by("-at", "-request")[:ROWS_MAX]))
+    return served, Mark(served[0].event.at if served else BEGINNING, last_loop)
+
+
+def since(mark: Mark, wanted: Wanted) -> tuple[list[Served], Mark]:
+    """The events that came after the mark, the newest first, some that the page has already, and older ones in which a
+    loop was met since. And the next mark."""
+    loops = list(LoopEvent.objects.filter(id__gt=mark.loop).order_by("id")[:ROWS_MAX])
+    begin = max(mark.at - OVERLAP, _horizon(wanted))
+    rows = wanted.of(RecollectionEvent.objects.filter(at__gte=begin)).order_by("-at", "-request")[:ROWS_MAX]
+    events = {row.request: row for row in rows}
+    if missing := {loop.request for loop in loops} - events.keys():
+        events |= wanted.of(RecollectionEvent.objects.filter(request__in=missing)).in_bulk()
+    newest_first = sorted(events.values(), key=lambda row: (row.at, row.request), reverse=True)
+    served = with_loops(newest_first[:ROWS_MAX])
+    last_at = max([mark.at, *(row.at for row in events.values())])
+    return served, Mark(last_at, max([mark.loop, *(loop.pk for loop in loops)]))
+
+
+def _horizon(wanted: Wanted) -> datetime:
+    """From when on events are looked at."""
+    if not wanted:
+        return BEGINNING
+    times = RecollectionEvent.objects.order_by("-at").values_list("at", flat=True)
+    return times[LOOKED_AT_MAX - 1 : LOOKED_AT_MAX].first() or BEGINNING
+
+
+def with_loops(events: Sequence[RecollectionEvent]) -> list[Served]:
+    loops: defaultdict[str, list[LoopEvent]] = defaultdict(list)
+    for loop in LoopEvent.objects.filter(request__in=[event.request for event in events]).order_by("id"):
+        loops[loop.request].append(loop)
+    ids = ids_of({word for event in events for word, reason in event.reasons.items() if reason in SHOWN})
+    return [Served(event, loops[event.request], ids) for event in events]
+
+
+def ids_of(words: set[str]) -> dict[str, int]:
+    """The ids of the words that the vocabulary has."""
+    return dict(Soas.objects.filter(token__in=words).values_list("token", "id")) if words else {}
+
+
+def names() -> tuple[list[str], list[str]]:
+    """Who sent the last prompts, and to which models."""
+    last = RecollectionEvent.objects.order_by("-at").values_list("agent", "model")[:NAMED_MAX]
+    pairs = set(last)
+    return sorted({agent for agent, _ in pairs}), sorted({model for _, model in pairs})

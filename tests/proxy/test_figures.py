@@ -1,0 +1,208 @@
+"""The figures of each hour, taken from a real Postgres."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, connection
+from django.utils import timezone
+from psycopg.conninfo import make_conninfo
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap, pruning
+from memory.domain.rows import Fact
+from memory.models import Soas, Source
+from memory.store import Said, constraint_of
+from proxy import figures, tasks
+from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
+from resolution.intake import assert_fact
+from resolution.models import Conflict
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 22, 12, 20, tzinfo=UTC)
+RUNNING = NOW.replace(minute=0)
+HOUR = timedelta(hours=1)
+ASKED = {"agent": "dobby", "model": "m", "wire": "chat"}
+
+
+def serve(at: datetime, *, ms: float = 1.0, block: str = "") -> RecollectionEvent:
+    number = RecollectionEvent.objects.count()
+    return RecollectionEvent.objects.create(request=f"{number:016x}", block=block, enrich_ms=ms, at=at, **ASKED)
+
+
+def meet_loop(at: datetime) -> None:
+    number = LoopEvent.objects.count()
+    LoopEvent.objects.create(
+        request=f"{number:016x}", kind="same", count=3, steps=["note"], repeated=["look()"], at=at, **ASKED
+    )
+
+
+def row(**more: Any) -> HourlyFigures:
+    counted = dict.fromkeys(("conflicts_opened", "conflicts_closed", "requests", "recollections", "loops"), 0)
+    return HourlyFigures.objects.create(**({**counted, "taken_at": more["hour"] + 2 * HOUR} | more))
+
+
+def test_an_hour_has_what_was_done_in_it() -> None:
+    for ms in range(1, 101):
+        serve(NOW - timedelta(minutes=1), ms=ms, block="B" if ms <= 30 else "")
+    serve(RUNNING - timedelta(microseconds=1), ms=5000)
+    meet_loop(RUNNING)
+    meet_loop(RUNNING - HOUR)
+
+    figures.take(NOW)
+
+    taken = HourlyFigures.objects.get(hour=RUNNING)
+    assert (taken.requests, taken.recollections, taken.loops) == (100, 30, 1)
+    assert (taken.enrich_ms_p50, taken.enrich_ms_p99) == (50.5, pytest.approx(99.01))
+    earlier = HourlyFigures.objects.get(hour=RUNNING - HOUR)
+    assert (earlier.requests, earlier.loops, earlier.enrich_ms_p99) == (1, 1, 5000)
+
+
+def test_an_hour_has_how_large_the_world_is() -> None:
+    bootstrap.load_dimensions()
+    Soas.objects.create(token="table", is_common=True)
+    before = Soas.objects.filter(is_common=False).count()
+    for parent in ("repo", "container"):
+        assert_fact(Fact("gnommoweb", parent, "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+
+    figures.take(NOW)
+
+    taken = HourlyFigures.objects.get()
+    assert (taken.tokens, taken.edges) == (before + 3, 1)  # gnommoweb, repo, container; roots are no facts
+    assert taken.conflicts_open == 1
+
+
+def test_conflicts_count_in_the_hours_in_which_they_were_opened_and_closed() -> None:
+    bootstrap.load_dimensions()
+    for concept in ("one", "two", "three"):
+        for parent in ("repo", "container"):
+            assert_fact(Fact(concept, parent, "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+    Conflict.objects.update(created_at=NOW - HOUR)
+    Conflict.objects.filter(concept__token="one").update(status="resolved", resolved_at=NOW)
+    Conflict.objects.filter(concept__token="two").update(status="dismissed", resolved_at=NOW, created_at=NOW)
+    serve(NOW - HOUR)
+
+    figures.take(NOW)
+
+    counts = {
+        each.hour: (each.conflicts_opened, each.conflicts_closed, each.conflicts_open)
+        for each in HourlyFigures.objects.all()
+    }
+    assert counts == {RUNNING - HOUR: (2, 0, None), RUNNING: (1, 2, 1)}
+
+
+def test_taking_them_again_changes_nothing() -> None:
+    serve(NOW)
+    serve(NOW - 3 * HOUR)
+    figures.take(NOW)
+    before = list(HourlyFigures.objects.order_by("hour").values())
+
+    figures.take(NOW)
+
+    assert list(HourlyFigures.objects.order_by("hour").values()) == before
+
+
+def test_an_hour_is_taken_again_until_it_has_been_over_for_a_while() -> None:
+    serve(NOW)
+    figures.take(NOW)
+    serve(RUNNING + timedelta(minutes=59))
+    Soas.objects.create(token="gnommoweb")
+
+    taken = [
+        figures.take(RUNNING + HOUR + timedelta(minutes=1)),
+        figures.take(RUNNING + HOUR + timedelta(minutes=11)),
+        figures.take(RUNNING + HOUR + timedelta(minutes=16)),
+    ]
+
+    assert taken == [[RUNNING, RUNNING + HOUR], [RUNNING, RUNNING + HOUR], [RUNNING + HOUR]]
+    first, second = HourlyFigures.objects.order_by("hour")
+    assert (first.requests, first.tokens) == (2, 0)  # what stood later is no figure of this hour
+    assert second.tokens == 1
+
+
+def test_hours_that_nobody_took_are_taken_later_without_what_stood_then() -> None:
+    serve(NOW - 3 * HOUR)
+    serve(NOW - 100 * HOUR)
+
+    taken = figures.take(NOW)
+
+    assert taken[0] == RUNNING - 48 * HOUR
+    assert len(taken) == 49
+    missed = HourlyFigures.objects.get(hour=RUNNING - 3 * HOUR)
+    assert (missed.requests, missed.tokens, missed.conflicts_open) == (1, None, None)
+
+
+def test_before_anything_is_known_only_the_running_hour_is_taken() -> None:
+    assert figures.take(NOW) == [RUNNING]
+
+
+def test_nobody_takes_them_while_another_does(transactional_db: None) -> None:
+    dsn = make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
+    with psycopg.connect(dsn, autocommit=True) as other:
+        other.execute(pruning.TRY_LOCK, ["figures"])
+        tasks.take_figures()
+        while_other = HourlyFigures.objects.count()
+        other.execute(pruning.UNLOCK, ["figures"])
+
+    tasks.take_figures()
+
+    assert (while_other, HourlyFigures.objects.count()) == (0, 1)
+
+
+def test_they_are_kept_for_400_days() -> None:
+    now = figures.hour_of(timezone.now())
+    row(hour=now - timedelta(days=401))
+    kept = row(hour=now - timedelta(days=399))
+
+    tasks.prune_events()
+
+    assert HourlyFigures.objects.get() == kept
+
+
+@pytest.mark.parametrize(
+    ("bad", "constraint"),
+    [
+        ({"hour": RUNNING + timedelta(minutes=30)}, "hourly_figures_begin_with_the_hour"),
+        ({"hour": RUNNING, "loops": -1}, "hourly_figures_are_not_negative"),
+        ({"hour": RUNNING, "requests": -1}, "hourly_figures_are_not_negative"),
+    ],
+)
+def test_a_bad_row_is_refused(bad: dict[str, Any], constraint: str) -> None:
+    with pytest.raises(IntegrityError) as caught:
+        row(**bad)
+
+    assert constraint_of(caught.value) == constraint
+
+
+# --- charts ---
+
+
+def test_charts_take_one_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    row(hour=figures.hour_of(timezone.now()), tokens=5, requests=1)
+
+    with django_assert_num_queries(1):
+        shown = figures.charts("7d")
+
+    assert (shown["chosen"].key, shown["is_empty"]) == ("7d", False)
+
+
+def test_charts_begin_with_the_first_hour() -> None:
+    row(hour=figures.hour_of(timezone.now()) - timedelta(days=2))
+
+    assert figures.charts()["is_empty"]
+    assert not figures.charts("7d")["is_empty"]
+
+
+@pytest.mark.parametrize(("chosen", "count"), [("24h", 24), ("7d", 28), ("30d", 30)])
+def test_what_is_taken_now_is_the_last_point(chosen: str, count: int) -> None:
+    serve(timezone.now(), block="B")
+    figures.take(timezone.now())
+
+    data = figures.charts(chosen)["data"]
+
+    recollections = next(panel for panel in data["panels"] if panel["key"] == "recollections")
+    assert recollections["series"][0]["values"] == [None] * (count - 1) + [1]
+    assert len(data["labels"]) == count

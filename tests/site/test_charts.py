@@ -1,0 +1,70 @@
+"""The charts on the home page, and the piece of it with those of another range."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from proxy import figures
+
+pytestmark = pytest.mark.django_db
+
+CHARTS = "/admin/proxy/hourlyfigures/charts/"
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    user = User.objects.create_user("viewer", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_hourlyfigures"))
+    client.force_login(user)
+    return client
+
+
+def test_nothing_yet_says_when_charts_begin(viewer: Client) -> None:
+    page = viewer.get(CHARTS).content.decode()
+
+    assert "Charts begin with the first hour" in page
+    assert "<canvas" not in page
+
+
+def test_each_chart_says_what_it_shows_and_a_table_has_the_same_values(viewer: Client) -> None:
+    figures.take(timezone.now())
+
+    page = viewer.get(CHARTS, {"range": "7d"}).content.decode()
+
+    assert page.count('<canvas data-panel="') == page.count('role="img" aria-label="') == 7
+    assert 'aria-label="Loops met, last 7 days. loops: 0 in all' in page
+    assert '<script id="fst-charts-data" type="application/json">' in page
+    assert "<summary>The same as a table</summary>" in page
+    assert page.count('scope="row"') == 1
+
+
+def test_the_range_that_is_shown_is_marked(viewer: Client) -> None:
+    page = viewer.get(CHARTS, {"range": "30d"}).content.decode()
+
+    assert "The last 30 days" in page
+    assert page.count('aria-current="true"') == 1
+
+
+def test_it_takes_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    figures.take(timezone.now())
+
+    with django_assert_max_num_queries(5):
+        viewer.get(CHARTS, {"range": "30d"})
+
+
+def test_the_home_page_has_the_charts_of_the_range_in_its_address(viewer: Client) -> None:
+    figures.take(timezone.now())
+
+    page = viewer.get("/admin/", {"range": "7d"}).content.decode()
+
+    assert "The last 7 days" in page
+    assert "festinger/charts.js" in page
+
+
+def test_those_who_may_not_see_figures_see_no_charts(client: Client) -> None:
+    client.force_login(User.objects.create_user("clerk", is_staff=True))
+
+    assert client.get(CHARTS).status_code == 403
+    assert "fst-charts" not in client.get("/admin/").content.decode()

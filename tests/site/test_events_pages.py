@@ -1,0 +1,178 @@
+"""The pages of recollections and of loop events."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory.models import Config, Soas
+from proxy.models import LoopEvent, RecollectionEvent
+
+pytestmark = pytest.mark.django_db
+
+RECOLLECTIONS = "/admin/proxy/recollectionevent/"
+LOOPS = "/admin/proxy/loopevent/"
+QUERIES = 12
+
+
+@pytest.fixture(autouse=True)
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+def serve(number: int, **more: Any) -> RecollectionEvent:
+    told: dict[str, Any] = {"agent": "dobby", "model": "llama3", "wire": "chat", "enrich_ms": 1.5}
+    return RecollectionEvent.objects.create(request=f"{number:016x}", **(told | more))
+
+
+def meet_loop(number: int, **more: Any) -> LoopEvent:
+    told: dict[str, Any] = {
+        "agent": "dobby", "model": "llama3", "wire": "chat", "kind": "same", "count": 3, "steps": ["note"],
+        "repeated": ["look()"],
+    }  # fmt: skip
+    return LoopEvent.objects.create(request=f"{number:016x}", **(told | more))
+
+
+def page_of(client: Client, event: RecollectionEvent | LoopEvent) -> str:
+    path = f"/admin/proxy/{event._meta.model_name}/{event.pk}/change/"
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def listed(client: Client, path: str, **asked: str) -> set[int]:
+    """The numbers of the requests in a list."""
+    rows = client.get(path, asked).context["cl"].result_list
+    return {int(row.request, 16) for row in rows}
+
+
+# --- a recollection ---
+
+
+def test_it_tells_what_became_of_each_concept_those_in_the_block_first(client: Client) -> None:
+    gnommoweb = Soas.objects.create(token="gnommoweb")
+    event = serve(7, reasons={"chair": "a common word", "gnommoweb": "recalled", "quux": "asked"}, reasons_left_out=4)
+
+    page = page_of(client, event)
+
+    assert f'href="/admin/memory/soas/{gnommoweb.pk}/change/">gnommoweb</a>' in page
+    assert page.index(">gnommoweb<") < page.index(">quux<") < page.index(">chair<")
+    assert "<td>a common word</td>" in page
+    assert "Of 4 more concepts nothing is kept." in page
+
+
+def test_what_clients_said_is_no_markup(client: Client) -> None:
+    event = serve(7, agent="<i>dobby</i>", block="<recollection>\n<u>\n</recollection>", reasons={"<s>": "<em>"})
+
+    page = page_of(client, event)
+
+    assert "&lt;recollection&gt;\n&lt;u&gt;" in page
+    assert not any(mark in page for mark in ("<i>dobby", "<u>\n", "<s>", "<em>"))
+
+
+def test_it_leads_to_the_loops_of_its_request_and_they_lead_back(client: Client) -> None:
+    event, other = serve(7), serve(8)
+    loop = meet_loop(7, steps=["note", "temperature"])
+    meet_loop(8)
+
+    page = page_of(client, event)
+
+    assert f'href="/admin/proxy/loopevent/{loop.pk}/change/"' in page
+    assert "the same output, 3 times: note, temperature" in page
+    assert page.count("/admin/proxy/loopevent/") == 1 + page.count('href="/admin/proxy/loopevent/"')
+    assert f'href="/admin/proxy/recollectionevent/{event.pk}/change/"' in page_of(client, loop)
+    assert str(other.pk) not in page_of(client, loop)
+
+
+def test_a_loop_whose_recollection_is_gone_names_its_request(client: Client) -> None:
+    page = page_of(client, meet_loop(7))
+
+    assert f"{7:016x}" in page
+    assert "/admin/proxy/recollectionevent/0" not in page
+
+
+def test_what_the_prompt_said_is_shown_only_while_an_operator_wants_it(client: Client) -> None:
+    event, bare = serve(7, prompt_text="deploy <it> now"), serve(8)
+    off = page_of(client, event)
+    Config.objects.update_or_create(key="live_prompt_text", defaults={"value": "on"})
+
+    on = page_of(client, event)
+
+    assert "deploy" not in off
+    assert "Not kept: the setting" in off
+    assert "deploy &lt;it&gt; now" in on
+    assert 'href="/admin/memory/config/live_prompt_text/change/"' in on
+    assert "Nothing was kept of this one." in page_of(client, bare)
+
+
+def test_a_page_opens_within_few_queries(client: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    event = serve(7, reasons={f"word{number}": "recalled" for number in range(50)})
+    loop = meet_loop(7)
+
+    for one in (event, loop):
+        with django_assert_max_num_queries(QUERIES):
+            page_of(client, one)
+
+
+# --- lists ---
+
+
+def test_recollections_are_found_by_their_format_their_block_and_their_day(client: Client) -> None:
+    today = timezone.localtime()
+    serve(1)
+    serve(2, wire="generate", block="B")
+    serve(3, wire="generate", at=today - timedelta(days=3))
+
+    assert listed(client, RECOLLECTIONS, wire="generate") == {2, 3}
+    assert listed(client, RECOLLECTIONS, block="1") == {2}
+    assert listed(client, RECOLLECTIONS, day=f"{today - timedelta(days=3):%Y-%m-%d}") == {3}
+    assert listed(client, RECOLLECTIONS, wire="generate", day=f"{today:%Y-%m-%d}") == {2}
+
+
+def test_a_day_begins_and_ends_at_midnight(client: Client) -> None:
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    serve(1, at=midnight - timedelta(microseconds=1))
+    serve(2, at=midnight)
+
+    assert listed(client, RECOLLECTIONS, day=f"{midnight:%Y-%m-%d}") == {2}
+    assert listed(client, RECOLLECTIONS, day=f"{midnight - timedelta(days=1):%Y-%m-%d}") == {1}
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-02-30", "0001-01-01", "9999-12-31", "-"])
+def test_a_day_that_is_none_breaks_nothing(client: Client, day: str) -> None:
+    serve(1)
+
+    assert client.get(RECOLLECTIONS, {"day": day}).status_code == 200
+
+
+def test_loops_are_found_by_their_kind_their_format_and_their_day(client: Client) -> None:
+    today = timezone.localtime()
+    meet_loop(1)
+    meet_loop(2, kind="tail", wire="generate")
+    meet_loop(3, at=today - timedelta(days=3))
+
+    assert listed(client, LOOPS, kind__exact="tail") == {2}
+    assert listed(client, LOOPS, wire="generate") == {2}
+    assert listed(client, LOOPS, day=f"{today - timedelta(days=3):%Y-%m-%d}") == {3}
+
+
+@pytest.mark.parametrize("path", [RECOLLECTIONS, LOOPS])
+def test_a_list_is_sorted_by_time_only(client: Client, path: str) -> None:
+    """Sorting millions of rows by what has no index takes minutes."""
+    answer = client.get(path)
+
+    assert list(answer.context["cl"].sortable_by) == ["at"]
+
+
+def test_a_list_names_what_was_recalled_or_asked_about(client: Client) -> None:
+    serve(1, reasons={"quux": "recalled", "chair": "a common word", "foo": "asked"})
+
+    page = client.get(RECOLLECTIONS).content.decode()
+
+    assert "foo, quux" in page
+    assert "chair" not in page
