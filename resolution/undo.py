@@ -5,6 +5,8 @@ in a slot that the decision touched keeps it from being undone.
 """
 
 import logging
+import math
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,16 +28,20 @@ __all__ = ["DecisionError", "UndoReport", "undo", "undo_run"]
 
 logger = logging.getLogger(__name__)
 
+# What names a decision.
+CONFLICT = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
 # What statements that confirm an edge change of it.
 CONFIRMED_FIELDS = ("confidence", "source", "agent", "said_at", "last_confirmed")
 
 
 @dataclass(slots=True)
 class UndoReport:
-    """What became of a run's decisions: how they were undone, newest first, and which could not be, and why."""
+    """What became of a run's decisions: how they were undone, newest first, which could not be, and why, and how many
+    are left because the time was over."""
 
     undone: list[Decision] = field(default_factory=list)
     refused: list[tuple[Decision, str]] = field(default_factory=list)
+    left: int = 0
 
 
 def undo(decision_id: int, actor: Actor, reason: str = "") -> Decision:
@@ -47,14 +53,18 @@ def undo(decision_id: int, actor: Actor, reason: str = "") -> Decision:
     return done
 
 
-def undo_run(run_id: int, actor: Actor, reason: str = "") -> UndoReport:
+def undo_run(run_id: int, actor: Actor, reason: str = "", *, within_s: float = math.inf) -> UndoReport:
     """Undoes what the run decided, newest first, each in a transaction of its own; what cannot be put back is skipped.
-    Raises DecisionError if there is no such run."""
+    After ``within_s`` the rest is left as it is. Raises DecisionError if there is no such run."""
     if not Run.objects.filter(id=run_id).exists():
         raise Unknown(f"There is no run {run_id}.")
     report = UndoReport()
     decided = Decision.objects.filter(run_id=run_id, undone_by=None).exclude(kind=Decision.Kind.UNDO)
-    for decision in decided.select_related("conflict").order_by("-id"):
+    end = time.monotonic() + within_s
+    for decision in decided.select_related(*CONFLICT).order_by("-id"):
+        if time.monotonic() >= end:
+            report.left += 1
+            continue
         try:
             report.undone.append(undo(decision.pk, actor, reason))
         except DecisionError as error:

@@ -1,5 +1,5 @@
 """What was recalled, and what was done about loops, in the admin."""
 
-from proxy.admin import events
+from proxy.admin import events, home
 
-__all__ = ["events"]
+__all__ = ["events", "home"]

@@ -1,10 +1,142 @@
 """The admin's first page: is the world model healthy, and what waits for an operator."""
 
+from datetime import timedelta
 from typing import Any
 
-from django.http import HttpRequest
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from memory.admin.pages import Page, ReadOnly
+from memory.config import Tuning
+from memory.models import Config, LanguageModel
+from memory.unknown import unknown
+from proxy import checkup, condition, figures
+from proxy.admin.charts import charts
+from proxy.checkup import WITHOUT
+from proxy.condition import State
+from proxy.models import HourlyFigures, LoopEvent
+from resolution.admin.runs import shown
+from resolution.models import Run
+from resolution.waiting import waiting
+from resolution.wording import ago
+
+UNKNOWN_SHOWN = 10
+LOOPS_MAX = 10_000  # that are counted
+DAY = timedelta(days=1)
+SEES_HEALTH = "memory.view_heartbeat"
+# Where an operator goes on, by the part that is not as it should be: permission, page, its name.
+SEE = {
+    "Observations": ("memory.view_observation", "admin:memory_observation_changelist", "Observations"),
+    "Models": ("memory.view_languagemodel", "admin:memory_languagemodel_changelist", "Language models"),
+    "Settings": ("memory.view_config", "admin:memory_config_changelist", "Config"),
+    "Beat": ("django_celery_beat.view_periodictask", "admin:django_celery_beat_periodictask_changelist", "Schedules"),
+}
 
 
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """What the page shows, added to what every page has."""
-    return context
+    """What the page shows, added to what every page has; each part for those who may see it."""
+    may = request.user.has_perm
+    tuning = Config.tuning()
+    more: dict[str, Any] = {
+        "title": "Home",
+        "sees_health": may(SEES_HEALTH),
+        "may_run": may("resolution.change_conflict"),
+        "may_teach": may("memory.add_edge"),
+        "may_mute": may("memory.change_soas"),
+    }
+    if may("resolution.view_conflict"):
+        more["waiting"] = waiting()
+    if may("resolution.view_run"):
+        last = Run.objects.order_by("-started_at", "-id").first()
+        more |= {"sees_runs": True, "shown": shown(last) if last else None, "no_model": no_model(tuning)}
+    if may("memory.view_soas"):
+        more |= {"sees_unknown": True, "unknown": asked_about(tuning, request.GET)}
+    if may("proxy.view_loopevent"):
+        more["loops"] = loops()
+    if may("proxy.view_hourlyfigures"):
+        more["charts"] = figures.charts(request.GET.get("range"))
+    return context | more
+
+
+def asked_about(tuning: Tuning, given: QueryDict) -> list[dict[str, Any]]:
+    """The unknown words. What was refused as a statement about one stands in its field, to be corrected."""
+    refused = {given.get("concept", ""): given.get("statement", "")}
+    return [
+        {
+            "concept": word,
+            "seen": ago(word.last_seen) if word.last_seen else "",
+            "statement": refused.get(str(word.pk), ""),
+        }
+        for word in unknown(tuning.saliency_read_threshold)[:UNKNOWN_SHOWN]
+    ]
+
+
+def no_model(tuning: Tuning) -> str:
+    """What it means that no model decides conflicts; empty where one does."""
+    key = tuning.resolve_model_id
+    has_one = key is not None and LanguageModel.objects.filter(pk=key).exists()
+    return "" if has_one else WITHOUT["resolve_model_id"]
+
+
+def loops() -> dict[str, int]:
+    """Those of the last day: how many were ``met``, and in how many an answer was made up or stopped."""
+    newest = LoopEvent.objects.filter(at__gte=timezone.now() - DAY).order_by("-at").values("steps")[:LOOPS_MAX]
+    return newest.aggregate(met=Count("steps"), broken=Count("steps", filter=Q(steps__overlap=["break", "stop"])))
+
+
+@require_GET
+def health(request: HttpRequest) -> HttpResponse:
+    """How this process and its surroundings do, as a piece of the page: whatever hangs, the page is there."""
+    if not request.user.has_perm(SEES_HEALTH):
+        raise PermissionDenied
+    signs = condition.signs(checkup.findings())
+    found = {
+        "summary": condition.summary(signs),
+        "worst": condition.worst(signs),
+        "wanting": [(sign, see(request, sign.part)) for sign in signs if sign.needs_someone],
+        "others": [sign for sign in signs if not sign.needs_someone],
+        "good": [sign.part for sign in signs if sign.state == State.GOOD],
+        "unknown": [sign.part for sign in signs if sign.state == State.UNKNOWN],
+        "at": timezone.localtime(),
+    }
+    return render(request, "proxy/home/health.html", found)
+
+
+def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
+    """The address and the name of the page that helps."""
+    permission, address, name = SEE.get(part, ("", "", ""))
+    return (reverse(address), name) if permission and request.user.has_perm(permission) else None
+
+
+@admin.register(HourlyFigures)
+class HourlyFiguresAdmin(ReadOnly, Page):
+    """What the page's charts are drawn from. A site of Django's takes no pages but those of its models: the piece with
+    the health comes with these."""
+
+    list_display = (
+        "hour",
+        "tokens",
+        "edges",
+        "conflicts_open",
+        "conflicts_opened",
+        "conflicts_closed",
+        "requests",
+        "recollections",
+        "loops",
+        "enrich_ms_p50",
+        "enrich_ms_p99",
+    )
+    ordering = ("-hour",)
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
+            path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),
+        ]
+        return [*own, *super().get_urls()]

@@ -1,5 +1,5 @@
 """The graph, what is disputed in it, and what was decided, in the admin."""
 
-from resolution.admin import concepts, conflicts, decisions, facts, runs
+from resolution.admin import concepts, conflicts, decisions, dimensions, facts, history, observations, runs, transfer
 
-__all__ = ["concepts", "conflicts", "decisions", "facts", "runs"]
+__all__ = ["concepts", "conflicts", "decisions", "dimensions", "facts", "history", "observations", "runs", "transfer"]

@@ -1,37 +1,227 @@
-"""The resolver's runs in the admin."""
+"""The resolver's runs in the admin: what each did, how far one is, and how a whole run is taken back."""
 
-from django.contrib import admin
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.options import IS_POPUP_VAR
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET, require_POST
 
-from memory.admin.pages import Page, ReadOnly
-from resolution.admin.decisions import links
-from resolution.models import Run
+from memory.admin.pages import BoundedPaginator, Page, ReadOnly
+from memory.domain.wording import counted, span
+from memory.models import LanguageModel, Source
+from resolution import runs, undo
+from resolution.admin.decisions import CONFLICTS
+from resolution.applying import Actor
+from resolution.contest import DecisionError
+from resolution.models import Conflict, Decision, Run
+from resolution.undo import UndoReport
+from resolution.wording import ago
+
+PAGE = 50  # decisions
+LEFT_SHOWN = 20  # conflicts that the run did not decide
+REFUSED_TOLD = 5
+UNDOING_S = 20.0  # of one request; what is left is undone by the next
+ENDED = "run-ended"  # told to the page by the fragment that says so
+
+BADGES = {
+    Run.Status.RUNNING: "info",
+    Run.Status.DONE: "good",
+    Run.Status.SKIPPED: "warn",
+    Run.Status.FAILED: "bad",
+}
+WAYS = {
+    Run.Trigger.SCHEDULE: "on schedule",
+    Run.Trigger.COLLISION: "after a collision",
+    Run.Trigger.API: "over the API",
+    Run.Trigger.COMMAND: "by a command",
+    Run.Trigger.ADMIN: "in the admin",
+}
+# What became of a conflict, as runs count it.
+OUTCOMES = {
+    "update": "updated",
+    "decompose": "decomposed",
+    "relocate": "relocated",
+    "dismiss": "dismissed",
+    "proposed": "proposed",
+    "failed": "failed",
+    "overtaken": "decided by others meanwhile",
+}
 
 
 @admin.register(Run)
 class RunAdmin(ReadOnly, Page):
-    list_display = (
-        "started_at",
-        "status",
-        "trigger",
-        "actor",
-        "mode",
-        "model_name",
-        "conflicts_seen",
-        "counts",
-        "cost",
-    )
+    list_display = ("started", "badge", "by_what", "who", "seen_of_total", "by_outcome", "price", "model_name")
+    list_display_links = ("started",)
     list_filter = ("status", "trigger")
     search_fields = ("actor", "model_name", "note")
+    search_help_text = "Who started it, its model, or its note."
     ordering = ("-started_at",)
-    fieldsets = (
-        (None, {"fields": ("status", "note", ("trigger", "actor"), ("mode", "model_name"), "limit")}),
-        ("Result", {"fields": (("conflicts_seen", "conflicts_total"), "counts", "decided")}),
-        ("Cost", {"fields": (("input_tokens", "output_tokens"), "cost")}),
-        ("Times", {"fields": (("started_at", "ended_at"), "alive_at")}),
-    )
-    readonly_fields = ("decided",)
+    change_form_template = "resolution/run.html"
 
-    @admin.display(description="decisions")
-    def decided(self, run: Run) -> SafeString | str:
-        return links(run.decisions.all())
+    def get_urls(self) -> list[URLPattern]:
+        progress, undo_all = map(self.admin_site.admin_view, (self.progress, self.undo_all))
+        return [
+            path("<int:run_id>/progress/", progress, name="resolution_run_progress"),
+            path("<int:run_id>/undo/", undo_all, name="resolution_run_undo"),
+            *super().get_urls(),
+        ]
+
+    def has_undo_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("resolution.change_conflict")
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        run = kwargs["obj"]
+        is_running = run.status == Run.Status.RUNNING
+        more = {
+            "shown": shown(run),
+            "decided": decisions_of(run, request.GET.get("page")),
+            "left": list(left_by(run)[: LEFT_SHOWN + 1]),
+            "left_shown": LEFT_SHOWN,
+            "model": LanguageModel.objects.filter(model_name=run.model_name).first() if run.model_name else None,
+            "undoable": 0 if is_running else undoable(run).count(),
+            "may_undo": self.has_undo_permission(request),
+            "title": f"Run {run.pk}",
+            "subtitle": None,
+            IS_POPUP_VAR: False,
+        }
+        return super().render_change_form(request, context | more, *args, **kwargs)
+
+    @admin.display(description="started", ordering="started_at")
+    def started(self, run: Run) -> str:
+        return f"{timezone.localtime(run.started_at):%Y-%m-%d %H:%M:%S}"
+
+    @admin.display(description="status", ordering="status")
+    def badge(self, run: Run) -> SafeString:
+        return format_html('<span class="fst-badge fst-badge-{}">{}</span>', BADGES[Run.Status(run.status)], run.status)
+
+    @admin.display(description="trigger", ordering="trigger")
+    def by_what(self, run: Run) -> str:
+        return WAYS[Run.Trigger(run.trigger)]
+
+    @admin.display(description="who")
+    def who(self, run: Run) -> str:
+        return run.actor or "-"
+
+    @admin.display(description="conflicts")
+    def seen_of_total(self, run: Run) -> str:
+        return f"{run.conflicts_seen:,} of {max(run.conflicts_total, run.conflicts_seen):,}"
+
+    @admin.display(description="what became of them")
+    def by_outcome(self, run: Run) -> str:
+        return outcomes(run) or "-"
+
+    @admin.display(description="cost", ordering="cost")
+    def price(self, run: Run) -> str:
+        return price(run) or "-"
+
+    @method_decorator(require_GET)
+    def progress(self, request: HttpRequest, run_id: int) -> HttpResponse:
+        """How far it is, as a piece of a page that asks again by itself until the run has ended."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        run = get_object_or_404(Run, pk=run_id)
+        answer = render(request, "resolution/run_progress.html", {"shown": shown(run)})
+        if run.status != Run.Status.RUNNING:
+            answer.headers["HX-Trigger"] = ENDED
+        return answer
+
+    @method_decorator(require_POST)
+    def undo_all(self, request: HttpRequest, run_id: int) -> HttpResponse:
+        if not self.has_undo_permission(request):
+            raise PermissionDenied
+        run = get_object_or_404(Run, pk=run_id)
+        if run.status == Run.Status.RUNNING:
+            self.message_user(request, f"Run {run_id} goes on: it can be undone when it has ended.", messages.ERROR)
+        else:
+            self.undo(request, run)
+        return redirect("admin:resolution_run_change", run_id)
+
+    def undo(self, request: HttpRequest, run: Run) -> None:
+        actor = Actor(request.user.get_username(), Source.OPERATOR)
+        try:
+            report = undo.undo_run(run.pk, actor, request.POST.get("reason", ""), within_s=UNDOING_S)
+        except DecisionError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return
+        for level, sentence in told(run, report):
+            self.message_user(request, sentence, level)
+
+
+def shown(run: Run) -> dict[str, Any]:
+    """A run as its pieces of pages show it."""
+    now = timezone.now()
+    is_running = run.status == Run.Status.RUNNING
+    return {
+        "run": run,
+        "badge": BADGES[Run.Status(run.status)],
+        "is_running": is_running,
+        "is_awaited": is_running and run.alive_at == run.started_at,
+        "is_silent": is_running and run.alive_at < now - runs.DEAD_AFTER,
+        "total": max(run.conflicts_total, run.conflicts_seen),
+        "outcomes": outcomes(run),
+        "price": price(run),
+        "started": f"{WAYS[Run.Trigger(run.trigger)]}{f' by {run.actor}' if run.actor else ''}",
+        "age": ago(run.started_at),
+        "took": span(((run.ended_at or now) - run.started_at).total_seconds()),
+        "note": run.note.splitlines(),
+    }
+
+
+def outcomes(run: Run) -> str:
+    """As in "3 updated, 1 failed"."""
+    known = [f"{run.counts[name]:,} {words}" for name, words in OUTCOMES.items() if run.counts.get(name)]
+    return ", ".join(known)
+
+
+def price(run: Run) -> str:
+    """Empty where no model was asked."""
+    tokens = run.input_tokens + run.output_tokens
+    if not tokens:
+        return ""
+    return f"{tokens:,} tokens" if run.cost is None else f"{run.cost:.4f} US dollars"
+
+
+def decisions_of(run: Run, page: str | None) -> Any:
+    in_order = run.decisions.select_related(*CONFLICTS, "undone_by").defer("before", "after").order_by("id")
+    return BoundedPaginator(in_order, PAGE).get_page(page)
+
+
+def undoable(run: Run) -> QuerySet[Decision]:
+    return run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
+
+
+def left_by(run: Run) -> QuerySet[Conflict]:
+    """What the run tried or proposed, and nobody has decided since."""
+    names = ("concept", "dim", "existing_parent", "incoming_parent")
+    still_open = (Conflict.Status.PENDING, Conflict.Status.PROPOSED)
+    return run.conflicts.filter(status__in=still_open).select_related(*names).order_by("id")
+
+
+def told(run: Run, report: UndoReport) -> list[tuple[int, str]]:
+    """What the operator is told of the undoing, with the level of each sentence."""
+    done, refused = len(report.undone), len(report.refused)
+    found: list[tuple[int, str]] = []
+    if done:
+        found.append((messages.SUCCESS, f"Run {run.pk}: {_decisions(done)} undone."))
+    if refused:
+        why = [f"{decision}: {reason}" for decision, reason in report.refused[:REFUSED_TOLD]]
+        more = f" And {refused - REFUSED_TOLD:,} more." if refused > REFUSED_TOLD else ""
+        found.append((messages.WARNING, f"{_decisions(refused)} not undone. {' '.join(why)}{more}"))
+    if report.left:
+        found.append(
+            (messages.WARNING, f"{_decisions(report.left)} not reached in time: undo the rest in the same way.")
+        )
+    return found or [(messages.WARNING, f"Nothing of run {run.pk} is left to be undone.")]
+
+
+def _decisions(count: int) -> str:
+    return f"{counted(count, 'decision')} {'was' if count == 1 else 'were'}"

@@ -1,0 +1,49 @@
+"""Which words are unknown, and in which order they are asked about."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Evidence, Soas, Source
+from memory.store import Said
+from memory.unknown import unknown
+from resolution.intake import assert_fact
+
+pytestmark = pytest.mark.django_db
+
+
+def named(token: str, count: int, **flags: bool) -> Soas:
+    return Soas.objects.create(token=token, encounter_count=count, saliency=count**0.3, **flags)
+
+
+def test_the_most_salient_come_first_without_common_muted_and_seldom_ones() -> None:
+    for token, count in (("kvasir", 40), ("ramanujan", 90), ("turing", 60)):
+        named(token, count)
+    named("thing", 500, is_common=True)
+    named("noise", 400, is_muted=True)
+    named("once", 1)
+
+    assert [word.token for word in unknown(1.5)] == ["ramanujan", "turing", "kvasir"]
+
+
+def test_what_has_a_fact_or_stands_in_one_is_known() -> None:
+    bootstrap.load_dimensions()
+    for token in ("gnommoweb", "glitch_university", "kvasir"):
+        named(token, 40)
+    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Fact("gnommoweb", "glitch_university", "membership", False), said)
+
+    assert [word.token for word in unknown(0.5)] == ["kvasir"]
+
+
+def test_each_has_the_newest_sentence_that_names_it() -> None:
+    kvasir, now = named("kvasir", 40), timezone.now()
+    named("turing", 20)
+    for age, sentence in ((2, "kvasir is slow."), (1, "restart kvasir."), (3, "kvasir again.")):
+        said_at = now - timedelta(hours=age)
+        Evidence.objects.create(concept=kvasir, sentence=sentence, role="user", agent="dobby", said_at=said_at)
+
+    assert [word.sentence for word in unknown(0.5)] == ["restart kvasir.", None]

@@ -1,0 +1,193 @@
+"""How what was found is judged: what is good, what needs somebody, and what is only not known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from proxy.condition import Broker, Findings, Learning, Models, Sign, State, signs, span, summary, worst
+
+
+def process(**changes: Any) -> dict[str, Any]:
+    """What /health says of a server that does well."""
+    well: dict[str, Any] = {
+        "ready": True,
+        "upstream": {"url": "http://ollama:11434", "reachable": True, "version": "0.5.1"},
+        "database": {"reachable": True, "listening": True},
+        "cache": {"tokens": 31_000, "edges": 12, "age_s": 90.0},
+        "config": {"path": "/etc/config.yaml", "exists": True, "error": "", "overridden": []},
+        "journaled_observations": 0,
+        "dropped_observations": 0,
+        "dropped_encounters": 0,
+        "dropped_events": 0,
+        "dropped_injections": 0,
+        "enrich_errors": 0,
+    }
+    return well | changes
+
+
+WELL = Findings(
+    process=process(),
+    ages_s={"worker": 4.0, "beat": 7.0},
+    broker=Broker("PGMQ"),
+    learning=Learning(),
+    models=Models(names=("ollama judge",), daily_calls=1000),
+)
+
+
+def judged(found: Findings, part: str) -> Sign:
+    [sign] = [sign for sign in signs(found) if sign.part == part]
+    return sign
+
+
+def test_where_nothing_is_wrong_all_is_well() -> None:
+    found = signs(WELL)
+
+    assert (summary(found), worst(found)) == ("All is well", State.GOOD)
+    assert {sign.state for sign in found} == {State.GOOD}
+
+
+WRONG: dict[str, tuple[dict[str, Any], State, str]] = {
+    "Upstream": (
+        {"process": process(upstream={"url": "http://ollama:11434", "reachable": False, "error": "refused"})},
+        State.BAD,
+        "http://ollama:11434 does not answer: refused. Agents get errors.",
+    ),
+    "Listener": (
+        {"process": process(database={"reachable": True, "listening": False})},
+        State.BAD,
+        "This process does not hear what changes: what it recalls may be out of date.",
+    ),
+    "Worker": (
+        {"ages_s": {"worker": 180.0, "beat": 7.0}},
+        State.BAD,
+        "No worker has given a sign of life for 3 minutes: statements are not placed, conflicts are not decided.",
+    ),
+    "Beat": (
+        {"ages_s": {"worker": 4.0, "beat": 100.0}},
+        State.WARNING,
+        "Nothing of beat has arrived for 1 minute: no run starts by itself, nothing old is deleted.",
+    ),
+    "Broker": (
+        {"broker": Broker("PGMQ", waiting=2_000, oldest_s=600.0)},
+        State.WARNING,
+        "2,000 wake-ups wait in PGMQ, the oldest for 10 minutes: the workers do not keep up.",
+    ),
+    "Observations": (
+        {"learning": Learning(statements=3, overdue_s=3_700.0)},
+        State.BAD,
+        "3 statements and 0 concepts wait to be learned; the oldest statement has been due for 1 hour.",
+    ),
+    "Models": (
+        {"models": Models(missing={"write_model_id": "Nobody explains."}, daily_calls=1000)},
+        State.WARNING,
+        "Nobody explains.",
+    ),
+    "config.yaml": (
+        {"process": process(config={"path": "/c.yaml", "exists": True, "error": "line 3: no", "overridden": []})},
+        State.BAD,
+        "It was refused as a whole: line 3: no. What it said before is in force.",
+    ),
+    "Settings": (
+        {"config_mistakes": ("zero_hit_max takes a whole number from 0 to 20, not 'x'",)},
+        State.BAD,
+        "zero_hit_max takes a whole number from 0 to 20, not 'x'. The default is in force.",
+    ),
+    "Losses": (
+        {"process": process(dropped_observations=1, dropped_events=1_200)},
+        State.WARNING,
+        "Since this process started, there was lost: 1 statement, 1,200 events.",
+    ),
+}
+
+
+@pytest.mark.parametrize("part", WRONG)
+def test_what_is_wrong_comes_first_and_says_why_and_what_to_do(part: str) -> None:
+    changes, state, says = WRONG[part]
+
+    first, *others = signs(replace(WELL, **changes))
+
+    assert (first.part, first.state, first.says) == (part, state, says)
+    assert first.advice
+    assert {sign.state for sign in others} == {State.GOOD}
+    assert summary([first, *others]) == f"1 thing needs you: {part}"
+
+
+def test_several_are_counted_and_the_worst_one_colours_all() -> None:
+    found = signs(replace(WELL, ages_s={}, models=Models(last_error="401", names=("m",), daily_calls=5)))
+
+    assert summary(found) == "2 things need you: Worker, Models"
+    assert worst(found) == State.BAD
+
+
+def test_what_cannot_be_known_for_another_reason_needs_nobody() -> None:
+    away = process(database={"reachable": False, "error": "connection refused", "listening": False})
+    found = signs(replace(WELL, process=away, ages_s={"worker": 500.0, "beat": 500.0}))
+
+    assert summary(found) == "2 things need you: Database, Worker"
+    assert {sign.part for sign in found if sign.state == State.UNKNOWN} == {"Listener", "Beat"}
+
+
+def test_outside_of_a_server_what_only_one_knows_is_not_known() -> None:
+    found = signs(replace(WELL, process=None))
+
+    assert summary(found) == "All is well"
+    unknown = {"Upstream", "Listener", "config.yaml", "Losses"}
+    assert {sign.part for sign in found if sign.state == State.UNKNOWN} == unknown
+
+
+def test_a_world_that_is_not_loaded_is_bad_whatever_is_heard() -> None:
+    sign = judged(replace(WELL, process=process(ready=False)), "Listener")
+
+    assert sign.state == State.BAD
+    assert "has not loaded the world yet" in sign.says
+
+
+def test_wake_ups_that_pile_up_without_a_worker_are_the_workers_matter() -> None:
+    found = replace(WELL, ages_s={}, broker=Broker("PGMQ", waiting=5_000, oldest_s=900.0))
+
+    assert judged(found, "Broker").state == State.GOOD
+
+
+def test_a_broker_that_does_not_answer_is_bad() -> None:
+    sign = judged(replace(WELL, broker=Broker("redis", error="connection refused")), "Broker")
+
+    assert (sign.state, sign.says) == (
+        State.BAD,
+        "redis does not answer: connection refused. Nothing wakes the workers.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("learning", "journaled", "says"),
+    [
+        (Learning(failed=2, looked_at=300), 0, "2 of the last 300 observations of a day failed for good."),
+        (Learning(), 7, "7 statements wait in the journal on the disk"),
+        (Learning(statements=10_000, is_counted_whole=False, overdue_s=61), 0, "At least 10,000 statements"),
+    ],
+)
+def test_what_is_not_learned_is_told(learning: Learning, journaled: int, says: str) -> None:
+    found = replace(WELL, learning=learning, process=process(journaled_observations=journaled))
+
+    sign = judged(found, "Observations")
+
+    assert sign.state == State.WARNING
+    assert says in sign.says
+
+
+def test_concepts_that_wait_for_a_model_are_no_trouble_of_the_queue() -> None:
+    assert judged(replace(WELL, learning=Learning(concepts=400)), "Observations").state == State.GOOD
+
+
+def test_a_spent_budget_is_told() -> None:
+    models = replace(WELL.models, asked_today=1000)
+
+    assert "The 1,000 calls of today are used up" in judged(replace(WELL, models=models), "Models").says
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.0, "0 seconds"), (1.2, "1 second"), (59.9, "1 minute"), (7_300, "2 hours"), (200_000, "2 days")],
+)
+def test_a_span_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
+    assert span(seconds) == words

@@ -1,0 +1,73 @@
+"""What waits to be decided, at a glance."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Source
+from memory.store import Said
+from resolution import decisions
+from resolution.applying import Actor
+from resolution.intake import assert_fact
+from resolution.models import Conflict
+from resolution.waiting import waiting
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    bootstrap.load_dimensions()
+
+
+def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
+    said = Said("dobby", source, 1.0, timezone.now())
+    assert_fact(Fact(concept, "repo", "type", True), said)
+    conflict = assert_fact(Fact(concept, "container", "type", True), said).conflict
+    assert conflict is not None
+    return conflict
+
+
+def test_where_nothing_waits_there_is_nothing_to_show() -> None:
+    decisions.dismiss(dispute("gnommoweb").pk, Actor("hermione", Source.OPERATOR), "")
+
+    found = waiting()
+
+    assert (found.open, found.oldest, found.first) == ("", "", [])
+
+
+def test_what_waits_is_counted_by_status_with_the_oldest() -> None:
+    for number in range(4):
+        dispute(f"thing{number}")
+    dispute("kvasir", Source.GUTASK)
+    Conflict.objects.filter(concept__token="thing2").update(status="proposed")
+    Conflict.objects.filter(concept__token="thing1").update(created_at=timezone.now() - timedelta(days=2))
+
+    found = waiting()
+
+    assert (found.open, str(found)) == ("5", "4 pending, 1 with a proposal, 1 with priority")
+    assert found.oldest.split() == ["2", "days", "ago"]
+
+
+def test_the_first_five_stand_in_the_queues_order_with_both_claims() -> None:
+    for number in range(6):
+        dispute(f"thing{number}")
+    dispute("kvasir", Source.GUTASK)
+
+    found = waiting().first
+
+    assert [one.conflict.concept.token for one in found] == ["kvasir", "thing0", "thing1", "thing2", "thing3"]
+    assert (found[0].existing, found[0].incoming) == ("kvasir is a repo [type]", "kvasir is a container [type]")
+
+
+def test_of_a_ring_there_is_the_newcomer_alone() -> None:
+    said = Said("dobby", Source.INFERRED, 1.0, timezone.now())
+    assert_fact(Fact("kvasir", "odin", "type", True), said)
+    assert_fact(Fact("odin", "kvasir", "type", True), said)
+
+    [ring] = waiting().first
+
+    assert (ring.existing, ring.incoming) == ("", "odin is a kvasir [type]")

@@ -1,0 +1,77 @@
+"""How Festinger does, as the admin's first page asks a running server: it knows what only that process knows."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from html import unescape
+
+import httpx
+import psycopg
+import pytest
+from django.contrib.auth.hashers import make_password
+from django.urls import reverse
+
+from tests.served.server import Served, free_port
+from tests.standin import StandIn
+
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture(scope="module")
+def account(database: str) -> str:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO auth_user (username, password, is_staff, is_active, is_superuser, first_name, last_name,"
+            " email, date_joined) VALUES ('minerva', %s, true, true, true, '', '', '', now()) ON CONFLICT DO NOTHING",
+            [make_password(PASSWORD)],
+        )
+    return "minerva"
+
+
+def logged_in(served: Served, account: str) -> httpx.Client:
+    client = httpx.Client(base_url=served.url, trust_env=False, timeout=30)
+    client.get(reverse("admin:login"))
+    form = {"username": account, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+    assert client.post(reverse("admin:login"), data=form).status_code == 302
+    return client
+
+
+@pytest.fixture(scope="module")
+def operator(server: Served, account: str) -> Iterator[httpx.Client]:
+    with closing(logged_in(server, account)) as client:
+        yield client
+
+
+def health(client: httpx.Client) -> str:
+    answer = client.get(reverse("admin:proxy_home_health"))
+    assert answer.status_code == 200, answer.text
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.text)).split())
+
+
+def test_a_running_server_says_how_its_parts_do(operator: httpx.Client, upstream: StandIn) -> None:
+    shown = health(operator)
+
+    assert f"good Upstream {upstream.url} answers" in shown
+    assert "good Listener This process knows" in shown
+    assert "good Losses Nothing was lost since this process started." in shown
+
+
+def test_an_upstream_that_is_away_is_told_and_the_page_is_there(database: str, account: str) -> None:
+    away = f"http://127.0.0.1:{free_port()}"
+    served = Served(upstream=away, database=database).wait_ready()
+    try:
+        with closing(logged_in(served, account)) as client:
+            shown = health(client)
+            page = client.get(reverse("admin:index"))
+    finally:
+        served.stop()
+
+    assert f"bad Upstream {away} does not answer: " in shown
+    assert "change upstream.url in config.yaml" in shown
+    assert page.status_code == 200
+
+
+def test_who_has_no_account_is_sent_to_the_login(server: Served) -> None:
+    answer = httpx.get(f"{server.url}{reverse('admin:proxy_home_health')}", trust_env=False, timeout=30)
+
+    assert (answer.status_code, answer.headers["location"].startswith("/admin/login/")) == (302, True)

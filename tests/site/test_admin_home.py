@@ -1,0 +1,298 @@
+"""The admin's first page, used like a person: what waits, how the last run ended, what nobody has explained."""
+
+import re
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission, User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.domain.saliency import saliency
+from memory.models import Config, Evidence, Heartbeat, LanguageModel, Observation, Soas, Source
+from memory.store import Said
+from proxy.models import LoopEvent
+from resolution.intake import assert_fact
+from resolution.models import Conflict, Run
+
+pytestmark = pytest.mark.django_db
+
+HOME = "/admin/"
+QUERIES = 12
+VIEWS = ("view_conflict", "view_run", "view_soas", "view_loopevent", "view_heartbeat", "view_hourlyfigures")
+CHANGES = ("change_conflict", "add_edge", "change_soas")
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+
+
+def person(name: str, *permissions: str) -> User:
+    """With these permissions by way of a group, as people have them."""
+    group = Group.objects.create(name=f"{name}s")
+    group.permissions.set(Permission.objects.filter(codename__in=permissions))
+    user = User.objects.create_user(name, is_staff=True)
+    user.groups.add(group)
+    return user
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(person("operator", *VIEWS, *CHANGES))
+    return client
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    client.force_login(person("viewer", *VIEWS))
+    return client
+
+
+def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
+    said = Said("dobby", source, 1.0, timezone.now())
+    assert_fact(Fact(concept, "repo", "type", True), said)
+    conflict = assert_fact(Fact(concept, "container", "type", True), said).conflict
+    assert conflict is not None
+    return conflict
+
+
+def named(token: str, count: int) -> Soas:
+    return Soas.objects.create(token=token, encounter_count=count, saliency=saliency(count), last_seen=timezone.now())
+
+
+def page(client: Client, address: str = HOME) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def text(html: str) -> str:
+    words = " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+    return re.sub(r" ([,.;:])", r"\1", words)
+
+
+def test_where_nothing_waits_the_page_says_so(operator: Client) -> None:
+    shown = text(page(operator))
+
+    assert "Nothing is disputed." in shown
+    assert "There has been none yet." in shown
+    assert "Nothing: every word that is named often is explained, common, or muted." in shown
+    assert "None was met." in shown
+
+
+def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Client) -> None:
+    for number in range(6):
+        dispute(f"thing{number}")
+    first = dispute("kvasir", Source.GUTASK)
+    Conflict.objects.filter(concept__token="thing0").update(created_at=timezone.now() - timedelta(days=3))
+
+    html = page(operator)
+
+    assert "7 7 pending, 1 with priority; the oldest came 3 days ago" in text(html)
+    assert "kvasir is a repo [type] or kvasir is a container [type] priority" in text(html)
+    assert text(html).index("kvasir is") < text(html).index("thing0 is")
+    assert "thing5 is" not in text(html)
+    assert html.count(reverse("admin:resolution_conflict_change", args=[first.pk])) == 2  # its line, and the button
+
+
+def test_the_last_run_is_told_with_its_outcome(operator: Client) -> None:
+    now = timezone.now()
+    Run.objects.create(trigger="schedule", mode="auto", status="done", started_at=now - timedelta(days=2))
+    run = Run.objects.create(
+        trigger="api", actor="dobby", mode="auto", status="done", conflicts_total=4, conflicts_seen=4,
+        counts={"update": 3, "failed": 1}, note="gnommoweb [type]: repo or container: no answer",
+        model_name="judge", input_tokens=1200, output_tokens=34, started_at=now - timedelta(hours=2),
+        ended_at=now - timedelta(hours=2) + timedelta(seconds=90),
+    )  # fmt: skip
+
+    html = page(operator)
+
+    assert f"done Run {run.pk} over the API by dobby; 2 hours ago, took 1 minute" in text(html)
+    assert "4 of 4 conflicts: 3 updated, 1 failed. gnommoweb [type]: repo or container: no answer" in text(html)
+    assert "judge: 1,234 tokens" in text(html)
+    assert reverse("admin:resolution_run_progress", args=[run.pk]) not in html  # nothing to wait for
+
+
+def test_without_a_model_it_says_so_and_leads_to_the_setting(operator: Client) -> None:
+    assert "No language model decides conflicts: they wait for an operator." in text(page(operator))
+
+    model = LanguageModel.objects.create(provider="ollama", model_name="judge")
+    Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
+
+    assert "No language model" not in text(page(operator))
+
+
+def test_a_run_is_started_from_the_page_which_then_follows_it(operator: Client) -> None:
+    answer = operator.post(reverse("admin:resolution_conflict_run"), {"next": HOME}, follow=True)
+
+    run = Run.objects.get()
+    assert answer.redirect_chain == [(HOME, 302)]
+    html = answer.content.decode()
+    assert f'hx-get="{reverse("admin:resolution_run_progress", args=[run.pk])}"' in html
+    assert re.search(r"<button [^>]*disabled[^>]*>Run resolution now", html)
+    assert "It waits for a worker" in text(html)
+
+
+def test_the_words_that_are_named_most_are_asked_about(operator: Client) -> None:
+    for number in range(12):
+        named(f"word{number:02}", 100 - number)
+    kvasir = named("kvasir", 1_000)
+    Evidence.objects.create(concept=kvasir, sentence="<b>restart</b> kvasir.", role="user", agent="dobby")
+
+    html = page(operator)
+
+    assert "named 1000 times" in text(html)
+    assert "&lt;b&gt;restart&lt;/b&gt; kvasir." in html
+    assert "word08" in html
+    assert "word09" not in html
+
+
+def test_a_word_is_taught_on_the_page(operator: Client) -> None:
+    kvasir = named("kvasir", 1_000)
+    address = reverse("admin:memory_soas_teach", args=[kvasir.pk])
+    assert f'action="{address}"' in page(operator)
+
+    answer = operator.post(address, {"statement": "is a repo", "next": HOME}, follow=True)
+
+    assert answer.redirect_chain == [(HOME, 302)]
+    assert [str(edge) for edge in kvasir.edges.all()] == ["kvasir IN repo [type]"]
+    assert address not in answer.content.decode()  # it is known now
+
+
+def test_what_is_no_statement_is_refused_and_stays_in_its_field(operator: Client) -> None:
+    kvasir, turing = named("kvasir", 1_000), named("turing", 900)
+
+    address = reverse("admin:memory_soas_teach", args=[kvasir.pk])
+    html = operator.post(address, {"statement": 'well, "you" know', "next": HOME}, follow=True).content.decode()
+
+    assert "Nothing was stored." in text(html)
+    assert re.search(rf'id="fst-teach-{kvasir.pk}" name="statement" value="well, &quot;you&quot; know"', html)
+    assert re.search(rf'id="fst-teach-{turing.pk}" name="statement" value=""', html)
+
+
+def test_a_word_is_muted_on_the_page(operator: Client) -> None:
+    kvasir = named("kvasir", 1_000)
+
+    address = reverse("admin:memory_soas_mute", args=[kvasir.pk])
+    answer = operator.post(address, {"muted": "true", "next": HOME}, follow=True)
+
+    kvasir.refresh_from_db()
+    assert kvasir.is_muted
+    assert address not in answer.content.decode()
+
+
+def test_loops_of_the_last_day_are_counted(operator: Client) -> None:
+    common = {"agent": "dobby", "model": "smollm2", "wire": "chat", "kind": "same", "count": 3, "repeated": ["x"]}
+    for number, steps in enumerate((["note"], ["note", "break"], ["stop"])):
+        LoopEvent.objects.create(request=f"{number:016x}", steps=steps, **common)
+    old = timezone.now() - timedelta(days=2)
+    LoopEvent.objects.create(request=f"{9:016x}", steps=["break"], at=old, **common)
+
+    assert "3 met, 2 of them broken off." in text(page(operator))
+
+
+def test_a_viewer_sees_it_all_and_has_no_buttons(viewer: Client) -> None:
+    dispute("gnommoweb")
+    kvasir = named("kvasir", 1_000)
+
+    html = page(viewer)
+
+    assert "gnommoweb is a repo [type]" in text(html)
+    assert "kvasir" in html
+    assert "Look at the first" in html
+    content = html.partition('id="fst-morning"')[2]
+    assert "<form" not in content
+    assert viewer.post(reverse("admin:resolution_conflict_run"), {"next": HOME}).status_code == 403
+    assert (
+        viewer.post(reverse("admin:memory_soas_teach", args=[kvasir.pk]), {"statement": "is a repo"}).status_code == 403
+    )
+    assert viewer.post(reverse("admin:memory_soas_mute", args=[kvasir.pk]), {"muted": "true"}).status_code == 403
+
+
+def test_who_may_see_nothing_sees_an_empty_page(client: Client) -> None:
+    dispute("gnommoweb")
+    client.force_login(person("guest"))
+
+    html = page(client)
+
+    assert "gnommoweb" not in html
+    assert reverse("admin:proxy_home_health") not in html
+    assert client.get(reverse("admin:proxy_home_health")).status_code == 403
+
+
+def test_the_page_opens_within_few_queries(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    model = LanguageModel.objects.create(provider="ollama", model_name="judge")
+    Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
+    Run.objects.create(trigger="api", mode="auto", status="done")
+    for number in range(12):
+        dispute(f"thing{number}")
+        named(f"word{number}", 100)
+
+    with django_assert_max_num_queries(QUERIES):
+        page(operator)
+
+
+def health(client: Client) -> str:
+    return text(page(client, reverse("admin:proxy_home_health")))
+
+
+def test_the_health_says_what_postgres_knows_and_what_to_do(viewer: Client) -> None:
+    Heartbeat.objects.create(name="worker", at=timezone.now() - timedelta(minutes=3))
+    Heartbeat.objects.create(name="beat")
+
+    shown = health(viewer)
+
+    assert "No worker has given a sign of life for 3 minutes: statements are not placed" in shown
+    assert "celery -A festinger_site worker" in shown
+    assert "good Beat" in shown
+
+
+def test_observations_that_nobody_takes_are_told(viewer: Client) -> None:
+    for number in range(3):
+        Observation.objects.create(
+            kind="triple", digest=bytes([number]) * 32, concept="kvasir", parent="repo", dimension="type", role="user",
+            agent="dobby", said_at=timezone.now(), next_attempt_at=timezone.now() - timedelta(minutes=20),
+        )  # fmt: skip
+    Observation.objects.create(
+        kind="concept", digest=bytes(32), concept="turing", role="user", agent="dobby", said_at=timezone.now()
+    )
+
+    shown = health(viewer)
+
+    assert "3 statements and 1 concept wait to be learned; the oldest statement has been due for 20 minutes." in shown
+
+
+def test_a_setting_that_cannot_be_read_is_told(viewer: Client) -> None:
+    Config.objects.filter(key="zero_hit_max").update(value="many")
+
+    assert "zero_hit_max takes a whole number from 0 to 20, not 'many'" in health(viewer)
+
+
+def test_the_health_is_found_within_few_queries(
+    viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(QUERIES):
+        health(viewer)
+
+
+def test_someone_without_an_account_learns_nothing(client: Client) -> None:
+    for address in (HOME, reverse("admin:proxy_home_health")):
+        assert client.get(address).status_code == 302
+
+
+def test_the_list_of_an_app_stays_djangos(operator: Client) -> None:
+    answer: Any = operator.get("/admin/memory/")
+
+    assert isinstance(answer, HttpResponse)
+    assert answer.status_code == 200

@@ -1,0 +1,280 @@
+"""The resolver's runs in the admin, read and used like a person: the list, a run and its progress, undoing it."""
+
+import re
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from memory import bootstrap
+from memory.domain.rows import Fact
+from memory.models import Config, Edge, LanguageModel, Source
+from memory.store import Said
+from resolution import decisions, resolver, undo
+from resolution.admin import runs as page_of_runs
+from resolution.applying import Actor
+from resolution.decisions import Decision
+from resolution.intake import assert_fact
+from resolution.models import Conflict, Run
+from tests.llm_server import LlmServer, llm  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+
+QUERIES = 12
+LIST = "/admin/resolution/run/"
+
+
+@pytest.fixture(autouse=True)
+def world() -> None:
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    user = User.objects.create_user("viewer", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_run"))
+    client.force_login(user)
+    return client
+
+
+def dispute(concept: str) -> Conflict:
+    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Fact(concept, "repo", "type", True), said)
+    conflict = assert_fact(Fact(concept, "container", "type", True), said).conflict
+    assert conflict is not None
+    return conflict
+
+
+def ended(**fields: Any) -> Run:
+    return Run.objects.create(
+        **{"trigger": "api", "mode": "auto", "status": "done", "ended_at": timezone.now()} | fields
+    )
+
+
+def deciding(run: Run, *concepts: str) -> list[Decision]:
+    """The run took the newcomer in each of these disputes."""
+    actor = Actor("resolver: judge", Source.FESTINGER, run)
+    return [decisions.update(dispute(concept).pk, actor, "it moved") for concept in concepts]
+
+
+def of(run: Run, name: str = "change") -> str:
+    return reverse(f"admin:resolution_run_{name}", args=[run.pk])
+
+
+def page(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def text(html: str) -> str:
+    words = " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+    return re.sub(r" ([,.;:])", r"\1", words)
+
+
+def told(answer: Any) -> list[str]:
+    return [str(message) for message in get_messages(answer.wsgi_request)]
+
+
+def parent_of(concept: str) -> str:
+    return Edge.objects.get(concept__token=concept).parent.token
+
+
+def test_the_list_says_what_became_of_each_run(operator: Client) -> None:
+    ended(actor="dobby", conflicts_seen=4, conflicts_total=5, counts={"update": 3, "failed": 1}, input_tokens=2_000)
+
+    shown = text(page(operator, LIST))
+
+    assert "done over the API dobby 4 of 5 3 updated, 1 failed 2,000 tokens" in shown
+
+
+def test_a_run_shows_its_numbers_and_leads_to_its_decisions_conflicts_and_model(operator: Client) -> None:
+    model = LanguageModel.objects.create(provider="ollama", model_name="judge")
+    run = ended(model_name="judge", conflicts_seen=1, conflicts_total=1, counts={"update": 1})
+    [decision] = deciding(run, "gnommoweb")
+
+    html = page(operator, of(run))
+
+    for name, key in (("resolution_decision", decision.pk), ("resolution_conflict", decision.conflict_id),
+                      ("memory_languagemodel", model.pk)):  # fmt: skip
+        assert f'href="{reverse(f"admin:{name}_change", args=[key])}"' in html
+    assert "1 of 1 conflicts: 1 updated." in text(html)
+    assert "by resolver: judge" in text(html)
+    assert "it moved" in html
+
+
+def test_what_a_run_could_not_decide_is_shown_with_the_reason(operator: Client) -> None:
+    run, conflict = ended(conflicts_seen=1, counts={"failed": 1}), dispute("gnommoweb")
+    Conflict.objects.filter(pk=conflict.pk).update(run=run, attempts=1, last_error="No answer <in> time.")
+
+    html = page(operator, of(run))
+
+    assert "pending gnommoweb [type]: repo or container No answer <in> time." in text(html)
+
+
+def test_the_decisions_of_a_long_run_have_pages(
+    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_of_runs, "PAGE", 3)
+    run = ended()
+    deciding(run, *(f"thing{number}" for number in range(7)))
+
+    with django_assert_max_num_queries(QUERIES):
+        first = text(page(operator, of(run)))
+    last = text(page(operator, f"{of(run)}?page=3"))
+
+    assert "thing2" in first
+    assert "thing3" not in first
+    assert "Page 3 of 3" in last
+    assert "thing6" in last
+    assert "thing5" not in last
+
+
+def test_a_run_under_way_is_followed_until_it_has_ended(viewer: Client) -> None:
+    run = Run.objects.create(trigger="api", mode="auto", conflicts_seen=2, conflicts_total=9)
+    Run.objects.filter(pk=run.pk).update(alive_at=timezone.now() + timedelta(seconds=1))
+
+    under_way = viewer.get(of(run, "progress"))
+    Run.objects.filter(pk=run.pk).update(status="done", ended_at=timezone.now(), counts={"dismiss": 9})
+    over = viewer.get(of(run, "progress"))
+
+    assert f'hx-get="{of(run, "progress")}" hx-trigger="every 2s"' in under_way.content.decode()
+    assert 'max="9" value="2"' in under_way.content.decode()
+    assert "HX-Trigger" not in under_way.headers
+    assert "hx-get" not in over.content.decode()
+    assert "9 dismissed" in over.content.decode()
+    assert over.headers["HX-Trigger"] == "run-ended"
+
+
+def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) -> None:
+    run = resolver.request_run(Run.Trigger.ADMIN, "operator")
+    awaited = text(page(viewer, of(run, "progress")))
+
+    long_ago = timezone.now() - timedelta(minutes=5)
+    Run.objects.filter(pk=run.pk).update(started_at=long_ago, alive_at=long_ago + timedelta(seconds=9))
+    dead = text(page(viewer, of(run, "progress")))
+
+    assert "It waits for a worker" in awaited
+    assert "has died" in dead
+
+
+def test_a_whole_run_is_undone_with_a_reason(operator: Client) -> None:
+    run = ended()
+    deciding(run, "gnommoweb", "kvasir")
+    assert "Undo 2 decisions" in page(operator, of(run))
+
+    answer = operator.post(of(run, "undo"), {"reason": "odd run"}, follow=True)
+
+    assert answer.redirect_chain == [(of(run), 302)]
+    assert told(answer) == [f"Run {run.pk}: 2 decisions were undone."]
+    assert (parent_of("gnommoweb"), parent_of("kvasir")) == ("repo", "repo")
+    undoings = Decision.objects.filter(kind="undo")
+    assert {(one.actor, one.source, one.reason) for one in undoings} == {("operator", "operator", "odd run")}
+    assert "Undo this whole run" not in answer.content.decode()
+
+
+def test_what_cannot_be_undone_is_told_with_the_reason(operator: Client) -> None:
+    run = ended()
+    deciding(run, "gnommoweb", "kvasir")
+    Edge.objects.filter(concept__token="kvasir").delete()
+
+    answer = operator.post(of(run, "undo"), {"reason": ""}, follow=True)
+
+    done, refused = told(answer)
+    assert done == f"Run {run.pk}: 1 decision was undone."
+    assert refused.startswith("1 decision was not undone. update: kvasir [type]: repo or container: ")
+    assert parent_of("gnommoweb") == "repo"
+
+
+def test_a_run_without_decisions_has_nothing_to_be_undone(operator: Client) -> None:
+    run = ended()
+
+    assert "Undo this whole run" not in page(operator, of(run))
+    assert told(operator.post(of(run, "undo"), follow=True)) == [f"Nothing of run {run.pk} is left to be undone."]
+
+
+def test_where_the_time_is_over_the_rest_stays_and_is_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_of_runs, "UNDOING_S", 0.0)
+    run = ended()
+    deciding(run, "gnommoweb", "kvasir")
+
+    answer = operator.post(of(run, "undo"), follow=True)
+
+    assert told(answer) == ["2 decisions were not reached in time: undo the rest in the same way."]
+    assert parent_of("gnommoweb") == "container"
+
+
+def test_a_run_under_way_is_not_undone(operator: Client) -> None:
+    run = Run.objects.create(trigger="api", mode="auto")
+    deciding(run, "gnommoweb")
+
+    answer = operator.post(of(run, "undo"), follow=True)
+
+    assert told(answer) == [f"Run {run.pk} goes on: it can be undone when it has ended."]
+    assert parent_of("gnommoweb") == "container"
+    assert "Undo this whole run" not in answer.content.decode()
+
+
+def test_a_viewer_looks_and_undoes_nothing(viewer: Client) -> None:
+    run = ended()
+    deciding(run, "gnommoweb")
+
+    assert "Undo this whole run" not in page(viewer, of(run))
+    assert viewer.post(of(run, "undo"), {"reason": "x"}).status_code == 403
+    assert parent_of("gnommoweb") == "container"
+
+
+def test_a_link_undoes_nothing_and_a_page_of_another_site_neither(operator: Client) -> None:
+    run = ended()
+    deciding(run, "gnommoweb")
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.get(username="operator"))
+
+    assert operator.get(of(run, "undo")).status_code == 405
+    assert strict.post(of(run, "undo")).status_code == 403
+    assert parent_of("gnommoweb") == "container"
+
+
+def test_what_is_not_there_is_not_found(operator: Client) -> None:
+    for name, ask in (("progress", operator.get), ("undo", operator.post)):
+        assert ask(reverse(f"admin:resolution_run_{name}", args=[4711])).status_code == 404
+
+
+def test_who_may_not_look_at_runs_follows_none(client: Client) -> None:
+    client.force_login(User.objects.create_user("guest", is_staff=True))
+
+    assert client.get(of(ended(), "progress")).status_code == 403
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_real_run_is_asked_for_carried_out_and_taken_back(operator: Client, llm: LlmServer) -> None:  # noqa: F811
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+    Config.objects.filter(key="resolve_model_id").update(value=str(llm.model("ollama").pk))
+    dispute("gnommoweb")
+    llm.answers({"reasoning": "it is packed now", "decision": "update", "existing_dimension": "", "new_dimension": "",
+                 "dimension": ""})  # fmt: skip
+
+    operator.post(reverse("admin:resolution_conflict_run"), {"next": "/admin/"})
+    run = Run.objects.get()
+    resolver.carry_out(run)
+    shown = text(page(operator, of(run)))
+    operator.post(of(run, "undo"), {"reason": "it is not"})
+
+    assert "1 of 1 conflicts: 1 updated." in shown
+    assert undo.Decision.objects.filter(kind="undo", undoes__run=run).count() == 1
+    assert parent_of("gnommoweb") == "repo"
