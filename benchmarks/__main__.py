@@ -12,6 +12,7 @@ from pathlib import Path
 import orjson
 
 from benchmarks import (
+    admin,
     busy,
     consolidation,
     latency,
@@ -58,6 +59,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "learning": learning.measure,
     "consolidation": consolidation.measure,
     "scale": scale.measure,
+    "admin": admin.measure,
 }
 
 

@@ -13,7 +13,7 @@ from festinger_site.home import PROJECT
 TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, off"]
 FACTS = ["borogove", "dobby", "gnommoweb", "kvasir", "tulgey"]
 SMALL = ["--rounds", "1", "--tokens", "2000", "--turns", "6", "--conversations", "50"]
-RUN_S = 600
+RUN_S = 900
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,8 @@ def test_the_json_has_the_figures_of_everything_measured(run, rows):
     if llm.missing():
         of_conversations = of_conversations.replace("prefix_time ", "")
     of_the_write_path = "placing busy learning consolidation"
-    figures = f"{of_prompts} {of_conversations} cues {of_the_write_path} scale reload changes start"
+    of_large = "scale reload changes start admin_lists admin_pages"
+    figures = f"{of_prompts} {of_conversations} cues {of_the_write_path} {of_large}"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
     assert (run[1]["rounds"], run[1]["tokens"]) == (1, 2000)
@@ -160,3 +161,11 @@ def test_loops_are_told_from_what_is_none(rows):
         loops[name][figure] >= 0.95 for name in ("conversations", "answers") for figure in ("precision", "recall")
     )
     assert loops["60 messages, known"]["µs"] > 0
+
+
+def test_every_list_of_the_admin_is_opened_and_every_page_of_a_row(rows):
+    lists, others = rows["admin lists"], rows["admin pages"]
+
+    assert {"memory.soas first", "memory.edge found", "resolution.decision filtered"} <= lists.keys()
+    assert {"home", "memory.soas change typical", "resolution.run change typical"} <= others.keys()
+    assert all(row["queries"] > 0 and row["p50 ms"] > 0 for row in (lists | others).values() if "of empty" in row)
