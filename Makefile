@@ -6,7 +6,7 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance check bench bench-llm soak demo clean secrets
+.PHONY: help run test conformance check bench bench-llm soak demo screenshots clean secrets
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
@@ -16,6 +16,7 @@ help:
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
 	@echo "make bench-llm   the same with a small model, which is built first: what its first token waits for"
+	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
@@ -26,7 +27,7 @@ demo: $(VENV)/installed
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
 
 test: $(VENV)/installed-dev
-	@exec $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
+	@exec $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 conformance: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/conformance $(ARGS)
@@ -39,6 +40,9 @@ bench-llm: $(VENV)/installed-bench-llm
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)
+
+screenshots: $(VENV)/installed-dev
+	@exec $(VENV)/bin/python -m tests.browser.screenshots $(ARGS)
 
 check: $(VENV)/installed-dev
 	$(VENV)/bin/python -m ruff check .

@@ -1,0 +1,111 @@
+"""A small world that looks like one in use: what agents were told and asked, what they disagree about, a month's
+figures."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.browser.world import teach
+from tests.llm_server import Asked, LlmServer
+from tests.served.learning import SYSTEM, Festinger
+
+FACTS = {
+    "dobby": [
+        "gnommoweb -isa repo", "gnommoweb -ispart glitch_university", "gnommoweb -ispart turing in context of runs-on",
+        "gnommoweb -ispart django in context of tech", "kvasir -isa service", "kvasir -ispart glitch_university",
+        "kvasir -ispart turing in context of runs-on", "kvasir -ispart hermione in context of owned-by",
+        "pensieve -isa database", "pensieve -ispart glitch_university",
+        "pensieve -ispart lovelace in context of runs-on",
+        "glitch_university -isa university", "agent_pool -ispart glitch_university", "dobby -ispart agent_pool",
+    ],
+    "winky": [
+        "winky -ispart agent_pool", "turing -isa server", "turing -ispart bergen in context of geography",
+        "lovelace -isa server", "lovelace -ispart oslo in context of geography", "howler -isa queue",
+        "howler -ispart kvasir", "owlpost -isa service", "owlpost -ispart lovelace in context of runs-on",
+        "marauder -isa dashboard", "marauder -ispart gnommoweb", "sorting_hat -isa classifier",
+        "sorting_hat -ispart kvasir", "floo -isa network", "floo -ispart turing in context of runs-on",
+    ],
+}  # fmt: skip
+
+DECIDED_BY_THE_MODEL = ["portkey -isa script", "portkey -isa cronjob"]
+
+DISPUTED = {
+    "winky": [
+        "gnommoweb -isa container",
+        "kvasir -ispart agent_pool",
+        "pensieve -isa lovelace_cluster in context of runs-on",
+        "glitch_university -ispart agent_pool",
+        "sorting_hat -isa model",
+    ],
+    "kreacher": ["owlpost -isa mail_server", "kvasir -ispart ron in context of owned-by", "turing -isa workstation"],
+}
+
+UNKNOWN = {"quaffle": 24, "timeturner": 19, "felixir": 15, "gringotts-api": 12, "nimbus": 11, "patronus": 9,
+           "remembrall": 8, "bezoar": 7, "mandrake": 6, "hippogriff": 5, "knarl": 5}  # fmt: skip
+ASKED = ("Please restart {} tonight.", "Why is {} so slow today?", "Show me the log of {}.",
+         "How much memory does {} need?", "Who looks after {}?")  # fmt: skip
+
+DECOMPOSE = {
+    "decision": "decompose",
+    "existing_dimension": "artifact-type",
+    "new_dimension": "deployment-type",
+    "reasoning": "A script is what it is as software; a cron job is how it is run. Both hold.",
+}
+FIGURES = """
+    INSERT INTO hourly_figures (hour, tokens, edges, conflicts_open, conflicts_opened, conflicts_closed, requests,
+        recollections, loops, enrich_ms_p50, enrich_ms_p99, taken_at)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, now()) ON CONFLICT DO NOTHING
+"""
+HOURS = 30 * 24
+
+
+def show(whole: Festinger, llm: LlmServer) -> None:
+    llm.answers_by(decides)
+    whole.choose(llm, "resolve_model_id")
+    for agent, facts in FACTS.items():
+        for fact in facts:
+            teach(whole, fact, agent)
+    for fact in DECIDED_BY_THE_MODEL:
+        teach(whole, fact, "kreacher")
+    whole.resolve()
+    for agent, facts in DISPUTED.items():
+        for fact in facts:
+            assert teach(whole, fact, agent), f"{fact} contradicts nothing"
+    talk(whole)
+    whole.wait_settled()
+    draw(whole)
+
+
+def decides(_: Asked) -> dict[str, Any]:
+    return DECOMPOSE
+
+
+def talk(whole: Festinger) -> None:
+    """Prompts about what is known, about what is not, and those of an agent that goes in circles."""
+    for word, count in UNKNOWN.items():
+        said = [f"{ASKED[number % len(ASKED)].format(word)} ({number + 1})" for number in range(count)]
+        whole.ask(("system", SYSTEM), *(("user", text) for text in said), agent="dobby")
+    for word in ("gnommoweb", "kvasir", "pensieve", "owlpost", "turing"):
+        for number, text in enumerate(ASKED):
+            said = text.format(word)
+            whole.ask(("system", SYSTEM), ("user", f"{said} ({number + 1})"), agent=("dobby", "winky")[number % 2])
+    stuck: list[tuple[str, str]] = [("system", SYSTEM), ("user", "Restart kvasir.")]
+    for _ in range(4):
+        stuck += [("assistant", "I call restart(kvasir)."), ("user", "Error: kvasir does not answer.")]
+    whole.ask(*stuck, agent="kreacher")
+
+
+def draw(whole: Festinger) -> None:
+    """The figures of the last month, which the charts show: busier by day, growing slowly."""
+    this_hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    for back in range(HOURS, 0, -1):
+        hour = this_hour - timedelta(hours=back)
+        age = (HOURS - back) / HOURS
+        busy = 0.15 + max(0.0, math.sin((hour.hour - 6) / 24 * 2 * math.pi)) * (0.5 + age / 2)
+        requests = round(220 * busy + 12 * math.sin(back * 1.7))
+        opened, closed = (back * 7) % 5 // 2 if busy > 0.4 else 0, 2 if hour.hour == 2 else (back * 3) % 7 // 6
+        whole.run(
+            FIGURES, hour, round(400 + 500 * age + 20 * math.sin(back / 9)), round(12 + 19 * age), 4 + back % 6,
+            opened, closed, max(requests, 3), max(requests * 2 // 3, 2), 1 if back % 17 == 0 else 0,
+            0.6 + busy / 3, 2.4 + busy * 2 + math.sin(back / 5) / 2,
+        )  # fmt: skip

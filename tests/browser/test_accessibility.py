@@ -1,0 +1,42 @@
+"""axe-core finds nothing on the pages that operators work with, in light and dark."""
+
+import pytest
+
+from tests.browser import world
+from tests.browser.accessible import violations
+from tests.browser.conftest import As
+from tests.browser.people import DESK, address
+from tests.served.learning import Festinger
+
+PAGES = ("home", "desk", "conflict", "decided conflict", "concepts", "concept", "config", "setting", "live", "transfer")
+
+
+@pytest.fixture(scope="module")
+def paths(running: Festinger) -> dict[str, str]:
+    """Where the pages are, about a world in which there is something to see."""
+    disputes = [world.dispute(running, kind, f"axed-{kind}") for kind in world.KINDS]
+    running.proxies[0].client.post(f"/conflicts/{disputes[1].id}/dismiss", json={"reason": "a typo"})
+    for number in range(4):
+        running.ask(("user", f"Where is zorblax, please? ({number})"))
+    return {
+        "home": address("index"),
+        "desk": address("resolution_conflict_changelist") + "?status=all",
+        "conflict": address("resolution_conflict_change", disputes[0].id),
+        "decided conflict": address("resolution_conflict_change", disputes[1].id),
+        "concepts": address("memory_soas_changelist"),
+        "concept": address("memory_soas_change", world.concept(running, disputes[0].word)),
+        "config": address("memory_config_changelist"),
+        "setting": address("memory_config_change", "zero_hit_max"),
+        "live": address("proxy_live"),
+        "transfer": address("resolution_transfer"),
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_labels_and_contrast(paths: dict[str, str], as_: As, name: str, scheme: str) -> None:
+    olga = as_("olga", color_scheme=scheme, viewport=DESK)
+    olga.page.goto(paths[name])
+    olga.page.wait_for_load_state("networkidle")
+
+    assert violations(olga.page) == []

@@ -1,0 +1,196 @@
+"""What operators do besides deciding conflicts, and what the next prompt is given after it."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import world
+from tests.browser.people import Person, address
+from tests.llm_server import LlmServer
+from tests.served.learning import SYSTEM, Festinger
+
+MESSAGES = 20  # that name a word: enough for it to be among the first of the unknown ones
+DECOMPOSE = {
+    "decision": "decompose",
+    "existing_dimension": "artifact-type",
+    "new_dimension": "deployment-type",
+    "reasoning": "what it is, and how it is run",
+}
+
+
+@pytest.fixture
+def llm(llm_server: LlmServer, whole: Festinger) -> Iterator[LlmServer]:
+    """Chosen for conflicts."""
+    whole.choose(llm_server, "resolve_model_id")
+    yield llm_server
+    llm_server.answers_by(None)
+    whole.run("UPDATE config SET value = '' WHERE key = 'resolve_model_id'")
+
+
+def next_prompt(whole: Festinger, text: str) -> str:
+    """What reaches the model."""
+    return "\n".join(message["content"] for message in whole.ask(("system", SYSTEM), ("user", text)))
+
+
+def meet(whole: Festinger, word: str) -> None:
+    """Users keep naming it, and nobody has explained it."""
+    whole.ask(*(("user", f"Where is the {word}? ({number})") for number in range(MESSAGES)))
+    whole.wait(lambda: whole.run("SELECT 1 FROM soas WHERE token = %s AND saliency > 1", word))
+
+
+def test_an_unknown_concept_is_taught_from_home_and_the_next_prompt_knows_it(whole: Festinger, olga: Person) -> None:
+    meet(whole, "florble")
+
+    olga.opens("index")
+    olga.page.get_by_label("florble", exact=True).fill("is a broomstick")
+    olga.page.get_by_role("button", name="Teach florble").click()
+
+    olga.is_told("Stored: florble is a broomstick [type].")
+    expect(olga.page).to_have_url(re.compile(f"{address('index')}$"))
+    expect(olga.page.get_by_label("florble", exact=True)).to_have_count(0)
+    assert "\nflorble: [type] broomstick\n" in next_prompt(whole, "Polish the florble.")
+
+
+def test_what_cannot_be_read_as_a_fact_is_refused_and_stays_in_its_field(whole: Festinger, olga: Person) -> None:
+    meet(whole, "grumble")
+
+    olga.opens("index")
+    olga.page.get_by_label("grumble", exact=True).fill("well, you know")
+    olga.page.get_by_role("button", name="Teach grumble").click()
+
+    olga.is_told("Nothing was stored.")
+    assert world.standing(whole, "grumble") == []
+
+
+def test_a_setting_is_obeyed_by_the_next_prompt_until_it_is_reset(whole: Festinger, olga: Person) -> None:
+    for word in ("wibblet", "wobblet"):
+        world.teach(whole, f"{word} -isa widget")
+    both = "Compare wibblet and wobblet"
+    field = olga.page.get_by_label("recollection_max_concepts", exact=True)
+    assert next_prompt(whole, f"{both}.").count("[type] widget") == 2
+
+    olga.opens("memory_config_changelist")
+    field.fill("1")
+    olga.page.get_by_role("button", name="Save all changes").click()
+    olga.is_told("recollection_max_concepts")
+    expect(olga.page.get_by_role("button", name="Reset recollection_max_concepts")).to_be_visible()
+    assert next_prompt(whole, f"{both} again.").count("[type] widget") == 1
+
+    olga.page.get_by_role("button", name="Reset recollection_max_concepts").click()
+    expect(field).to_have_value("8")
+    assert next_prompt(whole, f"{both} once more.").count("[type] widget") == 2
+    expect(olga.page.locator("table").filter(has_text="olga").first).to_contain_text("recollection_max_concepts")
+
+
+def test_a_value_out_of_range_is_refused_beside_its_field(whole: Festinger, olga: Person) -> None:
+    olga.opens("memory_config_changelist")
+    olga.page.locator("form#settings").evaluate("form => form.noValidate = true")  # as who has an old browser
+    olga.page.get_by_label("zero_hit_max", exact=True).fill("99")
+    olga.page.get_by_role("button", name="Save all changes").click()
+
+    olga.is_told("Nothing was stored")
+    assert whole.run("SELECT value FROM config WHERE key = 'zero_hit_max'") == [("3",)]
+
+
+def test_a_run_is_started_from_home_watched_to_its_end_and_undone(
+    whole: Festinger, olga: Person, llm: LlmServer
+) -> None:
+    dispute = world.dispute(whole, "isa_isa", "nightly")
+    llm.answers_by(lambda _: DECOMPOSE)
+
+    olga.opens("index")
+    olga.page.get_by_role("button", name="Run resolution now").click()
+    last = olga.page.locator("section", has=olga.page.get_by_role("heading", name="Last resolution run"))
+    expect(last).to_contain_text("1 of 1 conflicts")  # no reload: the page asks by itself
+
+    decided = {"nightly artifact-type repo", "nightly deployment-type container"}
+    assert world.facts(whole, dispute.word) == decided
+
+    last.get_by_role("link", name=re.compile("^Run ")).click()
+    olga.page.get_by_text("Undo this whole run").click()
+    olga.page.get_by_role("button", name="Undo 1 decision").click()
+    expect(olga.page.get_by_text("Undo this whole run")).to_have_count(0)
+    assert world.facts(whole, dispute.word) == {"nightly type repo"}
+    assert world.status(whole, dispute.id) == "pending"
+
+
+def test_a_muted_concept_is_missing_in_the_next_prompt_until_it_is_unmuted(whole: Festinger, olga: Person) -> None:
+    world.teach(whole, "chatter -isa noise")
+    assert "chatter: [type] noise" in next_prompt(whole, "Is chatter on?")
+
+    olga.opens("memory_soas_change", world.concept(whole, "chatter"))
+    olga.page.get_by_role("button", name="Mute", exact=True).click()
+    olga.is_told("is muted")
+    assert "chatter: [type] noise" not in next_prompt(whole, "Is chatter off?")
+
+    olga.page.get_by_role("button", name="Unmute", exact=True).click()
+    olga.is_told("no longer muted")
+    assert "chatter: [type] noise" in next_prompt(whole, "Is chatter on again?")
+
+
+def test_a_fact_is_retired_on_its_concept_and_put_back(whole: Festinger, olga: Person) -> None:
+    world.teach(whole, "teapot -isa vessel")
+
+    olga.opens("memory_soas_change", world.concept(whole, "teapot"))
+    olga.page.get_by_text("Retire…").first.click()
+    olga.page.get_by_label("Why").first.fill("it is broken")
+    olga.page.get_by_role("button", name="Retire").click()
+    expect(olga.page.get_by_text("Nothing yet: teach it above.")).to_be_visible()
+    assert world.facts(whole, "teapot") == set()
+
+    olga.page.get_by_role("button", name="Put it back").first.click()
+    expect(olga.page.get_by_role("button", name="Put it back")).to_have_count(0)
+    assert world.facts(whole, "teapot") == {"teapot type vessel"}
+
+
+def test_the_picture_of_a_neighbourhood_is_drawn_and_told_as_a_list(whole: Festinger, olga: Person) -> None:
+    dispute = world.dispute(whole, "isa_isa", "pictured")
+
+    olga.opens("memory_soas_change", world.concept(whole, dispute.word))
+
+    expect(olga.page.locator("[data-part=graph] canvas").first).to_be_visible()
+    olga.page.get_by_text("The same as a list").click()
+    expect(olga.page.locator("[data-part=list] li").first).to_contain_text("repo")
+
+
+def test_an_export_is_imported_after_a_look_at_what_it_would_change(
+    whole: Festinger, olga: Person, tmp_path: Path
+) -> None:
+    world.teach(whole, "crate -isa box")
+    olga.opens("resolution_transfer")
+    with olga.page.expect_download() as download:
+        olga.page.get_by_role("link", name="Download the world").click()
+    first, *lines = download.value.path().read_text().splitlines()
+    header = json.dumps({key: value for key, value in json.loads(first).items() if key != "counts"})
+    about = [line for line in lines if '"crate"' in line]
+    renamed = [line.replace('"crate"', '"barrel"') for line in about]
+    contrary = [line.replace('"box"', '"jar"') for line in about]
+    file = tmp_path / "world.jsonl"
+    file.write_text("\n".join([header, *renamed, *contrary]) + "\n")
+
+    olga.page.get_by_label(re.compile("^A file that was exported")).set_input_files(file)
+    olga.page.get_by_role("button", name="Look at it").click()
+
+    expect(olga.page.get_by_text("Nothing has been changed yet.")).to_be_visible()
+    expect(olga.page.get_by_role("heading", name="Contradictions with what stands")).to_contain_text("1")
+    assert world.facts(whole, "barrel") == set()
+
+    olga.page.get_by_role("button", name="Import", exact=True).click()
+
+    expect(olga.page.get_by_role("link", name="Download the world")).to_be_visible()
+    assert world.facts(whole, "barrel") == {"barrel type box"}
+    assert world.facts(whole, "crate") == {"crate type box"}
+    assert [row[:4] for row in whole.queue("crate") if row[5] == "pending"] == [("crate", "type", "box", "jar")]
+
+
+def test_home_says_that_all_is_well_or_what_to_do(whole: Festinger, olga: Person) -> None:
+    olga.opens("index")
+
+    health = olga.page.locator("#fst-health")
+    expect(health.locator("time")).to_be_visible()
+    expect(health).to_contain_text("No language model decides conflicts")
+    expect(health.get_by_role("link", name="Language models")).to_be_visible()
