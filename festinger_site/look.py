@@ -85,7 +85,7 @@ UNFOLD = {
                 "title": "Operating",
                 "separator": True,
                 "items": [
-                    rows("Config", "tune", "memory.config"),
+                    rows("Settings", "tune", "memory.config"),
                     rows("Language models", "smart_toy", "memory.languagemodel"),
                     rows("Agents", "badge", "memory.agent"),
                     rows("Heartbeats", "ecg_heart", "memory.heartbeat"),

@@ -110,7 +110,7 @@ class ConflictAdmin(ReadOnly, Page):
     @method_decorator(require_POST)
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
         self._only_for_operators(request)
-        given = {name: str(value) for name, value in request.POST.items()}
+        given = _given(request)
         seen = desk.unseal(given.get("seen", ""))
         try:
             decision = _take(conflict_id, given.get("decision", ""), _actor(request), given, seen)
@@ -133,7 +133,7 @@ class ConflictAdmin(ReadOnly, Page):
         if kind not in BULK or not any(seen):
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
-            self._tell(request, kind, *_decide_all(filter(None, seen), kind, _actor(request), request.POST))
+            self._tell(request, kind, *_decide_all(filter(None, seen), kind, _actor(request), _given(request)))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
     @method_decorator(require_POST)
@@ -193,6 +193,11 @@ class ConflictAdmin(ReadOnly, Page):
 
 def _actor(request: HttpRequest) -> Actor:
     return Actor(request.user.get_username(), Source.OPERATOR)
+
+
+def _given(request: HttpRequest) -> dict[str, str]:
+    """One value for each field of the form."""
+    return {name: str(value) for name, value in request.POST.items()}
 
 
 def _take(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Conflict | None) -> Decision:

@@ -102,7 +102,7 @@ def test_a_confirmation_is_noted_once_per_agent_and_day() -> None:
     for agent in ("winky", "winky", "kreacher"):
         assert_fact(fact("gnommoweb isa repo type"), said(agent))
 
-    assert list(EdgeHistory.objects.filter(action="confirm").values_list("actor", flat=True)) == [
+    assert list(EdgeHistory.objects.filter(action="confirm").order_by("id").values_list("actor", flat=True)) == [
         "winky",
         "kreacher",
     ]
