@@ -53,7 +53,7 @@ class Tap:
                 self._lines.append(line)  # before anything can go over it
                 line.start()
 
-    def answers(self, *, timeout_s: float = 5) -> list[Answer]:
+    def answers(self, *, timeout_s: float = 30) -> list[Answer]:
         """The answers since the last call, in the order of their requests. Raises TimeoutError."""
         deadline = time.monotonic() + timeout_s
         while (settled := [line.answers() for line in self._lines]) and None in settled:
