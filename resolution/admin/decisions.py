@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -115,10 +115,15 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     word_fields = ("concept", "parent")
     search_help_text = "How the concept, or what it is in, begins."
     sortable_by = ()
-    list_select_related = ("concept", "dim", "parent", "moved_to")
     fields = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decision_link", "decided_at")
     readonly_fields = ("decision_link",)
     ordering = ("-id",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[DecidedTriple]:
+        rows = super().get_queryset(request).select_related("concept", "dim", "parent", "moved_to")
+        return rows.prefetch_related(
+            Prefetch("decision", Decision.objects.select_related(*CONFLICTS).defer("before", "after"))
+        )
 
     @admin.display(description="decision")
     def decision_link(self, triple: DecidedTriple) -> SafeString | str:
