@@ -13,7 +13,7 @@ from memory.domain.facts import FactMistake, parse_fact
 from memory.domain.rows import Fact
 from memory.domain.secrets import mask_secrets
 from memory.domain.tokens import tokenise
-from memory.models import Soas, Source
+from memory.models import Soas
 from memory.store import Said
 from resolution.applying import Actor
 from resolution.intake import Outcome, assert_fact
@@ -60,10 +60,6 @@ def read(concept: str, text: str) -> list[Fact]:
                 f"That is about {fact.concept}, not about {concept}: teach it where {fact.concept} is shown."
             )
     return facts
-
-
-def actor_named(name: str) -> Actor:
-    return Actor(name, Source.OPERATOR)
 
 
 def _clean(text: str) -> str:

@@ -23,6 +23,7 @@ from memory.domain.rows import Fact
 from memory.domain.saliency import saliency
 from memory.models import Edge, Soas
 from resolution import neighbourhood, teaching
+from resolution.admin.acting import actor_of
 from resolution.domain.phrases import claim
 from resolution.intake import Outcome
 from resolution.models import Conflict
@@ -195,7 +196,7 @@ class SoasAdmin(Page):
         back = next_page(request) or reverse(PAGE, args=[concept_id])
         statement = request.POST.get("statement", "")
         try:
-            outcomes = teaching.teach(concept.token, statement, teaching.actor_named(request.user.get_username()))
+            outcomes = teaching.teach(concept.token, statement, actor_of(request))
         except NotUnderstood as error:
             self.message_user(request, f"Nothing was stored. {error}", messages.ERROR)
             return redirect(again(back, concept, statement))

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memory import llm
 from memory.admin.pages import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
-from memory.models import Source
 from resolution import decisions, desk, resolver
+from resolution.admin.acting import actor_of
 from resolution.contest import DecisionError, Unknown
 from resolution.decisions import Actor
 from resolution.desk import Filters
@@ -113,7 +113,7 @@ class ConflictAdmin(ReadOnly, Page):
         given = _given(request)
         seen = desk.unseal(given.get("seen", ""))
         try:
-            decision = _take(conflict_id, given.get("decision", ""), _actor(request), given, seen)
+            decision = _take(conflict_id, given.get("decision", ""), actor_of(request), given, seen)
         except Unknown as error:
             messages.error(request, str(error))
             return redirect(LIST)
@@ -133,7 +133,7 @@ class ConflictAdmin(ReadOnly, Page):
         if kind not in BULK or not any(seen):
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
-            self._tell(request, kind, *_decide_all(filter(None, seen), kind, _actor(request), _given(request)))
+            self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), _given(request)))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
     @method_decorator(require_POST)
@@ -189,10 +189,6 @@ class ConflictAdmin(ReadOnly, Page):
     def _render(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
         context = {**self.admin_site.each_context(request), "opts": None, **context}
         return TemplateResponse(request, f"resolution/conflict_{name}.html", context)
-
-
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(request.user.get_username(), Source.OPERATOR)
 
 
 def _given(request: HttpRequest) -> dict[str, str]:

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_POST
 from memory.admin.pages import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
 from memory.models import Source
 from resolution import desk, records, undo
+from resolution.admin.acting import actor_of
 from resolution.contest import DecisionError, Unknown
-from resolution.decisions import Actor
 from resolution.desk import Filters
 from resolution.dossier import Decided
 from resolution.models import DecidedTriple, Decision
@@ -95,7 +95,7 @@ class DecisionAdmin(ReadOnly, Page):
         """Leads back to the conflict, which is open again; where it is refused, to where it was asked for."""
         if not _may_undo(request):
             raise PermissionDenied
-        actor = Actor(request.user.get_username(), Source.OPERATOR)
+        actor = actor_of(request)
         try:
             done = undo.undo(decision_id, actor, request.POST.get("reason", ""))
         except Unknown as error:

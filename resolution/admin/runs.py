@@ -17,10 +17,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memory.admin.pages import BoundedPaginator, Page, ReadOnly
 from memory.domain.wording import counted, span
-from memory.models import LanguageModel, Source
+from memory.models import LanguageModel
 from resolution import runs, undo
+from resolution.admin.acting import actor_of
 from resolution.admin.decisions import CONFLICTS
-from resolution.applying import Actor
 from resolution.contest import DecisionError
 from resolution.models import Conflict, Decision, Run
 from resolution.undo import UndoReport
@@ -146,7 +146,7 @@ class RunAdmin(ReadOnly, Page):
         return redirect("admin:resolution_run_change", run_id)
 
     def undo(self, request: HttpRequest, run: Run) -> None:
-        actor = Actor(request.user.get_username(), Source.OPERATOR)
+        actor = actor_of(request)
         try:
             report = undo.undo_run(run.pk, actor, request.POST.get("reason", ""), within_s=UNDOING_S)
         except DecisionError as error:

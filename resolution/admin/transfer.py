@@ -16,9 +16,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
-from memory.models import Source
 from resolution import transfer, uploads
-from resolution.applying import Actor
+from resolution.admin.acting import actor_of
 from resolution.transfer import Refused, Report, Unreadable
 from resolution.uploads import UploadError
 
@@ -176,7 +175,7 @@ def take_in(request: HttpRequest) -> HttpResponse:
         with uploads.taken(kept["key"]) as file:
             report = transfer.take_in(
                 file,
-                Actor(request.user.get_username(), Source.OPERATOR),
+                actor_of(request),
                 name=kept["name"],
                 differences=differences,  # type: ignore[arg-type]  # one of CHOICES
                 skip_invalid=request.POST.get("skip_invalid") == "true",

@@ -4,8 +4,9 @@ import pytest
 
 from memory import bootstrap
 from memory.domain.rows import Fact
-from memory.models import Edge, EdgeHistory, Soas
+from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution import teaching
+from resolution.applying import Actor
 from resolution.models import Conflict
 from resolution.teaching import NotUnderstood
 
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 REPO = Fact("gnommoweb", "repo", "type", True)
 RUNS_ON = Fact("gnommoweb", "heimdall", "runs-on", False)
-HERMIONE = teaching.actor_named("hermione")
+HERMIONE = Actor("hermione", Source.OPERATOR)
 
 
 @pytest.fixture(autouse=True)
