@@ -18,6 +18,7 @@ from django.conf import settings
 
 BYTES_MAX: Final = 512 * 1024**2  # of one file: some two million facts
 ALL_BYTES_MAX: Final = 4 * BYTES_MAX
+TOLD_EVERY_S: Final = 0.5
 KEPT_S: Final = 24 * 3600.0  # after its last part
 _KEY: Final = re.compile(r"[A-Za-z0-9_-]{32}")
 
@@ -73,6 +74,34 @@ def taken(key: str) -> Iterator[BinaryIO]:
 def discard(key: str) -> None:
     if _KEY.fullmatch(key):
         _path(key).unlink(missing_ok=True)
+        _progress_path(key).unlink(missing_ok=True)
+
+
+class Progress:
+    """How far an import is, for the page that waits for it, which another process may serve."""
+
+    def __init__(self, key: str) -> None:
+        self._file = _progress_path(key)
+        self._told_at = 0.0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if (now := time.monotonic()) - self._told_at < TOLD_EVERY_S:
+            return
+        self._told_at = now
+        part = self._file.with_suffix(".part")
+        with suppress(OSError):  # on a full disk nothing is told, and the import goes on
+            part.write_text(f"{what}: {done / total:.0%}" if total > 1 else what)
+            part.replace(self._file)
+
+
+def progress_of(key: str) -> str:
+    """What an import of the upload told last; empty where it has told nothing, or is done."""
+    if not _KEY.fullmatch(key):
+        return ""
+    try:
+        return _progress_path(key).read_text()
+    except FileNotFoundError:
+        return ""
 
 
 GONE: Final = "The uploaded file is no longer here: it was imported or discarded, or it is older than a day."
@@ -98,6 +127,10 @@ def _folder() -> Path:
 
 def _path(key: str) -> Path:
     return _folder() / key
+
+
+def _progress_path(key: str) -> Path:
+    return _path(key).with_suffix(".progress")
 
 
 def _clean_up() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connections
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -18,14 +18,27 @@ from django.views.decorators.http import require_GET, require_POST
 
 from resolution import transfer, uploads
 from resolution.admin.acting import actor_of
-from resolution.transfer import Refused, Report, Unreadable
+from resolution.transfer import Differences, Refused, Report, Unreadable
 from resolution.uploads import UploadError
 
 SESSION: Final = "transfer"  # where a session keeps the key and the name of what it has uploaded
 NAME_MAX: Final = 100  # characters of a file's name
 CONTENT_TYPE: Final = "application/x-ndjson"
-CHOICES: Final = ("queue", "keep", "take")
-BADGES: Final = {"different": "warn", "ring": "warn", "taken": "info"}
+# What becomes of facts that contradict what stands: as the operator chooses.
+CHOICES: Final[dict[str, str]] = {
+    "queue": "become conflicts, to be decided one by one",
+    "keep": "are left out: what stands is kept",
+    "take": "take the place of what stands, which goes into the history",
+}
+# What becomes of one such fact, and the colour of it.
+OUTCOMES: Final = {
+    "different": ("becomes a conflict", "warn"),
+    "ring": ("becomes a conflict: it would close a ring", "warn"),
+    "taken": ("takes the place of what stands", "info"),
+    "kept": ("is left out: what stands is kept", ""),
+    "outdated": ("is left out: it is older, and the newer wins here", ""),
+    "decided": ("is left out: decided about before", ""),
+}
 
 
 def extra_urls() -> list[URLPattern]:
@@ -35,6 +48,7 @@ def extra_urls() -> list[URLPattern]:
         "transfer/export/": ("resolution_transfer_export", export),
         "transfer/upload/": ("resolution_transfer_upload", upload),
         "transfer/import/": ("resolution_transfer_import", take_in),
+        "transfer/progress/": ("resolution_transfer_progress", progress),
         "transfer/discard/": ("resolution_transfer_discard", discard),
     }
     return [path(route, admin.site.admin_view(view), name=name) for route, (name, view) in views.items()]
@@ -57,15 +71,21 @@ def overview(request: HttpRequest) -> HttpResponse:
     }
     kept = request.session.get(SESSION)
     if kept and context["may_import"]:
-        context |= look(kept)
+        context |= look(kept, chosen(request.GET))
     return TemplateResponse(request, "resolution/transfer.html", context)
 
 
-def look(kept: dict[str, Any]) -> dict[str, Any]:
+def chosen(fields: QueryDict) -> Differences:
+    """What is to become of contradictions; a conflict each, unless the operator chose otherwise."""
+    choice = fields.get("differences")
+    return choice if choice in CHOICES else "queue"  # type: ignore[return-value]  # one of them
+
+
+def look(kept: dict[str, Any], differences: Differences) -> dict[str, Any]:
     """What the template shows of an uploaded file."""
     try:
         with uploads.opened(kept["key"]) as file:
-            report = transfer.rehearse(file)
+            report = transfer.rehearse(file, differences)
     except Unreadable as error:
         return {"upload": kept, "unreadable": str(error)}
     except UploadError as error:
@@ -74,9 +94,11 @@ def look(kept: dict[str, Any]) -> dict[str, Any]:
         "upload": kept,
         "report": report,
         "account": transfer.account(report),
+        "chosen": differences,
+        "choices": CHOICES.items(),
         "more_differences": report.differing - len(report.differences),
         "more_mistakes": report.mistakes_count - len(report.mistakes),
-        "differences": [(each, BADGES.get(each.outcome, "")) for each in report.differences],
+        "differences": [(each, *OUTCOMES[each.outcome]) for each in report.differences],
     }
 
 
@@ -161,10 +183,10 @@ def discard(request: HttpRequest) -> HttpResponse:
 @require_POST
 def take_in(request: HttpRequest) -> HttpResponse:
     allowed(request, "add_edge")
-    differences = request.POST.get("differences", "queue")
-    if differences not in CHOICES:
+    if request.POST.get("differences", "queue") not in CHOICES:
         messages.error(request, "Choose what becomes of contradictions; nothing was imported.")
         return redirect("admin:resolution_transfer")
+    differences = chosen(request.POST)
     if differences == "take":
         allowed(request, "delete_edge")
     kept = request.session.get(SESSION)
@@ -177,8 +199,9 @@ def take_in(request: HttpRequest) -> HttpResponse:
                 file,
                 actor_of(request),
                 name=kept["name"],
-                differences=differences,  # type: ignore[arg-type]  # one of CHOICES
+                differences=differences,
                 skip_invalid=request.POST.get("skip_invalid") == "true",
+                progress=uploads.Progress(kept["key"]),
             )
             _forget(request)
     except (Unreadable, Refused, UploadError) as error:
@@ -186,6 +209,14 @@ def take_in(request: HttpRequest) -> HttpResponse:
     else:
         _tell(request, kept["name"], report)
     return redirect("admin:resolution_transfer")
+
+
+@require_GET
+def progress(request: HttpRequest) -> JsonResponse:
+    """How far the import of this session's file is."""
+    allowed(request, "add_edge")
+    kept = request.session.get(SESSION)
+    return JsonResponse({"progress": uploads.progress_of(kept["key"]) if kept else ""})
 
 
 def _tell(request: HttpRequest, name: str, report: Report) -> None:

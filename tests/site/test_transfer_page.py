@@ -16,6 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory.models import Edge, EdgeHistory
 from resolution import transfer, uploads
+from resolution.admin import transfer as transfer_page
 from resolution.domain.interchange import header
 from resolution.models import Conflict
 from tests.resolution.worlds import facts, say
@@ -100,6 +101,41 @@ class TestImport:
         upload(operator, OTHER)
         import_it(operator, differences="take")
         assert facts() == {"gnommoweb isa container type"}
+
+    @pytest.mark.parametrize(
+        ("choice", "outcome"),
+        [
+            ("queue", "becomes a conflict"),
+            ("keep", "is left out: what stands is kept"),
+            ("take", "takes the place of what stands"),
+            ("nonsense", "becomes a conflict"),
+        ],
+    )
+    def test_shows_what_would_come_the_way_that_is_chosen(self, operator: Client, choice: str, outcome: str) -> None:
+        upload(operator, OTHER)
+
+        page = operator.get(PAGE, {"differences": choice}).content.decode()
+
+        assert f">{outcome}</span>" in page
+        assert f'value="{choice if choice in transfer_page.CHOICES else "queue"}" checked' in page
+
+    def test_tells_how_far_it_is(self, operator: Client) -> None:
+        def how_far() -> str:
+            return operator.get(f"{PAGE}progress/").json()["progress"]
+
+        assert how_far() == ""
+        upload(operator, NEW)
+        key = operator.session["transfer"]["key"]
+        assert how_far() == ""
+
+        tell = uploads.Progress(key)
+        tell("Placing", 150, 300)
+        tell("Placing", 151, 300)  # at once: told later
+        assert how_far() == "Placing: 50%"
+
+        import_it(operator)
+        assert how_far() == ""
+        assert kept() == []
 
     def test_tells_mistakes_and_leaves_them_out_only_on_request(self, operator: Client) -> None:
         page = upload(operator, NEW, WRONG)
@@ -211,6 +247,7 @@ class TestWhoMay:
         assert "Download the world" in page
         assert "transfer-file" not in page
         assert [viewer.post(f"{PAGE}{what}/").status_code for what in ("upload", "import", "discard")] == [403] * 3
+        assert viewer.get(f"{PAGE}progress/").status_code == 403
 
     def test_who_may_not_retire_lets_no_file_take_a_place(self) -> None:
         client = someone("view_edge", "add_edge")

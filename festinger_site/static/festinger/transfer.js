@@ -3,6 +3,7 @@
 "use strict";
 
 (() => {
+    const PROGRESS_MS = 1000;
     const PART_BYTES = 4 * 1024 * 1024;
 
     const form = document.querySelector("[data-transfer-upload]");
@@ -32,10 +33,18 @@
 
     const confirmation = document.querySelector("[data-transfer-import]");
     if (confirmation) {
+        // What the file would come to, the way that is chosen.
+        confirmation.addEventListener("change", (event) => {
+            if (event.target.name === "differences") {
+                say(confirmation.closest("section"), "Looking at the file. This takes a moment.");
+                window.location.search = `differences=${event.target.value}`;
+            }
+        });
         confirmation.addEventListener("submit", () => {
             // After this turn, or the form would be sent without its button's state.
             setTimeout(() => document.querySelectorAll(".transfer-buttons button").forEach((each) => { each.disabled = true; }));
             say(confirmation.closest("section"), "Importing. A large file takes some minutes; it is imported also if you leave this page.");
+            setInterval(() => tellProgress(confirmation), PROGRESS_MS);
         });
     }
 
@@ -71,6 +80,13 @@
             throw new Error(told.error || `The file could not be sent (${answer.status}).`);
         }
         return told.key;
+    }
+
+    async function tellProgress(confirmation) {
+        const told = await fetch(confirmation.dataset.transferImport).then((answer) => answer.json()).catch(() => ({}));
+        if (told.progress) {
+            say(confirmation.closest("section"), `Importing. ${told.progress}`);
+        }
     }
 
     function say(within, text) {
