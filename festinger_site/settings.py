@@ -98,6 +98,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = env.time_zone("FESTINGER_TIME_ZONE", "UTC")
 USE_TZ = True
 USE_I18N = False
+DATE_FORMAT, TIME_FORMAT, DATETIME_FORMAT = "Y-m-d", "H:i", "Y-m-d H:i"
 STATIC_URL = "/static/"
 
 # --- Celery: wake-ups only, the tables are the queue of record -----------------------------------------

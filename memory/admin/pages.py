@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from django.contrib.admin import ShowFacets
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
 from django.forms import ModelForm
@@ -13,13 +14,14 @@ from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
+from unfold.views import ChangeList
 
 from memory.domain.tokens import tokenise
 from memory.models import Soas
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted, and can be paged through; what is further is searched
 WORDS_MAX: Final = 200  # that begin like what is searched for: with more, somebody types on
-LINK: Final = "text-primary-600 dark:text-primary-500"
+LINK: Final = "fst-list-link"
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at run time
@@ -45,8 +47,15 @@ class Page(ModelAdmin):
 
     paginator = BoundedPaginator
     show_full_result_count = False
+    show_facets = ShowFacets.NEVER  # they count the whole table, for each choice
     list_per_page = 50
     list_max_show_all = 50  # a longer page takes longer than anybody likes to wait
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        if not (shown.query or shown.has_active_filters):
+            shown.full_result_count = shown.result_count  # else its title offers to "Show all" where all is shown
+        return shown
 
 
 class WordSearch:

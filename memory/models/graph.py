@@ -151,6 +151,7 @@ class Edge(models.Model):
 
     class Meta:
         db_table = "urd"
+        verbose_name = "fact"  # as operators call it
         indexes = [models.Index(fields=["dim", "concept"], name="urd_by_dimension")]
         constraints = [
             models.UniqueConstraint(fields=["concept", "parent", "dim"], name="urd_unique_triple"),
@@ -208,7 +209,8 @@ class EdgeHistory(models.Model):
 
     class Meta:
         db_table = "edge_history"
-        verbose_name_plural = "edge history"
+        verbose_name = "change of a fact"
+        verbose_name_plural = "changes of facts"
         indexes = [
             models.Index(fields=["concept", "dim", "-at"], name="edge_history_of_a_slot"),
             # The admin's filters, the newest first.

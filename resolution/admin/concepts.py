@@ -91,7 +91,6 @@ class SoasAdmin(Page):
     search_fields = ("token",)
     search_help_text = "How the concept begins."
     sortable_by = ("token",)
-    show_facets = admin.ShowFacets.NEVER  # they count the whole table, for each choice
     ordering = ("-saliency", "-id")  # as the index has it
     actions = ("mute", "unmute")
 

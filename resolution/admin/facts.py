@@ -56,9 +56,9 @@ class DisputedFilter(SimpleListFilter):
         same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
         if not self.value():
             return queryset
-        # Their keys first: with the page's words in the same query, every fact is compared with every conflict.
-        disputed = Edge.objects.filter(Exists(same_slot)).values_list("pk", flat=True)
-        return queryset.filter(pk__in=list(disputed[:COUNTED_MAX]))
+        # Bounded: else Postgres may mix it with the rest of the query, and compare every fact with every conflict.
+        disputed = Edge.objects.filter(Exists(same_slot)).order_by("-pk").values("pk")
+        return queryset.filter(pk__in=disputed[:COUNTED_MAX])
 
 
 @admin.register(Edge)
@@ -87,7 +87,6 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     word_fields = ("concept", "parent")
     search_help_text = "How the concept, or what it is in, begins."
     sortable_by = ("number",)
-    show_facets = admin.ShowFacets.NEVER  # they count the whole table, for each choice
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)
     actions = ("retire",)

@@ -53,7 +53,6 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     list_filter_submit = True
     list_select_related = ("concept", "dim")
     sortable_by = ()
-    show_facets = admin.ShowFacets.NEVER  # they count the whole table, for each choice
     ordering = ("-id",)
     fields = ("what", "at", "concept_link", "dimension", "actor", "role", "source", "reason", "pictures")
     readonly_fields = ("what", "concept_link", "dimension", "pictures")

@@ -79,7 +79,7 @@ class ObservationAdmin(ReadOnly, Page):
             return format_html("What is {}?", concept)
         relation = "ISA" if row.is_isa else "ISPART"
         parent, dimension = word(row.parent, row.parent_id), word(row.dimension, row.dimension_id)
-        return format_html("{} {} {} [{}]", concept, relation, parent, dimension)
+        return format_html("<span>{} {} {} [{}]</span>", concept, relation, parent, dimension)
 
     @admin.display(description="what became of it")
     def became(self, row: Observation) -> str:
