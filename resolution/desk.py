@@ -11,7 +11,7 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from memory.domain.names import one_name
-from memory.models import Dimension, Soas, Source
+from memory.models import Dimension, Soas, Source, called_like
 from resolution import sides
 from resolution.models import CollisionType, Conflict
 from resolution.queue import OPEN
@@ -19,7 +19,7 @@ from resolution.wording import Side, ago, existing_side, incoming_side, proposed
 
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
 IN_ORDER = ("-priority", "created_at", "id")
-WORDS_MAX = 1_000  # that begin with what is searched for
+WORDS_MAX = 1_000  # that are like what is searched for
 DIMENSIONS_MAX = 50  # offered as filters
 NUMBER_DIGITS = 18  # of a conflict, at most
 
@@ -75,7 +75,7 @@ class Filters:
 
 
 def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
-    """``is_whole``: its words are a whole name (see ``begins_too_many``)."""
+    """``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
     rows = Conflict.objects.filter(_with_status(filters.status))
     exact = {"collision_type": filters.type, "incoming_source": filters.source,
              "dim__token": _name(filters.dimension), "agent__icontains": filters.agent}  # fmt: skip
@@ -101,7 +101,7 @@ def whole(page: QuerySet[Conflict]) -> QuerySet[Conflict]:
 def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | None:
     """The open conflict that comes after this one in the list's order, or else the first; None where none is left."""
     status = filters.status if filters.status in OPEN else "open"
-    rows = matching(replace(filters, status=status), is_whole=begins_too_many(filters.q)).order_by(*IN_ORDER)
+    rows = matching(replace(filters, status=status), is_whole=too_many_are_like(filters.q)).order_by(*IN_ORDER)
     if after is None:
         return rows.first()
     later = Q(created_at__gt=after.created_at) | Q(created_at=after.created_at, id__gt=after.pk)
@@ -139,19 +139,19 @@ def _name(text: str) -> str:
     return one_name(text) or text.lower()
 
 
-def begins_too_many(words: str) -> bool:
-    """Whether more names begin like this than a search looks for; then it looks for this one only."""
-    return bool(words) and _beginning_with(words)[WORDS_MAX : WORDS_MAX + 1].exists()
+def too_many_are_like(words: str) -> bool:
+    """Whether more names are like this than a search looks for; then it looks for this one only."""
+    return bool(words) and _like(words)[WORDS_MAX : WORDS_MAX + 1].exists()
 
 
 def called(words: str, *, is_whole: bool) -> QuerySet[Soas]:
-    """What is called like this, or unless that ``is_whole``, begins like it."""
+    """What is called like this, or unless that ``is_whole``, begins like it or has it as a part."""
     tokens = Soas.objects.filter(token=_name(words))
-    return tokens if is_whole else tokens | _beginning_with(words)
+    return tokens if is_whole else tokens | _like(words)
 
 
-def _beginning_with(words: str) -> QuerySet[Soas]:
-    return Soas.objects.filter(token__startswith=words.lower())
+def _like(words: str) -> QuerySet[Soas]:
+    return Soas.objects.filter(called_like(words.lower()))
 
 
 def _about(words: str, is_whole: bool) -> Q:

@@ -17,10 +17,10 @@ from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from memory.domain.tokens import tokenise
-from memory.models import Soas
+from memory.models import Soas, called_like
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted, and can be paged through; what is further is searched
-WORDS_MAX: Final = 200  # that begin like what is searched for: with more, somebody types on
+WORDS_MAX: Final = 200  # that are like what is searched for: with more, somebody types on
 LINK: Final = "fst-list-link"
 
 
@@ -59,23 +59,24 @@ class Page(ModelAdmin):
 
 
 class WordSearch:
-    """The search of a list of rows about words: finds those of which one of the words begins like what was typed.
+    """The search of a list of rows about words: finds those with a word that begins like what was typed, or of which
+    that is a part.
 
     The words are looked up first. A search over joined tables would read them all."""
 
     word_fields: Sequence[str] = ("concept",)
     search_fields: Sequence[str] = ("concept__token",)  # as Django would search; not empty, or no search is shown
-    search_help_text = "How the concept begins."
+    search_help_text = "How the concept begins, or a part of it."
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        if not (beginning := as_token(search_term)):
+        if not (name := as_token(search_term)):
             return queryset, False
-        words = word_ids(beginning)
+        words = word_ids(name)
         about = Q()
-        for name in self.word_fields:
-            about |= Q(**{f"{name}__in": words})
+        for field in self.word_fields:
+            about |= Q(**{f"{field}__in": words})
         return queryset.filter(about), False
 
 
@@ -98,9 +99,9 @@ def as_token(text: str) -> str:
     return "_".join(words) or text.strip().lower()
 
 
-def word_ids(beginning: str) -> list[int]:
-    """The words that begin like this, the first ones in the order of the alphabet: it itself is among them."""
-    words = Soas.objects.filter(token__startswith=beginning).order_by("token")
+def word_ids(text: str) -> list[int]:
+    """The words that begin with the text, or of which it is a part: the first ones in the order of the alphabet."""
+    words = Soas.objects.filter(called_like(text)).order_by("token")
     return list(words.values_list("pk", flat=True)[:WORDS_MAX])
 
 

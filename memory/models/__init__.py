@@ -5,7 +5,7 @@ The graph is written by memory/store.py, what was heard by memory/flusher.py; op
 flags of ``soas`` in the admin.
 """
 
-from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source
+from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, called_like
 from memory.models.heard import Evidence, SeenMessage
 from memory.models.learning import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
@@ -25,4 +25,5 @@ __all__ = [
     "SeenMessage",
     "Soas",
     "Source",
+    "called_like",
 ]

@@ -1,7 +1,10 @@
 """The vocabulary (SOAS), the concept graph (URD), its dimensions, and the history of its edges."""
 
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.fields.array import ArrayContains  # type: ignore[attr-defined]  # it is there
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
 
@@ -21,6 +24,25 @@ class Source(models.TextChoices):
     FESTINGER = "festinger", "resolution"
     GUTASK = "gutask", "gutask"
     OPERATOR = "operator", "operator"
+
+
+JOINTS = "[_.'@+-]"  # what joins the parts of a name
+
+
+def parts_of(token: str) -> models.Func:
+    """The parts of a name, as SQL: those of ``glitch_university`` are glitch and university."""
+    return models.Func(
+        F(token),
+        Value(JOINTS),
+        function="regexp_split_to_array",
+        output_field=ArrayField(models.TextField()),
+    )
+
+
+def called_like(text: str) -> Q:
+    """The tokens that begin with the text, or of which it is a part: university finds glitch_university. By indexes."""
+    has_part = Q(token__regex=JOINTS) & Q(ArrayContains(parts_of("token"), [text]))
+    return Q(token__startswith=text) | has_part
 
 
 class Soas(models.Model):
@@ -54,6 +76,8 @@ class Soas(models.Model):
             models.Index(fields=["-saliency", "-id"], name="soas_most_salient_first"),
             models.Index(fields=["-saliency", "-id"], condition=Q(is_common=True), name="soas_common"),
             models.Index(fields=["-saliency", "-id"], condition=Q(is_muted=True), name="soas_muted"),
+            # The admin's searches. Of names of one part there is nothing in it.
+            GinIndex(parts_of("token"), condition=Q(token__regex=JOINTS), name="soas_by_part"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -21,7 +21,7 @@ from unfold.views import ChangeList
 from memory.admin.pages import COUNTED_MAX, Page, as_token, link, next_page
 from memory.domain.rows import Fact
 from memory.domain.saliency import saliency
-from memory.models import Edge, Soas
+from memory.models import Edge, Soas, called_like
 from resolution import neighbourhood, teaching
 from resolution.admin.acting import actor_of
 from resolution.domain.phrases import claim
@@ -89,7 +89,7 @@ class SoasAdmin(Page):
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
     list_filter = (KindFilter,)
     search_fields = ("token",)
-    search_help_text = "How the concept begins."
+    search_help_text = "How the concept begins, or a part of it."
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # as the index has it
     actions = ("mute", "unmute")
@@ -121,8 +121,8 @@ class SoasAdmin(Page):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        beginning = as_token(search_term)
-        return (queryset.filter(token__startswith=beginning) if beginning else queryset), False
+        name = as_token(search_term)
+        return (queryset.filter(called_like(name)) if name else queryset), False
 
     # --- the list's columns and actions ---
 

@@ -67,7 +67,7 @@ class ConflictAdmin(ReadOnly, Page):
         if not self.has_view_permission(request):
             raise PermissionDenied
         filters = Filters.read(request.GET)
-        is_whole = desk.begins_too_many(filters.q)
+        is_whole = desk.too_many_are_like(filters.q)
         rows = desk.in_order(desk.matching(filters, is_whole=is_whole))
         pages = BoundedPaginator(rows, self.list_per_page)
         page = pages.get_page(request.GET.get("p"))

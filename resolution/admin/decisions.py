@@ -113,7 +113,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     list_display = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decided_at")
     list_filter = ("kind",)
     word_fields = ("concept", "parent")
-    search_help_text = "How the concept, or what it is in, begins."
+    search_help_text = "How the concept, or what it is in, begins; or a part of it."
     sortable_by = ()
     fields = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decision_link", "decided_at")
     readonly_fields = ("decision_link",)

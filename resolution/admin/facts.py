@@ -85,7 +85,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     )
     list_filter_submit = True
     word_fields = ("concept", "parent")
-    search_help_text = "How the concept, or what it is in, begins."
+    search_help_text = "How the concept, or what it is in, begins; or a part of it."
     sortable_by = ("number",)
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)

@@ -344,12 +344,14 @@ def found(client: Client, path: str, **query: str) -> set[str]:
     return set(re.findall(r"/memory/soas/\d+/change/[^>]*>\s*([^<\s]+)\s*<", shown))
 
 
-def test_a_concept_is_found_by_how_it_begins(operator: Client) -> None:
+def test_a_concept_is_found_by_how_it_begins_and_by_its_parts(operator: Client) -> None:
     say("glitch_university isa school type")
 
     assert found(operator, "soas", q="gnomm") == {"gnommoweb"}
     assert found(operator, "soas", q="Glitch Uni") == {"glitch_university"}
+    assert found(operator, "soas", q="University") == {"glitch_university"}
     assert found(operator, "soas", q="web") == set()
+    assert found(operator, "soas", q="_") == set()
 
 
 def test_dictionary_words_are_left_out_until_they_are_asked_for(operator: Client) -> None:
@@ -385,6 +387,9 @@ def test_facts_are_found_by_how_the_concept_or_what_it_is_in_begins(operator: Cl
     assert found(operator, "edge", q="kvas") == {"kvasir", "service", "type"}
     assert found(operator, "edge", q="serv") == {"kvasir", "service", "type"}
     assert found(operator, "edge", q="asir") == set()
+
+    say("dobby isa house-elf type")
+    assert found(operator, "edge", q="elf") == {"dobby", "house-elf", "type"}
 
 
 def test_facts_are_filtered(operator: Client) -> None:
