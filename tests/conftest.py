@@ -1,5 +1,7 @@
 """The order of the tests: what takes long begins first, so that at the end no process waits for the other."""
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,3 +16,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _place(file: str) -> int:
     return next((place for place, beginning in enumerate(FIRST) if file.startswith(beginning)), len(FIRST))
+
+
+@pytest.fixture
+def collected_between_tests() -> Iterator[None]:
+    """For tests with LiteLLM, which leaves streams to the garbage collector. httpcore closes such a stream under its
+    pool's lock; where the collector comes while the same thread holds that lock, the thread waits for itself, forever.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.collect(1)  # what is young: all of it takes LiteLLM's half a gigabyte through the processor

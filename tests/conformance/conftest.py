@@ -24,6 +24,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
 
 
+@pytest.fixture(autouse=True)
+def _collected(collected_between_tests: None) -> None:
+    """Each of these tests."""
+
+
 @pytest.fixture(scope="package", autouse=True)
 def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """All is plain HTTP here, but each client reads the list of certificate authorities, for some 50 ms."""

@@ -90,6 +90,7 @@ class Line:
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self._client, self._server = client, server
         self._sent, self._received = bytearray(), bytearray()
+        self._read = (0, 0)  # how many bytes of the two are whole messages
         self._client_left = self._server_left = False
         self.since = time.monotonic()
 
@@ -104,6 +105,7 @@ class Line:
     def answers(self) -> list[Answer] | None:
         """One for each request, None while one is under way."""
         sent, received, found = bytes(self._sent), bytes(self._received), []
+        self._read = 0, 0
         while sent:
             asked = message(sent, until_close=False)
             if asked is None:
@@ -114,11 +116,12 @@ class Line:
             line, status = asked.start.rpartition(" ")[0], int(answered.start.split()[1])
             found.append(Answer(line, status, answered.headers, answered.body, answered.is_complete))
             sent, received = sent[asked.length :], received[answered.length :]
+            self._read = self._read[0] + asked.length, self._read[1] + answered.length
         return found
 
     def forget(self) -> None:
-        self._sent.clear()
-        self._received.clear()
+        """What ``answers`` has found; the next request may have begun to come since."""
+        del self._sent[: self._read[0]], self._received[: self._read[1]]
         self.since = time.monotonic()
 
     def close(self) -> None:

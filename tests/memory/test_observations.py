@@ -230,11 +230,12 @@ def test_a_wake_up_stands_for_all_that_was_written_before_it(dsn: str, folder: P
                 assert await eventually(lambda: broker.times > 0)
             assert broker.times == 1
             broker.go_on.set()
-            assert await eventually(lambda: broker.times == 2)
+            assert await eventually(lambda: broker.times >= 2)
 
     asyncio.run(run())
 
-    assert (broker.times, broker.most_at_once) == (2, 1)
+    assert broker.times <= 3  # what was written last is asked for after it is seen: perhaps after the second began
+    assert broker.most_at_once == 1
 
 
 def test_a_broker_that_fails_is_told_of_once_and_asked_again(

@@ -16,6 +16,7 @@ from tests.proxy.domain.answers.shapes import cut_call, streamed
 from tests.served.speakers import SPEAKERS, Speaker
 
 pytestmark = [
+    pytest.mark.usefixtures("collected_between_tests"),
     pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"),  # Pydantic's, on LiteLLM's types
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),  # LiteLLM leaves its sockets to the collector
 ]

@@ -17,6 +17,7 @@ from tests.served.wire import LAST_CHUNK, Message, RawUpstream, chunked, says, s
 from tests.standin import StandIn
 
 pytestmark = [
+    pytest.mark.usefixtures("collected_between_tests"),
     pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"),  # Pydantic's, on LiteLLM's types
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),  # LiteLLM leaves its sockets to the collector
 ]
