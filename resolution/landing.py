@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from django.db import connection
-from django.utils import timezone
 
 from memory import store
-from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.models import Edge, EdgeHistory, Source
 from memory.placing import Placement, Triple
-from memory.store import IMPORTED, Said
-from resolution import contest, staging
+from memory.store import Said
+from resolution import contest, staging, triples
 from resolution.domain import interchange
 from resolution.domain.interchange import ConflictLine, DecidedLine
 from resolution.models import CollisionType, DecidedTriple
@@ -32,7 +31,7 @@ TAKEN = """
     FROM arriving WHERE outcome = 'taken'
 """
 PLACED = """
-    SELECT DISTINCT concept_id FROM arriving WHERE kind = 'fact' AND outcome IN ('new', 'taken')
+    SELECT DISTINCT concept_id FROM arriving WHERE kind = 'fact' AND outcome IN ('new', 'taken') ORDER BY concept_id
 """
 # What is placed on purpose is no longer decided about.
 FORGET = """
@@ -65,12 +64,11 @@ def place(deed: Said, progress: Progress) -> None:
         progress("Placing", done, total)
     with connection.cursor() as cursor:
         cursor.execute(FORGET)
-        cursor.execute(DISPUTED)
-        disputed = cursor.fetchall()
-        cursor.execute(PLACED)
-        store.make_novel(concept_id for (concept_id,) in cursor.fetchall())
-    for concept_id, dim_id in disputed:
-        contest.rebase(concept_id, dim_id, fill=False)
+    for rows in staging.rows(PLACED):  # in the order in which all writers lock words, over all portions
+        store.make_novel(concept_id for (concept_id,) in rows)
+    for rows in staging.rows(DISPUTED):
+        for concept_id, dim_id in rows:
+            contest.rebase(concept_id, dim_id, fill=False)
 
 
 def _one(query: str) -> tuple[Any, ...]:
@@ -95,7 +93,7 @@ def _edge(row: Sequence[Any]) -> Edge:
 
 
 def _give_way(rows: Iterable[tuple[Any, ...]], deed: Said) -> None:
-    """Takes the old facts out, into the history. Where nothing is decided for good, they may come again."""
+    """Takes the old facts out, into the history. Who has stated them does not bring them back by stating them again."""
     new = {row[0]: _edge(row[1:]) for row in rows}
     old = list(Edge.objects.filter(pk__in=new))
     store.write_history(
@@ -104,45 +102,8 @@ def _give_way(rows: Iterable[tuple[Any, ...]], deed: Said) -> None:
         )
         for edge in old
     )
-    superseding = set(
-        Dimension.objects.filter(
-            soas_id__in={edge.dim_id for edge in old}, on_collision=Dimension.OnCollision.SUPERSEDE
-        ).values_list("pk", flat=True)
-    )
-    _remember_retired([edge for edge in old if edge.dim_id not in superseding])
+    triples.remember_all(triples.speakers_of(old), DecidedTriple.Kind.RETIRED)
     store.delete_edges(new)
-
-
-def _remember_retired(edges: Sequence[Edge]) -> None:
-    """Who has stated them does not bring them back by stating them again, as with any decision."""
-    agents: dict[Triple, set[str]] = {_triple(edge): {edge.agent} for edge in edges}
-    told = EdgeHistory.objects.filter(
-        concept_id__in={edge.concept_id for edge in edges},
-        dim_id__in={edge.dim_id for edge in edges},
-        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM],
-    ).exclude(role=IMPORTED)
-    for concept_id, dim_id, parent_id, agent in told.values_list("concept_id", "dim_id", "after__parent_id", "actor"):
-        agents.get(Triple(concept_id, parent_id, dim_id), set()).add(agent)
-    DecidedTriple.objects.bulk_create(
-        [
-            DecidedTriple(
-                concept_id=triple.concept_id,
-                parent_id=triple.parent_id,
-                dim_id=triple.dim_id,
-                kind=DecidedTriple.Kind.RETIRED,
-                agents=sorted(said),
-                decided_at=timezone.now(),
-            )
-            for triple, said in agents.items()
-        ],
-        update_conflicts=True,
-        unique_fields=["concept", "dim", "parent"],
-        update_fields=["kind", "moved_to", "agents", "conversation", "decision", "decided_at"],
-    )
-
-
-def _triple(edge: Edge) -> Triple:
-    return Triple(edge.concept_id, edge.parent_id, edge.dim_id)
 
 
 # --- queueing ---

@@ -1,5 +1,8 @@
-"""A file on its way into the world: in temporary tables, where Postgres compares it with what stands. However long the
-file is, it takes no memory here; and nobody else waits for it.
+"""A file on its way into the world: in temporary tables, where Postgres compares it with what stands. Nobody else waits
+for it.
+
+Facts, decided triples and conflicts pass through in portions, however many there are. What stays in memory is the rest:
+dimensions, the names of muted concepts, and, while words are added to the vocabulary, those that are new.
 
 All functions run inside the caller's transaction, on its connection.
 """
@@ -22,10 +25,10 @@ Differences = Literal["queue", "keep", "take"]
 # statement wins here, and stands. decided: was decided about here. kept: what stands stays.
 Outcome = Literal["same", "new", "taken", "different", "ring", "outdated", "decided", "kept"]
 
-MISTAKES_MAX: Final = 100  # that are told
+MISTAKES_MAX: Final = 100  # that are shown
 WORDS_AT_ONCE: Final = 10_000
 ROWS_AT_ONCE: Final = 5_000
-TOLD_EVERY: Final = 2_000  # lines, between two signs of progress
+PROGRESS_EVERY: Final = 2_000  # lines, between two signs of progress
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
 
@@ -48,7 +51,7 @@ TWINS = """
         SELECT line, min(line) OVER (
             PARTITION BY kind, concept, dimension, CASE kind WHEN 'fact' THEN '' ELSE parent END
         ) AS first FROM arriving
-    ) AS told WHERE line <> first
+    ) AS twin WHERE line <> first
 """
 WORDS = """
     INSERT INTO arriving_word (token)
@@ -149,13 +152,13 @@ KNOWN = """
 class Mistakes:
     """The first of them, and how many there are."""
 
-    told: list[Mistake] = field(default_factory=list)
+    first: list[Mistake] = field(default_factory=list)
     count: int = 0
 
     def add(self, mistake: Mistake) -> None:
         self.count += 1
-        if len(self.told) < MISTAKES_MAX:
-            self.told.append(mistake)
+        if len(self.first) < MISTAKES_MAX:
+            self.first.append(mistake)
 
 
 @dataclass(slots=True)
@@ -165,7 +168,6 @@ class Staged:
     mistakes: Mistakes = field(default_factory=Mistakes)
     dimensions: list[tuple[int, DimensionLine]] = field(default_factory=list)
     muted: list[str] = field(default_factory=list)
-    lines: int = 0
 
 
 def stage(file: BinaryIO, progress: Progress) -> Staged:
@@ -176,13 +178,13 @@ def stage(file: BinaryIO, progress: Progress) -> Staged:
         cursor.execute(TABLES)
         with cursor.copy(COPY) as copy:
             for number, line in interchange.read(file):
-                if number % TOLD_EVERY == 0:
+                if number % PROGRESS_EVERY == 0:
                     progress("Reading", file.tell(), size)
                 _sort(staged, number, line, copy.write_row)
         cursor.execute("ANALYZE arriving")
     _leave_out_twins(staged)
     _leave_out_lineages(staged)
-    staged.mistakes.told.sort(key=lambda mistake: mistake.line)
+    staged.mistakes.first.sort(key=lambda mistake: mistake.line)
     return staged
 
 
@@ -193,7 +195,6 @@ def _size(file: BinaryIO) -> int:
 
 
 def _sort(staged: Staged, number: int, line: Line | Mistake, write_row: Callable[[Any], None]) -> None:
-    staged.lines += 1
     if isinstance(line, Mistake):
         staged.mistakes.add(line)
     elif isinstance(line, DimensionLine):

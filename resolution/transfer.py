@@ -8,8 +8,9 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
+import orjson
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
@@ -29,11 +30,14 @@ from resolution.intake import retried
 from resolution.snapshot import export
 from resolution.staging import Differences, Progress, Staged
 
-__all__ = ["Difference", "Differences", "Refused", "Report", "Unreadable", "export", "rehearse", "take_in"]
+__all__ = [
+    "Difference", "Differences", "Refused", "Report", "Unreadable", "account", "export", "read_report", "rehearse",
+    "take_in", "write_report",
+]  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
-DIFFERENCES_MAX: Final = 100  # that are told
+DIFFERENCES_MAX: Final = 100  # that are shown
 NAMED_MAX: Final = 20  # dimensions, of those that are counted
 
 
@@ -117,6 +121,30 @@ def account(report: Report) -> list[tuple[int, str, str]]:
     return [(count, what if count == 1 else f"{what}s", which) for count, what, which in lines if count]
 
 
+def write_report(report: Report) -> bytes:
+    return orjson.dumps(report)
+
+
+def read_report(content: bytes) -> Report | None:
+    """What ``write_report`` wrote; None where another version of Festinger wrote it."""
+    try:
+        entries = orjson.loads(content)
+        return Report(
+            **entries
+            | {
+                "facts": Counter(entries["facts"]),
+                "differences": [_read_difference(**each) for each in entries["differences"]],
+                "mistakes": [Mistake(**each) for each in entries["mistakes"]],
+            }
+        )
+    except (KeyError, TypeError, orjson.JSONDecodeError):
+        return None
+
+
+def _read_difference(fact: dict[str, Any], standing: dict[str, Any] | None, **rest: Any) -> Difference:
+    return Difference(fact=Fact(**fact), standing=Fact(**standing) if standing is not None else None, **rest)
+
+
 class Refused(Exception):
     """The file has mistakes, and nothing was taken in."""
 
@@ -129,11 +157,14 @@ def _mistakes(count: int) -> str:
     return "a mistake" if count == 1 else f"{count} mistakes"
 
 
-def rehearse(file: BinaryIO, differences: Differences = "queue", progress: Progress | None = None) -> Report:
+def _unheard(what: str, done: int, total: int) -> None:
+    pass
+
+
+def rehearse(file: BinaryIO, differences: Differences = "queue", progress: Progress = _unheard) -> Report:
     """What taking in the file would come to; what is wrong with it is left out. Raises Unreadable."""
-    told = progress or (lambda what, done, total: None)
     with transaction.atomic():
-        report = _look(file, differences, told).report
+        report = _look(file, differences, progress).report
         transaction.set_rollback(True)
     return report
 
@@ -145,15 +176,14 @@ def take_in(
     name: str = "",
     differences: Differences = "queue",
     skip_invalid: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = _unheard,
 ) -> Report:
     """Takes in all of the file or, where this raises, nothing. ``name`` is how the history calls the file.
 
     Raises Unreadable, and Refused for mistakes unless they are to be skipped."""
-    told = progress or (lambda what, done, total: None)
     deed = Said(actor.signature, Source.OPERATOR, 1.0, timezone.now(), f"imported from {name or 'a file'}", IMPORTED)
     try:
-        arrival = retried(lambda: _take_in(file, deed, differences, skip_invalid, told))
+        arrival = retried(lambda: _take_in(file, deed, differences, skip_invalid, progress))
     except (IntegrityError, DataError) as error:
         raise Unreadable(f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported.") from error
     logger.info("world.imported", extra={**arrival.report.facts, "mistakes": arrival.report.mistakes_count})
@@ -176,7 +206,7 @@ def _look(file: BinaryIO, differences: Differences, progress: Progress) -> _Arri
 
 
 def _report(staged: Staged) -> Report:
-    return Report(mistakes=staged.mistakes.told, mistakes_count=staged.mistakes.count)
+    return Report(mistakes=staged.mistakes.first, mistakes_count=staged.mistakes.count)
 
 
 def _take_in(file: BinaryIO, deed: Said, differences: Differences, skip_invalid: bool, progress: Progress) -> _Arrival:

@@ -1,14 +1,12 @@
-"""The page on which the world is exported, and a file is looked at and imported."""
+"""The page on which the world is exported (export.py), and a file is looked at and imported."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import connections
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -17,13 +15,15 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
 from resolution import transfer, uploads
+from resolution.admin import export
 from resolution.admin.acting import actor_of
 from resolution.transfer import Differences, Refused, Report, Unreadable
-from resolution.uploads import UploadError
+from resolution.uploads import OUTCOME, Busy, Missing, UploadError
 
 SESSION: Final = "transfer"  # where a session keeps the key and the name of what it has uploaded
+POSITION_DIGITS: Final = 18  # of a byte in a file, at most
 NAME_MAX: Final = 100  # characters of a file's name
-CONTENT_TYPE: Final = "application/x-ndjson"
+YOUNG_S: Final = 600.0  # how long what a file would come to is shown again without another look
 # What becomes of facts that contradict what stands: as the operator chooses.
 CHOICES: Final[dict[str, str]] = {
     "queue": "become conflicts, to be decided one by one",
@@ -45,7 +45,7 @@ def extra_urls() -> list[URLPattern]:
     """What Unfold's site adds to the admin's own."""
     views = {
         "transfer/": ("resolution_transfer", overview),
-        "transfer/export/": ("resolution_transfer_export", export),
+        "transfer/export/": ("resolution_transfer_export", export.export),
         "transfer/upload/": ("resolution_transfer_upload", upload),
         "transfer/import/": ("resolution_transfer_import", take_in),
         "transfer/progress/": ("resolution_transfer_progress", progress),
@@ -61,17 +61,22 @@ def allowed(request: HttpRequest, permission: str) -> None:
 
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
-    """Export and upload; or, once there is a file, what it would come to."""
+    """Export and upload; or, once there is a file, what it would come to, or what is being done with it."""
     allowed(request, "view_edge")
     context = admin.site.each_context(request) | {
         "title": "Export and import",
+        "may_export": request.user.has_perms(export.PERMISSIONS),
         "may_import": request.user.has_perm("memory.add_edge"),
         "may_take": request.user.has_perm("memory.delete_edge"),
         "mib_max": uploads.BYTES_MAX // 1024**2,
     }
     kept = request.session.get(SESSION)
     if kept and context["may_import"]:
-        context |= look(kept, chosen(request.GET))
+        differences = chosen(request.GET)
+        if "again" in request.GET:
+            uploads.forget(kept["key"], _report_name(differences))
+            return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
+        context |= state_of(request, kept, differences)
     return TemplateResponse(request, "resolution/transfer.html", context)
 
 
@@ -81,20 +86,30 @@ def chosen(fields: QueryDict) -> Differences:
     return choice if choice in CHOICES else "queue"  # type: ignore[return-value]  # one of them
 
 
-def look(kept: dict[str, Any], differences: Differences) -> dict[str, Any]:
+def state_of(request: HttpRequest, kept: dict[str, Any], differences: Differences) -> dict[str, Any]:
     """What the template shows of an uploaded file."""
+    key = kept["key"]
+    if uploads.doing(key) == "importing":
+        return {"upload": kept, "doing": "importing", "progress": uploads.progress_of(key)}
+    if (outcome := uploads.noted(key, OUTCOME)) is not None:
+        _forget(request)
+        _announce(request, kept["name"], transfer.read_report(outcome.content))
+        return {}
     try:
-        with uploads.opened(kept["key"]) as file:
-            report = transfer.rehearse(file, differences)
+        report, seen_at = look(key, differences)
     except Unreadable as error:
         return {"upload": kept, "unreadable": str(error)}
+    except Busy:
+        return {"upload": kept, "doing": "looking"}
     except UploadError as error:
         return {"gone": str(error)}
+    return {"upload": kept, "seen_at": seen_at, "chosen": differences} | preview(report)
+
+
+def preview(report: Report) -> dict[str, Any]:
     return {
-        "upload": kept,
         "report": report,
         "account": transfer.account(report),
-        "chosen": differences,
         "choices": CHOICES.items(),
         "more_differences": report.differing - len(report.differences),
         "more_mistakes": report.mistakes_count - len(report.mistakes),
@@ -102,36 +117,29 @@ def look(kept: dict[str, Any], differences: Differences) -> dict[str, Any]:
     }
 
 
-# --- export ---
+def look(key: str, differences: Differences) -> tuple[Report, datetime]:
+    """What the file would come to, and when that was so: not read again while that is young. Raises Unreadable and
+    UploadError."""
+    if seen := _seen(key, differences):
+        return seen
+    with uploads.looked_at(key) as file:
+        if seen := _seen(key, differences):  # by another, while this one was on its way to the lock
+            return seen
+        report, seen_at = transfer.rehearse(file, differences), timezone.now()
+        uploads.note(key, _report_name(differences), transfer.write_report(report))
+    return report, seen_at
 
 
-@require_GET
-def export(request: HttpRequest) -> StreamingHttpResponse:
-    allowed(request, "view_edge")
-    answer = StreamingHttpResponse(beside_the_loop(transfer.export), content_type=CONTENT_TYPE)
-    name = f"festinger-{timezone.localtime():%Y-%m-%d-%H%M}.jsonl"
-    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+def _seen(key: str, differences: Differences) -> tuple[Report, datetime] | None:
+    noted = uploads.noted(key, _report_name(differences))
+    if noted is None or noted.age_s > YOUNG_S:
+        return None
+    report = transfer.read_report(noted.content)
+    return (report, noted.at) if report is not None else None
 
 
-async def beside_the_loop(made: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
-    """The parts, made one by one in a thread of their own, which has a connection to the database of its own. The
-    next one is made when the last is on its way; a client that leaves ends it."""
-    loop = asyncio.get_running_loop()
-    thread = ThreadPoolExecutor(1, "export")
-    parts = made()
-    try:
-        while part := await loop.run_in_executor(thread, next, parts, b""):
-            yield part
-    finally:
-        thread.submit(_close, parts)
-        thread.shutdown(wait=False)
-
-
-def _close(parts: Any) -> None:
-    parts.close()
-    connections.close_all()
+def _report_name(differences: Differences) -> str:
+    return f"report-{differences}"
 
 
 # --- import ---
@@ -149,13 +157,14 @@ def upload(request: HttpRequest) -> HttpResponse:
     at = request.POST.get("at", "")
     try:
         key = request.POST.get("key") or uploads.begin()
-        size = uploads.add(key, part.chunks(), at=int(at) if at.isdecimal() else 0)
+        size = uploads.add(
+            key, part.chunks(), at=int(at) if at.isascii() and at.isdigit() and len(at) <= POSITION_DIGITS else 0
+        )
+        if request.POST.get("more") != "true":
+            name = "".join(filter(str.isprintable, request.POST.get("name") or part.name or ""))[-NAME_MAX:]
+            _keep(request, key, name, size)
     except UploadError as error:
         return _refused(request, str(error), in_parts=bool(at))
-    if request.POST.get("more") != "true":
-        name = "".join(filter(str.isprintable, request.POST.get("name") or part.name or ""))[-NAME_MAX:]
-        _forget(request)
-        request.session[SESSION] = {"key": key, "name": name, "size": size}
     return JsonResponse({"key": key}) if at else redirect("admin:resolution_transfer")
 
 
@@ -166,17 +175,40 @@ def _refused(request: HttpRequest, why: str, *, in_parts: bool) -> HttpResponse:
     return redirect("admin:resolution_transfer")
 
 
-def _forget(request: HttpRequest) -> None:
-    """What this session has uploaded."""
-    if kept := request.session.pop(SESSION, None):
-        uploads.discard(kept["key"])
+def _keep(request: HttpRequest, key: str, name: str, size: int) -> None:
+    """In place of what this session has uploaded before. Raises UploadError."""
+    try:
+        _forget(request)
+    except Busy:
+        uploads.discard(key)
+        raise UploadError("The file that you uploaded before is being imported: wait until that is done.") from None
+    uploads.finish(key)
+    request.session[SESSION] = {"key": key, "name": name, "size": size}
+
+
+def _forget(request: HttpRequest) -> bool:
+    """What this session has uploaded; whether it was still here. Raises Busy where it is being imported."""
+    kept = request.session.get(SESSION)
+    was_here = kept is not None and uploads.discard(kept["key"])
+    request.session.pop(SESSION, None)
+    return was_here
 
 
 @require_POST
 def discard(request: HttpRequest) -> HttpResponse:
     allowed(request, "add_edge")
-    _forget(request)
-    messages.success(request, "The uploaded file was discarded; nothing was imported.")
+    kept = request.session.get(SESSION)
+    if kept and uploads.noted(kept["key"], OUTCOME):
+        return redirect("admin:resolution_transfer")  # which tells what was imported
+    try:
+        was_here = _forget(request)
+    except Busy as error:
+        messages.error(request, f"{error} It cannot be discarded.")
+        return redirect("admin:resolution_transfer")
+    if was_here:
+        messages.success(request, "The uploaded file was discarded; nothing was imported.")
+    else:
+        messages.info(request, str(Missing()))
     return redirect("admin:resolution_transfer")
 
 
@@ -193,6 +225,9 @@ def take_in(request: HttpRequest) -> HttpResponse:
     if not kept or kept["key"] != request.POST.get("key"):
         messages.error(request, "Another file was uploaded since, or none. Look at it again; nothing was imported.")
         return redirect("admin:resolution_transfer")
+    if differences != request.POST.get("previewed"):
+        messages.info(request, "This is what the file would come to the way you chose; nothing was imported yet.")
+        return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
     try:
         with uploads.taken(kept["key"]) as file:
             report = transfer.take_in(
@@ -203,23 +238,26 @@ def take_in(request: HttpRequest) -> HttpResponse:
                 skip_invalid=request.POST.get("skip_invalid") == "true",
                 progress=uploads.Progress(kept["key"]),
             )
-            _forget(request)
+            uploads.imported(kept["key"], transfer.write_report(report))
     except (Unreadable, Refused, UploadError) as error:
         messages.error(request, str(error))
-    else:
-        _tell(request, kept["name"], report)
-    return redirect("admin:resolution_transfer")
+    return redirect("admin:resolution_transfer")  # which tells what was imported
 
 
 @require_GET
 def progress(request: HttpRequest) -> JsonResponse:
-    """How far the import of this session's file is."""
+    """What is being done with this session's file, and how far its import is."""
     allowed(request, "add_edge")
     kept = request.session.get(SESSION)
-    return JsonResponse({"progress": uploads.progress_of(kept["key"]) if kept else ""})
+    key = kept["key"] if kept else ""
+    return JsonResponse({"doing": uploads.doing(key), "progress": uploads.progress_of(key)})
 
 
-def _tell(request: HttpRequest, name: str, report: Report) -> None:
+def _announce(request: HttpRequest, name: str, report: Report | None) -> None:
+    """What an import has come to."""
+    if report is None:
+        messages.success(request, f"{name} was imported.")
+        return
     if not report.changes:
         messages.info(request, f"All of {name} is here already; nothing was changed.")
         return

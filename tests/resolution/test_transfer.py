@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memory import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from memory.store import IMPORTED
-from resolution import retiring, transfer
+from resolution import retiring, staging, transfer
 from resolution.decisions import decide
 from resolution.domain.interchange import FORMAT, VERSION, Mistake
 from resolution.domain.verdicts import Verdict
@@ -190,6 +190,26 @@ class TestTakingIn:
         assert facts() == {"gnommoweb isa repo type"}
         assert not DecidedTriple.objects.exists()
 
+    def test_who_imported_a_fact_has_not_stated_it(self) -> None:
+        take_in(file_of(fact("gnommoweb isa repo type", agent="dobby")))
+
+        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+
+        assert DecidedTriple.objects.get().agents == ["dobby"]
+
+    def test_in_portions_is_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(staging, "ROWS_AT_ONCE", 2)
+        words = ["a", "b", "c", "d", "e"]
+        for word in words:
+            collide(f"{word} isa x type", f"{word} isa y type")
+        Soas.objects.update(novelty=0)
+
+        take_in(file_of(*[fact(f"{word} isa z type") for word in words]), differences="take")
+
+        assert facts() == {f"{word} isa z type" for word in words}
+        assert Soas.objects.filter(token__in=words, novelty=1).count() == len(words)
+        assert {str(row) for row in Conflict.objects.all()} == {f"{word} [type]: z or y" for word in words}
+
     def test_what_was_disputed_here_and_comes_to_stand_is_disputed_no_more(self) -> None:
         conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type")
         retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
@@ -267,6 +287,17 @@ class TestDifferences:
         assert say("gnommoweb isa repo type", "dobby").status == "decided"
         assert say("gnommoweb isa repo type", "kreacher").status == "conflict"
 
+    def test_who_had_said_what_gave_its_place_before_is_remembered_too(self) -> None:
+        there = edge("gnommoweb")
+        DecidedTriple.objects.create(
+            concept=there.concept, dim=there.dim, parent=there.parent, kind="dismissed", agents=["kreacher"]
+        )
+
+        take_in(file_of(fact(DISPUTED)), differences="take")
+
+        decided = DecidedTriple.objects.get()
+        assert (decided.kind, decided.agents) == ("retired", sorted({there.agent, "kreacher"}))
+
     def test_take_a_place_that_was_disputed_and_the_conflict_is_about_the_new_fact(self) -> None:
         say("gnommoweb isa image type", "winky")
 
@@ -296,6 +327,14 @@ class TestDifferences:
             "gnommoweb -isa repo in context of type",
             0.7,
         )
+
+    def test_are_the_same_in_a_report_that_was_kept(self) -> None:
+        say("a ispart b membership")
+        ring = fact("b ispart a membership")
+        report = transfer.rehearse(file_of({"kind": "song"}, ring, fact(DISPUTED, confidence=0.25)))
+
+        assert len(report.differences) == 2
+        assert transfer.read_report(transfer.write_report(report)) == report
 
 
 class TestRings:

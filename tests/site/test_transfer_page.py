@@ -1,13 +1,17 @@
 """Export and import in the admin, used like a person."""
 
+import asyncio
 import io
 import os
+import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.db import connection
@@ -16,6 +20,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory.models import Edge, EdgeHistory
 from resolution import transfer, uploads
+from resolution.admin import export
 from resolution.admin import transfer as transfer_page
 from resolution.domain.interchange import header
 from resolution.models import Conflict
@@ -45,7 +50,7 @@ def someone(*permissions: str) -> Client:
 
 @pytest.fixture
 def operator() -> Client:
-    return someone("view_edge", "add_edge", "delete_edge")
+    return someone("view_edge", "add_edge", "delete_edge", "view_conflict", "view_decidedtriple")
 
 
 def file_of(*entries: dict[str, Any]) -> io.BytesIO:
@@ -62,17 +67,32 @@ def upload(client: Client, *entries: dict[str, Any]) -> str:
 
 def import_it(client: Client, **fields: str) -> str:
     key = client.session["transfer"]["key"]
-    page = client.post(f"{PAGE}import/", {"key": key, "differences": "queue"} | fields, follow=True)
+    choice = fields.get("differences", "queue")
+    sent = {"key": key, "differences": choice, "previewed": choice} | fields
+    page = client.post(f"{PAGE}import/", sent, follow=True)
     return page.content.decode()
 
 
+def key_of(client: Client) -> str:
+    return str(client.session["transfer"]["key"])
+
+
+def folder() -> Path:
+    place: Path = settings.HOME / "uploads"
+    return place
+
+
 def kept() -> list[str]:
-    return sorted(file.name for file in (settings.HOME / "uploads").iterdir())
+    return sorted(file.name for file in folder().iterdir())
+
+
+def make_old(file: Path, age_s: float) -> None:
+    os.utime(file, (time.time() - age_s,) * 2)
 
 
 @pytest.fixture(autouse=True)
 def no_uploads() -> None:
-    for file in (settings.HOME / "uploads").glob("*"):
+    for file in folder().glob("*"):
         file.unlink()
 
 
@@ -119,13 +139,22 @@ class TestImport:
         assert f">{outcome}</span>" in page
         assert f'value="{choice if choice in transfer_page.CHOICES else "queue"}" checked' in page
 
+    def test_does_nothing_that_was_not_looked_at_first(self, operator: Client) -> None:
+        upload(operator, OTHER)
+
+        told = import_it(operator, differences="take", previewed="queue")  # as after going back in a browser
+
+        assert "the way you chose; nothing was imported yet" in told
+        assert ">takes the place of what stands</span>" in told
+        assert facts() == {"gnommoweb isa repo type"}
+
     def test_tells_how_far_it_is(self, operator: Client) -> None:
         def how_far() -> str:
             return operator.get(f"{PAGE}progress/").json()["progress"]
 
         assert how_far() == ""
         upload(operator, NEW)
-        key = operator.session["transfer"]["key"]
+        key = key_of(operator)
         assert how_far() == ""
 
         tell = uploads.Progress(key)
@@ -163,14 +192,14 @@ class TestImport:
 
     def test_of_another_file_than_was_looked_at_is_refused(self, operator: Client) -> None:
         upload(operator, NEW)
-        key = operator.session["transfer"]["key"]
+        key = key_of(operator)
         upload(operator, OTHER)
 
         told = operator.post(f"{PAGE}import/", {"key": key}, follow=True).content.decode()
 
         assert "Another file was uploaded since" in told
         assert facts() == {"gnommoweb isa repo type"}
-        assert len(kept()) == 1
+        assert {name.partition(".")[0] for name in kept()} == {key_of(operator)}
 
     def test_without_a_file_says_what_to_do(self, operator: Client) -> None:
         assert "Choose a file first." in operator.post(f"{PAGE}upload/", follow=True).content.decode()
@@ -178,7 +207,7 @@ class TestImport:
     def test_is_not_done_twice_at_once(self, operator: Client) -> None:
         upload(operator, NEW)
 
-        with uploads.taken(operator.session["transfer"]["key"]):
+        with uploads.taken(key_of(operator)):
             assert "is being imported already" in import_it(operator)
 
         assert not Edge.objects.filter(concept__token="kvasir").exists()
@@ -190,6 +219,135 @@ class TestImport:
 
         assert "was discarded; nothing was imported" in page
         assert kept() == []
+
+
+class TestUnderWay:
+    """An import goes on when whoever began it leaves its page."""
+
+    @pytest.fixture(autouse=True)
+    def uploaded(self, operator: Client) -> None:
+        upload(operator, NEW)
+
+    def test_the_page_shows_how_far_it_is_and_offers_nothing(self, operator: Client) -> None:
+        with uploads.taken(key_of(operator)):
+            uploads.Progress(key_of(operator))("Placing", 150, 300)
+            page = operator.get(PAGE).content.decode()
+            state = operator.get(f"{PAGE}progress/").json()
+
+        assert "This file is being imported." in page
+        assert "Placing: 50%" in page
+        assert 'data-transfer-waiting="importing"' in page
+        assert not [text for text in ("Nothing has been changed", "Discard", "<form method") if text in main_of(page)]
+        assert state == {"doing": "importing", "progress": "Placing: 50%"}
+        assert operator.get(f"{PAGE}progress/").json() == {"doing": "", "progress": ""}
+
+    def test_its_file_is_not_discarded(self, operator: Client) -> None:
+        with uploads.taken(key_of(operator)):
+            page = operator.post(f"{PAGE}discard/", follow=True).content.decode()
+
+        assert "is being imported already. It cannot be discarded." in page
+        assert "nothing was imported" not in page
+        assert key_of(operator) in kept()
+
+    def test_its_file_is_not_replaced_by_another(self, operator: Client) -> None:
+        before = key_of(operator)
+
+        with uploads.taken(before):
+            page = upload(operator, OTHER)
+
+        assert "is being imported: wait until that is done" in page
+        assert key_of(operator) == before
+        assert {name.partition(".")[0] for name in kept()} == {before}
+
+    def test_what_it_came_to_is_told_once_to_who_comes_back(self, operator: Client) -> None:
+        operator.post(f"{PAGE}import/", {"key": key_of(operator), "previewed": "queue"})  # and its answer is lost
+
+        assert "world.jsonl was imported: 1 fact: new" in operator.get(PAGE).content.decode()
+        assert "was imported" not in operator.get(PAGE).content.decode()
+        assert kept() == []
+
+    def test_who_discards_it_too_late_is_told_what_it_came_to(self, operator: Client) -> None:
+        operator.post(f"{PAGE}import/", {"key": key_of(operator), "previewed": "queue"})
+
+        page = operator.post(f"{PAGE}discard/", follow=True).content.decode()
+
+        assert "world.jsonl was imported: 1 fact: new" in page
+        assert "nothing was imported" not in page
+
+    def test_one_that_died_is_not_under_way(self, operator: Client) -> None:
+        uploads.note(key_of(operator), uploads.PROGRESS, b"Placing: 50%")
+
+        page = operator.get(PAGE).content.decode()
+
+        assert "Nothing has been changed yet" in page
+        assert "Discard the file" in page
+
+
+def main_of(page: str) -> str:
+    """Without the menu, which has forms of its own."""
+    return page[page.index('class="fst-stack"') :].partition("<script")[0]
+
+
+class TestLooking:
+    def test_is_done_once_until_it_is_asked_for_again(self, operator: Client) -> None:
+        upload(operator, NEW)
+        say("kvasir isa service type")
+
+        assert "importing it would change nothing" not in operator.get(PAGE).content.decode()
+
+        again = operator.get(PAGE, {"differences": "queue", "again": "1"}, follow=True)
+        assert "importing it would change nothing" in again.content.decode()
+        assert again.redirect_chain == [(f"{PAGE}?differences=queue", 302)]
+
+    def test_is_done_again_when_it_was_long_ago(self, operator: Client) -> None:
+        upload(operator, NEW)
+        say("kvasir isa service type")
+        make_old(folder() / f"{key_of(operator)}.report-queue", transfer_page.YOUNG_S + 60)
+
+        assert "importing it would change nothing" in operator.get(PAGE).content.decode()
+
+    def test_says_as_of_when(self, operator: Client) -> None:
+        assert 'again=1" data-transfer-again>Look again</a>' in upload(operator, NEW)
+        assert "As of <time" in operator.get(PAGE).content.decode()
+
+    def test_is_done_by_one_at_a_time(self, operator: Client) -> None:
+        upload(operator, OTHER)
+
+        with uploads.looked_at(key_of(operator)):
+            seen = operator.get(PAGE, {"differences": "queue"}).content.decode()
+            unseen = operator.get(PAGE, {"differences": "take"}).content.decode()
+            state = operator.get(f"{PAGE}progress/").json()
+
+        assert "becomes a conflict" in seen
+        assert "This file is being looked at already." in unseen
+        assert 'data-transfer-waiting="looking"' in unseen
+        assert state["doing"] == "looking"
+        assert "takes the place of what stands" in operator.get(PAGE, {"differences": "take"}).content.decode()
+
+    def test_keeps_nobody_from_importing_or_discarding(self, operator: Client) -> None:
+        upload(operator, NEW)
+        with uploads.looked_at(key_of(operator)):
+            assert "was imported" in import_it(operator)
+
+        upload(operator, OTHER)
+        with uploads.looked_at(key_of(operator)):
+            assert "was discarded" in operator.post(f"{PAGE}discard/", follow=True).content.decode()
+        assert kept() == []
+
+    def test_leaves_no_report_of_a_file_that_was_discarded_meanwhile(self, operator: Client) -> None:
+        upload(operator, NEW)
+        key = key_of(operator)
+        uploads.discard(key)
+
+        uploads.note(key, "report-queue", b"{}")
+
+        assert kept() == []
+
+    def test_is_done_again_where_the_report_is_of_another_version(self, operator: Client) -> None:
+        upload(operator, NEW)
+        uploads.note(key_of(operator), "report-queue", b'{"facts":{"new":7},"mood":"good"}')
+
+        assert '<td class="transfer-count">1</td><th scope="row">fact</th>' in operator.get(PAGE).content.decode()
 
 
 class TestUploads:
@@ -215,21 +373,45 @@ class TestUploads:
         monkeypatch.setattr(uploads, "BYTES_MAX", 10)
 
         assert "Larger ones take manage.py import_graph" in upload(operator, NEW)
+        assert kept() == []
+
+    def test_that_are_unfinished_go_after_an_hour(self, operator: Client) -> None:
+        part = {"at": "0", "more": "true"}
+        keys = [operator.post(f"{PAGE}upload/", part | {"file": io.BytesIO(b"x")}).json()["key"] for _ in range(2)]
+        upload(operator, NEW)
+        make_old(folder() / f"{keys[0]}.unfinished", uploads.UNFINISHED_KEPT_S + 60)
+        make_old(folder() / key_of(operator), uploads.UNFINISHED_KEPT_S + 60)
+
+        begun = uploads.begin()
+
+        left = {name for name in kept() if name.endswith(".unfinished") or "." not in name}
+        assert left == {f"{keys[1]}.unfinished", key_of(operator), f"{begun}.unfinished"}
+
+    def test_for_which_there_is_no_room_are_refused_with_what_frees_it(
+        self, operator: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        upload(operator, NEW)
+        monkeypatch.setattr(uploads, "ALL_BYTES_MAX", 10)
+
+        page = upload(operator, NEW)
+
+        assert "there is no room for another" in page
+        assert "manage.py import_graph needs no such room" in page
 
     @pytest.mark.parametrize("key", ["../secret_key", "x" * 32, "", "a/b"])
     def test_have_keys_that_name_nothing_else(self, key: str) -> None:
-        with pytest.raises(uploads.UploadError), uploads.opened(key):
+        with pytest.raises(uploads.UploadError), uploads.taken(key):
             pass
 
     def test_are_for_their_owner_only_and_go_after_a_day(self, operator: Client) -> None:
         upload(operator, NEW)
-        (old,) = (settings.HOME / "uploads").iterdir()
+        old = folder() / key_of(operator)
         assert (old.stat().st_mode & 0o077, old.parent.stat().st_mode & 0o077) == (0, 0)
-        os.utime(old, (time.time() - 2 * uploads.KEPT_S,) * 2)
+        make_old(old, 2 * uploads.KEPT_S)
 
-        uploads.begin()
+        begun = uploads.begin()
 
-        assert not old.exists()
+        assert kept() == [f"{begun}.unfinished"]
         assert "no longer here" in operator.get(PAGE).content.decode()
 
     def test_of_a_session_are_nobody_elses(self, operator: Client, client: Client) -> None:
@@ -241,7 +423,7 @@ class TestUploads:
 
 class TestWhoMay:
     def test_a_viewer_exports_and_imports_nothing(self) -> None:
-        viewer = someone("view_edge")
+        viewer = someone("view_edge", "view_conflict", "view_decidedtriple")
         page = viewer.get(PAGE).content.decode()
 
         assert "Download the world" in page
@@ -249,11 +431,20 @@ class TestWhoMay:
         assert [viewer.post(f"{PAGE}{what}/").status_code for what in ("upload", "import", "discard")] == [403] * 3
         assert viewer.get(f"{PAGE}progress/").status_code == 403
 
+    @pytest.mark.parametrize("missing", ["view_conflict", "view_decidedtriple"])
+    def test_who_may_not_see_all_that_is_in_an_export_gets_none(self, missing: str) -> None:
+        client = someone(*{"view_edge", "add_edge", "view_conflict", "view_decidedtriple"} - {missing})
+        page = client.get(PAGE).content.decode()
+
+        assert client.get(f"{PAGE}export/").status_code == 403
+        assert "Download the world" not in page + upload(client, NEW)
+        assert "Your account may not export" in page
+
     def test_who_may_not_retire_lets_no_file_take_a_place(self) -> None:
         client = someone("view_edge", "add_edge")
         assert "your account may not retire facts" in upload(client, OTHER)
 
-        key = client.session["transfer"]["key"]
+        key = key_of(client)
         answer = client.post(f"{PAGE}import/", {"key": key, "differences": "take"})
 
         assert (answer.status_code, facts()) == (403, {"gnommoweb isa repo type"})
@@ -264,7 +455,7 @@ class TestWhoMay:
         assert [client.get(path).status_code for path in (PAGE, f"{PAGE}export/")] == [403, 403]
 
     def test_nothing_is_changed_by_looking(self, operator: Client) -> None:
-        assert [operator.get(f"{PAGE}{what}/").status_code for what in ("upload", "import", "discard")] == [405] * 3
+        assert [operator.get(f"{PAGE}{what}/").status_code for what in ("upload", "import", "discard")] == [302] * 3
 
     def test_the_menu_has_it(self, operator: Client) -> None:
         assert f'href="{PAGE}"' in operator.get(PAGE).content.decode()
@@ -294,6 +485,49 @@ class TestExport:
         assert answer.headers["Content-Type"] == "application/x-ndjson"
         assert content == b"".join(transfer.export())
         assert content.startswith(header({"dimensions": 1, "muted": 0, "facts": 1, "decided": 0, "conflicts": 0}))
+
+    def test_whose_client_is_slow_keeps_no_transaction_open(self) -> None:
+        client = AsyncClient()
+        user = User.objects.create_superuser("hermione")
+
+        async def begin() -> int:
+            await client.aforce_login(user)
+            answer = await client.get(f"{PAGE}export/")
+            parts = aiter(answer.streaming_content)
+            await anext(parts)
+            open_now = await sync_to_async(others_in_a_transaction)()
+            await parts.aclose()
+            return open_now
+
+        assert async_to_sync(begin)() == 0
+
+    def test_of_any_size_comes_in_bounded_parts(self) -> None:
+        async def parts() -> list[bytes]:
+            written = [b"x" * export.BYTES_AT_ONCE, b"y" * 7]
+            return [part async for part in export.streamed(lambda: (each for each in written))]
+
+        assert list(map(len, async_to_sync(parts)())) == [export.BYTES_AT_ONCE, 7]
+
+    def test_whose_client_leaves_while_it_is_written_ends(self) -> None:
+        begun, ended = threading.Event(), threading.Event()
+
+        def endless() -> Iterator[bytes]:
+            try:
+                while True:
+                    begun.set()
+                    yield b"x"
+            finally:
+                ended.set()
+
+        async def leave() -> None:
+            waiting = asyncio.ensure_future(anext(export.streamed(endless)))
+            await asyncio.to_thread(begun.wait, 10)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+
+        async_to_sync(leave)()
+
+        assert ended.wait(10)
 
     def test_that_is_broken_off_lets_its_connection_go(self) -> None:
         client = AsyncClient()

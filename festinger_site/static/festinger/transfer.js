@@ -37,7 +37,8 @@
         confirmation.addEventListener("change", (event) => {
             if (event.target.name === "differences") {
                 say(confirmation.closest("section"), "Looking at the file. This takes a moment.");
-                window.location.search = `differences=${event.target.value}`;
+                const skips = confirmation.elements.skip_invalid?.checked ? "&skip_invalid=true" : "";
+                window.location.search = `differences=${event.target.value}${skips}`;
             }
         });
         confirmation.addEventListener("submit", () => {
@@ -46,6 +47,24 @@
             say(confirmation.closest("section"), "Importing. A large file takes some minutes; it is imported also if you leave this page.");
             setInterval(() => tellProgress(confirmation), PROGRESS_MS);
         });
+    }
+
+    const again = document.querySelector("[data-transfer-again]");
+    if (again) {
+        again.addEventListener("click", () => say(document, "Looking at the file. This takes a moment."));
+    }
+
+    // Somebody is at the file, perhaps this person, who left the page and came back.
+    const waiting = document.querySelector("[data-transfer-waiting]");
+    if (waiting) {
+        setInterval(async () => {
+            const state = await askProgress(waiting.dataset.progress);
+            if (state && state.doing !== waiting.dataset.transferWaiting) {
+                window.location.reload();
+            } else if (state) {
+                say(waiting, state.progress);
+            }
+        }, PROGRESS_MS);
     }
 
     async function send(form, file) {
@@ -68,25 +87,30 @@
         } while (at < file.size);
     }
 
-    async function sendPart(address, part) {
+    async function sendPart(address, sent) {
         let answer;
         try {
-            answer = await fetch(address, { method: "POST", body: part });
+            answer = await fetch(address, { method: "POST", body: sent });
         } catch {
             throw new Error("The file could not be sent: Festinger does not answer.");
         }
-        const told = await answer.json().catch(() => ({}));
-        if (!answer.ok || !told.key) {
-            throw new Error(told.error || `The file could not be sent (${answer.status}).`);
+        const part = await answer.json().catch(() => ({}));
+        if (!answer.ok || !part.key) {
+            throw new Error(part.error || `The file could not be sent (${answer.status}).`);
         }
-        return told.key;
+        return part.key;
     }
 
     async function tellProgress(confirmation) {
-        const told = await fetch(confirmation.dataset.transferImport).then((answer) => answer.json()).catch(() => ({}));
-        if (told.progress) {
-            say(confirmation.closest("section"), `Importing. ${told.progress}`);
+        const state = await askProgress(confirmation.dataset.transferImport);
+        if (state && state.progress) {
+            say(confirmation.closest("section"), `Importing. ${state.progress}`);
         }
+    }
+
+    // What is being done with the file; nothing where there is no answer.
+    async function askProgress(address) {
+        return fetch(address).then((answer) => answer.json()).catch(() => null);
     }
 
     function say(within, text) {

@@ -1,0 +1,45 @@
+"""Who leaves the page of an import and comes back, sees what is being done, and then what it came to."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.people import Person
+from tests.served.learning import Festinger
+
+FACT = '{"kind":"fact","concept":"keg","parent":"vessel","dimension":"type","is_isa":true}'
+
+
+@contextmanager
+def under_way(whole: Festinger) -> Iterator[Path]:
+    """As a process that imports the file, until the end of the block."""
+    (file,) = (each for each in (whole.home / "uploads").iterdir() if "." not in each.name)
+    with file.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        file.with_name(f"{file.name}.progress").write_text("Placing: 50%")
+        yield file
+
+
+def test_an_import_that_is_under_way_is_shown_until_it_ends(whole: Festinger, olga: Person, tmp_path: Path) -> None:
+    file = tmp_path / "world.jsonl"
+    file.write_text(f'{{"format":"festinger","version":1}}\n{FACT}\n')
+    olga.opens("resolution_transfer")
+    olga.page.get_by_label("A file that was exported").set_input_files(file)
+    olga.page.get_by_role("button", name="Look at it").click()
+    expect(olga.page.get_by_text("Nothing has been changed yet.")).to_be_visible()
+
+    with under_way(whole) as held:
+        olga.opens("resolution_transfer")
+
+        expect(olga.page.get_by_text("This file is being imported.")).to_be_visible()
+        expect(olga.page.get_by_role("status").filter(has_text="Placing: 50%")).to_be_visible()
+        expect(olga.page.get_by_role("button", name="Discard the file")).to_have_count(0)
+        held.with_name(f"{held.name}.progress").write_text("Placing: 75%")
+        expect(olga.page.get_by_role("status").filter(has_text="Placing: 75%")).to_be_visible()
+
+    olga.page.get_by_role("link", name="Look again").click()
+    olga.page.get_by_role("button", name="Discard the file").click()
+    expect(olga.page.get_by_text("was discarded; nothing was imported")).to_be_visible()
