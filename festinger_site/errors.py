@@ -1,8 +1,11 @@
-"""Django's own error answers, in the shape of Ollama's: programs call these routes. The admin keeps its pages."""
+"""Django's own error answers, in the shape of Ollama's: programs call these routes. The admin has pages for people
+(templates/40*.html)."""
 
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
 from django.views import defaults
 
 from proxy.domain.error_bodies import error_body
@@ -34,5 +37,23 @@ def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
         allowed = response.headers["Allow"]
         error = f"{request.method} is not allowed here; use {allowed}"
         return JsonResponse({"error": error}, status=405, headers={"Allow": allowed})
+
+    return middleware
+
+
+def lead_back(get_response: GetResponse) -> GetResponse:
+    """Middleware: whoever opens the address that a form of the admin is sent to, without the form, comes to the page
+    above it. A session that ends before a click leads there by the login; so does a reload."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(ADMIN):
+            return get_response(request)
+        if "\x00" in request.path or "%00" in request.META["QUERY_STRING"]:  # Postgres takes none in its texts
+            return defaults.page_not_found(request, Http404())
+        response = get_response(request)
+        if response.status_code != 405 or request.method != "GET":
+            return response
+        messages.warning(request, "Nothing was done: the form was not sent along. Do it again here.")
+        return redirect(f"{request.path.rstrip('/').rpartition('/')[0]}/")
 
     return middleware

@@ -66,6 +66,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "festinger_site.errors.lead_back",
 ]
 
 # Who this Festinger is in a Via header; the same in all its processes.
@@ -73,6 +74,7 @@ INSTANCE = "festinger-" + hashlib.sha256(SECRET_KEY.encode()).hexdigest()[:12]
 
 ROOT_URLCONF = "festinger_site.urls"
 ASGI_APPLICATION = "festinger_site.asgi.application"
+LOGOUT_REDIRECT_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"  # after the login page itself, as one finds it after logging out
 APPEND_SLASH = False  # a missing slash must reach the upstream as it is, not become a redirect
 TEMPLATES = [
@@ -98,7 +100,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = env.time_zone("FESTINGER_TIME_ZONE", "UTC")
 USE_TZ = True
 USE_I18N = False
-DATE_FORMAT, TIME_FORMAT, DATETIME_FORMAT = "Y-m-d", "H:i", "Y-m-d H:i"
+FORMAT_MODULE_PATH = "festinger_site.formats"
 STATIC_URL = "/static/"
 
 # --- Celery: wake-ups only, the tables are the queue of record -----------------------------------------

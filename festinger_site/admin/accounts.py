@@ -8,8 +8,9 @@ from django.contrib.auth.admin import GroupAdmin as BaseGroupAdmin
 from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Case, Count, QuerySet, When
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memory.admin.pages import Page
@@ -39,6 +40,17 @@ class AccountForm(UserChangeForm):
         return cleaned
 
 
+class PasswordForm(AdminPasswordChangeForm):
+    """Keeps the last superuser able to log in."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not cleaned.get("set_usable_password", True) and is_last(self.user):
+            # Beside a field that Unfold's page has: it shows no other errors.
+            self.add_error("password1", "This is the last account that may manage accounts: it keeps a password.")
+        return cleaned
+
+
 class NewAccountForm(UserCreationForm):
     """Whoever gets an account is to use the admin, there is nothing else to log in to."""
 
@@ -54,7 +66,7 @@ class NewAccountForm(UserCreationForm):
 class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-arg]  # takes none at run time
     form = AccountForm
     add_form = NewAccountForm
-    change_password_form = AdminPasswordChangeForm
+    change_password_form = PasswordForm
     list_display = ("username", "in_groups", "is_active", "is_staff", "is_superuser", "last_login")
     list_filter = ("is_active", "is_superuser", "groups")
     search_fields = ("username", "first_name", "last_name", "email")
@@ -83,6 +95,10 @@ class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-
     )
     readonly_fields = ("last_login", "date_joined")
     filter_horizontal = ()
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        with transaction.atomic():  # for is_last
+            return super().user_change_password(request, id, form_url)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # with the account would go the log of what it did: it is made inactive instead
@@ -158,8 +174,10 @@ def may_manage(users: QuerySet[User]) -> QuerySet[User]:
 
 
 def is_last(user: User) -> bool:
-    rest = may_manage(User.objects.exclude(pk=user.pk))
-    return may_manage(User.objects.filter(pk=user.pk)).exists() and not rest.exists()
+    """Whether nobody else may manage accounts. Locks those who may until the end of the transaction, so that of two who
+    leave at once the second one is the last."""
+    keys = {each.pk for each in may_manage(User.objects.select_for_update().order_by("pk"))}
+    return keys == {user.pk}
 
 
 admin.site.unregister(User)

@@ -3,10 +3,10 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -17,6 +17,8 @@ from django.views.decorators.http import require_POST
 from memory import agents
 from memory.admin.pages import Page, ReadOnly, what_changed
 from memory.models import Agent, Heartbeat
+
+SEEN = 16  # characters of the hash, by which a form names the token that it replaces
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
@@ -76,6 +78,10 @@ class AgentAdmin(Page):
         agent = get_object_or_404(Agent, pk=agent_id)
         if not self.has_change_permission(request, agent):
             raise PermissionDenied
+        if request.POST.get("seen") != agent.token_hash[:SEEN]:  # the form was sent once more, by a reload say
+            text = "Nothing was changed: there is a new token already. It was shown once; if it is lost, make another."
+            self.message_user(request, text, messages.WARNING)
+            return redirect("admin:memory_agent_change", agent.pk)
         token = agents.rotate(agent)
         self.log_change(request, agent, "A new token; the one before is refused.")
         return self.show_token(request, agent, token, "has a new token; the one before is refused from now on")

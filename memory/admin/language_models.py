@@ -36,6 +36,7 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
         help_text="Stored encrypted and never shown. Empty leaves the stored one as it is.",
     )
     forgets_key = forms.BooleanField(required=False, widget=UnfoldBooleanWidget, label="Forget the stored key")
+    api_key: str | None = None  # what is to be stored
 
     class Meta:
         model = LanguageModel
@@ -49,7 +50,7 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
         elif key:
             self.encrypt(key)
         elif forgets:
-            self.instance.api_key = ""
+            self.api_key = ""
         elif self.instance.api_key and {"provider", "base_url"} & set(self.changed_data):
             # Or whoever may change the address could have the key sent to himself.
             self.add_error("key", "The stored key was entered for another address: enter it again, or forget it.")
@@ -57,9 +58,19 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
 
     def encrypt(self, key: str) -> None:
         try:
-            self.instance.api_key = keys.encrypt(key)
+            self.api_key = keys.encrypt(key)
         except keys.KeyMistake as mistake:
             self.add_error("key", str(mistake))
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
+        if self.errors and self.api_key and "key" not in self.errors:
+            self.add_error("key", "Enter the key again: it is not kept while something else is wrong.")
+
+    def save(self, commit: bool = True) -> Any:
+        if self.api_key is not None:
+            self.instance.api_key = self.api_key
+        return super().save(commit)
 
 
 @admin.register(LanguageModel)

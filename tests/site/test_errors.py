@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
+from django.utils import timezone
+from django.utils.formats import localize
 
 from festinger_site.errors import server_error
 
@@ -26,3 +30,62 @@ def test_one_in_a_prompt_is_told_in_the_prompts_format() -> None:
 
 def test_an_error_in_the_admin_is_a_page(client: Client) -> None:
     assert server_error(RequestFactory().get("/admin/memory/")).headers["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "above"),
+    [
+        ("/admin/resolution/conflict/8/decide/", "/admin/resolution/conflict/8/"),
+        ("/admin/resolution/conflict/run/", "/admin/resolution/conflict/"),
+        ("/admin/transfer/import/", "/admin/transfer/"),
+        ("/admin/logout/", "/admin/"),
+    ],
+)
+def test_the_address_of_a_form_leads_to_the_page_above_it(admin_client: Client, address: str, above: str) -> None:
+    answer = admin_client.get(address)
+
+    assert (answer.status_code, answer.headers["Location"]) == (302, above)
+    assert "Nothing was done: the form was not sent along." in admin_client.get("/admin/", follow=True).content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "address",
+    [
+        "proxy/recollectionevent/live/?agent=%00",
+        "memory/edge/?source__exact=%00",
+        "memory/config/%00/change/",
+        "nowhere/",
+    ],
+)
+def test_what_no_page_can_be_asked_for_is_not_found(admin_client: Client, address: str) -> None:
+    answer = admin_client.get(f"/admin/{address}")
+
+    assert answer.status_code == 404
+    assert 'href="/admin/"' in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_what_an_account_may_not_do_is_a_page_with_a_way_back(client: Client) -> None:
+    client.force_login(User.objects.create_user("clerk", is_staff=True))
+
+    answer = client.get("/admin/memory/edge/")
+
+    assert (answer.status_code, "Your account may not do this" in answer.content.decode()) == (403, True)
+
+
+@pytest.mark.django_db
+def test_a_form_from_before_a_login_says_what_to_do() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_superuser("hermione"))
+
+    answer = client.post("/admin/resolution/conflict/1/decide/", {"csrfmiddlewaretoken": "x" * 64})
+
+    assert (answer.status_code, "Go back, reload it" in answer.content.decode()) == (403, True)
+
+
+def test_times_are_written_in_one_way() -> None:
+    now = timezone.localtime()
+
+    assert (localize(now), localize(now.date())) == (f"{now:%Y-%m-%d %H:%M}", f"{now:%Y-%m-%d}")

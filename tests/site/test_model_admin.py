@@ -125,6 +125,16 @@ def test_a_viewer_cannot_test(client: Client, llm: LlmServer):
     assert llm.asked == []
 
 
+def test_a_key_is_not_lost_unnoticed_where_something_else_is_wrong(operator: Client):
+    form = {"provider": "openai", "model_name": "x", "base_url": "", "key": "sk-secret", "input_price": "-1"}
+
+    shown = operator.post(f"{LIST}add/", form).content.decode()
+
+    assert "Enter the key again: it is not kept while something else is wrong." in shown
+    assert "sk-secret" not in shown
+    assert not LanguageModel.objects.exists()
+
+
 def test_the_lists_open_within_few_queries_and_are_searched(
     operator: Client, llm: LlmServer, django_assert_max_num_queries: DjangoAssertNumQueries
 ):
@@ -167,7 +177,7 @@ def test_the_connection_is_tested_on_the_models_own_page_with_the_time_it_took(o
 
     assert re.search(r"openai openai-test answers\. 100 tokens read, 20 written\. It took \d+\.\d s\.", good)
     assert re.search(rf"Status 404: {complaint.strip()} \(After \d+\.\d s\.\)", bad)
-    assert operator.get(f"{LIST}{model.pk}/test/").status_code == 405
+    assert operator.get(f"{LIST}{model.pk}/test/").status_code == 302
 
 
 def test_a_model_is_chosen_for_a_use_and_no_longer(operator: Client, llm: LlmServer):

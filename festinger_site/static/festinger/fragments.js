@@ -5,7 +5,9 @@
     const disclosed = new Map(); // by id, whether it is open
 
     function lost(event, why) {
-        const piece = event.detail.elt;
+        const { elt, target } = event.detail; // what asked, and what the answer would replace
+        const piece = target ?? elt;
+        const again = (elt.getAttribute("hx-trigger") ?? "").includes("every") ? " It is tried again every few seconds." : "";
         const heading = piece.querySelector("[data-when-lost]");
         let note = piece.querySelector(":scope > .fst-lost");
         piece.classList.add("fst-is-lost");
@@ -16,7 +18,7 @@
             note.setAttribute("role", "alert");
             piece.append(note);
         }
-        note.textContent = `${why} It is tried again every few seconds.`;
+        note.textContent = why + again;
     }
 
     document.addEventListener("htmx:beforeSwap", (event) => {

@@ -1,0 +1,1 @@
+"""How dates are written: the same way on every page, in place of Django's for English."""
