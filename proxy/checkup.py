@@ -25,15 +25,19 @@ WAKE_UPS = (
     "SELECT coalesce(sum(queue_length), 0)::int, coalesce(max(oldest_msg_age_sec), 0)::float8 FROM pgmq.metrics_all()"
 )
 LEARNING = """
-    WITH due AS (
-        SELECT kind, next_attempt_at FROM observation WHERE state = 'pending' ORDER BY next_attempt_at LIMIT %s
+    WITH statements AS (
+        SELECT next_attempt_at FROM observation WHERE state = 'pending' AND kind = 'triple'
+        ORDER BY next_attempt_at LIMIT %(most)s
+    ), concepts AS (
+        SELECT FROM observation WHERE state = 'pending' AND kind = 'concept' LIMIT %(most)s
     ), newest AS (
-        SELECT state FROM observation WHERE created_at > now() - interval '1 day' ORDER BY created_at DESC LIMIT %s
+        SELECT state FROM observation WHERE created_at > now() - interval '1 day' ORDER BY created_at DESC
+        LIMIT %(newest)s
     )
     SELECT
-        (SELECT count(*) FROM due WHERE kind = 'triple'),
-        (SELECT count(*) FROM due WHERE kind = 'concept'),
-        (SELECT extract(epoch FROM clock_timestamp() - min(next_attempt_at))::float8 FROM due WHERE kind = 'triple'),
+        (SELECT count(*) FROM statements),
+        (SELECT count(*) FROM concepts),
+        (SELECT extract(epoch FROM clock_timestamp() - min(next_attempt_at))::float8 FROM statements),
         (SELECT count(*) FROM newest WHERE state = 'failed'),
         (SELECT count(*) FROM newest)
 """
@@ -113,8 +117,8 @@ def _length_of(opened: Any, queue: str) -> int:
 
 def learning() -> Learning:
     """Concepts wait for a model for as long as it takes: only statements can be overdue."""
-    [(statements, concepts, overdue_s, failed, looked_at)] = _rows(LEARNING, [COUNTED_MAX, NEWEST])
-    is_whole = statements + concepts < COUNTED_MAX
+    [(statements, concepts, overdue_s, failed, looked_at)] = _rows(LEARNING, {"most": COUNTED_MAX, "newest": NEWEST})
+    is_whole = max(statements, concepts) < COUNTED_MAX
     return Learning(statements, concepts, is_whole, max(0.0, overdue_s or 0.0), failed, looked_at)
 
 

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
+from memory.domain.wording import claim
 from memory.models.heard import DIGEST_BYTES, OctetLength
 from memory.models.operating import LanguageModel
 
@@ -56,7 +57,9 @@ class Observation(models.Model):
     class Meta:
         db_table = "observation"
         indexes = [
-            models.Index(fields=["next_attempt_at", "id"], condition=Q(state="pending"), name="observation_due"),
+            models.Index(
+                fields=["kind", "next_attempt_at", "id"], condition=Q(state="pending"), name="observation_due"
+            ),
             models.Index(fields=["created_at"], name="observation_by_age"),
             # The admin's search and filters, the newest first. What waits is in none but the first.
             models.Index(fields=["concept", "-id"], name="observation_of_a_concept"),
@@ -94,7 +97,7 @@ class Observation(models.Model):
     def __str__(self) -> str:
         if self.kind == self.Kind.CONCEPT:
             return f"? {self.concept}"
-        return f"{self.concept} IN {self.parent} [{self.dimension}]"
+        return claim(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
 
 
 class LlmCall(models.Model):
