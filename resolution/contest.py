@@ -12,9 +12,7 @@ from memory.models import Edge, Source
 from memory.store import Said
 from resolution.domain.collisions import classify
 from resolution.models import CollisionType, Conflict, Decision
-from resolution.queue import OPEN
-
-IN_ORDER = ("-priority", "created_at", "id")
+from resolution.queue import IN_ORDER, OPEN
 
 
 class DecisionError(Exception):
@@ -137,7 +135,7 @@ def _against(row: Conflict) -> tuple[int | None, int | None, str]:
 def _who_decided(conflict: Conflict) -> str:
     last = Decision.objects.filter(conflict=conflict).exclude(kind=Decision.Kind.UNDO).order_by("-id").first()
     if last is not None:
-        return f"Conflict {conflict.pk} was already decided by {last.actor}: {last.kind}."
+        return f"Conflict {conflict.pk} was already decided by {last.actor}: {last.get_kind_display()}."
     return f"Conflict {conflict.pk} is closed: {conflict.status}."
 
 

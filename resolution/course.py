@@ -20,11 +20,11 @@ from resolution import decisions, judging, runs
 from resolution.decisions import Actor, DecisionError
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.models import Conflict, Run
+from resolution.queue import IN_ORDER
 from resolution.runs import RunLost
 
 logger = logging.getLogger(__name__)
 
-IN_ORDER = ("-priority", "created_at", "id")
 # Longer is of no use: only whoever carries out the one run claims, and a run without signs of life is closed then.
 LEASE = runs.DEAD_AFTER
 # After so many failed attempts at a conflict, the resolver leaves it alone for so long; people need not.

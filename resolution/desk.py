@@ -11,17 +11,16 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from memory.domain.names import one_name
+from memory.domain.rows import row_id
 from memory.models import Dimension, Soas, Source, called_like
 from resolution import sides
 from resolution.models import CollisionType, Conflict
-from resolution.queue import OPEN
+from resolution.queue import IN_ORDER, OPEN
 from resolution.wording import Side, ago, existing_side, incoming_side, proposed
 
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
-IN_ORDER = ("-priority", "created_at", "id")
 WORDS_MAX = 1_000  # that are like what is searched for
 DIMENSIONS_MAX = 50  # offered as filters
-NUMBER_DIGITS = 18  # of a conflict, at most
 
 STATUSES: Final = {
     "open": "open",
@@ -158,9 +157,8 @@ def _about(words: str, is_whole: bool) -> Q:
     """Those whose concept or one of whose parents is called so, and the one with this number."""
     ids = called(words, is_whole=is_whole).values("pk")
     about = Q(concept_id__in=ids) | Q(existing_parent_id__in=ids) | Q(incoming_parent_id__in=ids)
-    number = words.removeprefix("#")
-    is_number = number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS
-    return about | Q(pk=int(number)) if is_number else about
+    number = row_id(words.removeprefix("#"))
+    return about if number is None else about | Q(pk=number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from django.db.models import Case, Q, QuerySet, Subquery, Value, When
 
 from memory.models import Edge, EdgeHistory, Evidence
 from resolution import sides
-from resolution.desk import IN_ORDER, RELATED, Row
+from resolution.desk import RELATED, Row
 from resolution.domain.phrases import by_whom
 from resolution.models import Conflict, Decision
-from resolution.queue import OPEN
+from resolution.queue import IN_ORDER, OPEN
 from resolution.wording import (
     Side,
     Statement,
@@ -119,7 +119,7 @@ def dossier(conflict_id: int) -> Dossier | None:
 
 def _decisions(conflict: Conflict) -> QuerySet[Decision]:
     """The newest first."""
-    rows = Decision.objects.filter(conflict=conflict).select_related("undone_by").defer("before", "after")
+    rows = Decision.objects.filter(conflict=conflict).select_related("undone_by").defer(*Decision.PICTURES)
     return rows.order_by("-id")[:DECISIONS_MAX]
 
 

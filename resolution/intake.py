@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 
 import psycopg
 from django.db import OperationalError, transaction
+from django.utils import timezone
 
 from memory.domain.decided import is_reopened
 from memory.domain.names import is_name
@@ -193,7 +194,7 @@ def _reopens(said: Said, decided: DecidedTriple) -> bool:
 
 def _why(decided: DecidedTriple) -> str:
     """For people: what was decided, when, and for which reason."""
-    text = f"It was {decided.get_kind_display().lower()} on {decided.decided_at:%Y-%m-%d}"
+    text = f"It was {decided.get_kind_display().lower()} on {timezone.localtime(decided.decided_at):%Y-%m-%d}"
     if decided.decision is not None and decided.decision.reason:
         return f"{text}: {decided.decision.reason}"
     return f"{text}."

@@ -179,6 +179,11 @@ class Decision(models.Model):
         DISMISS = "dismiss", "the newcomer is dropped"
         UNDO = "undo", "undo a decision"
 
+    # What its name is made of, to be selected with it; and what it and its undoing changed, which may be much: lists
+    # defer that.
+    NAMES = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
+    PICTURES = ("before", "after", "undone_by__before", "undone_by__after")
+
     kind = models.CharField(max_length=12, choices=Kind)
     conflict = models.ForeignKey(Conflict, models.PROTECT, related_name="decisions")
     run = models.ForeignKey(Run, models.PROTECT, null=True, blank=True, related_name="decisions")

@@ -1,7 +1,7 @@
 """The surroundings of a concept in the graph: few enough to be drawn and read, the most relevant ones."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from django.db.models import F
 
 from memory.models import Edge, Soas
 from resolution.models import Conflict
-from resolution.queue import OPEN
+from resolution.queue import IN_ORDER, OPEN
 
 DEPTH_MAX: Final = 2  # steps from the concept
 NODES_MAX: Final = 60  # with the concept itself; more cannot be read
@@ -72,9 +72,9 @@ class _Links:
     is_whole: bool
 
 
-def look(concept: Soas, depth: int = 1) -> Neighbourhood:
+def look(concept: Soas, depth: int = 1, *, with_conflicts: bool = True) -> Neighbourhood:
     """What is within ``depth`` steps, with all facts between what is shown."""
-    claims = _claims([concept.pk])
+    claims = _claims([concept.pk]) if with_conflicts else []
     first = _links([concept.pk], LOOKED_AT_MAX)
     important = {claim.incoming_parent_id for claim in claims} | first.above
     room = NODES_MAX - 1 if depth == 1 else FIRST_RING_MAX
@@ -88,7 +88,7 @@ def look(concept: Soas, depth: int = 1) -> Neighbourhood:
     nodes = [Node(concept, 0)]
     nodes += [Node(row, distance) for distance, ring in enumerate(rings, start=1) for row in ring]
     shown = [node.concept.pk for node in nodes]
-    lines = [*_standing(shown), *_claimed(claims, shown)]
+    lines = [*_standing(shown, _disputed(shown) if with_conflicts else {}), *_claimed(claims, shown)]
     return Neighbourhood(nodes, lines, len(known) - len(nodes) + 1, not is_whole)
 
 
@@ -122,9 +122,8 @@ def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important
     return sorted(rows, key=relevance)[:room]
 
 
-def _standing(shown: Collection[int]) -> list[Line]:
+def _standing(shown: Collection[int], disputed: Mapping[tuple[int, int], int]) -> list[Line]:
     edges = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
-    disputed = _disputed(shown)
     return [
         Line(
             edge.concept_id,
@@ -148,10 +147,11 @@ def _claimed(claims: Iterable[Conflict], shown: Collection[int]) -> list[Line]:
 
 def _claims(concept_ids: Collection[int]) -> list[Conflict]:
     rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).select_related("dim")
-    return list(rows.order_by("-priority", "pk")[:CLAIMS_MAX])
+    return list(rows.order_by(*IN_ORDER)[:CLAIMS_MAX])
 
 
 def _disputed(concept_ids: Collection[int]) -> dict[tuple[int, int], int]:
     """The slots of these concepts that are disputed, with the conflict that is decided first."""
-    rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).order_by("priority", "-pk")
-    return {(concept_id, dim_id): pk for concept_id, dim_id, pk in rows.values_list("concept_id", "dim_id", "pk")}
+    rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).order_by(*IN_ORDER)
+    last_first = rows.reverse().values_list("concept_id", "dim_id", "pk")
+    return {(concept_id, dim_id): pk for concept_id, dim_id, pk in last_first}

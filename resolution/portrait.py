@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.db.models import Case, Count, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 
 from memory.models import Edge, EdgeHistory, Evidence, Soas
 from resolution.domain.phrases import by_whom, percent
 from resolution.models import Conflict
-from resolution.queue import OPEN
+from resolution.queue import IN_ORDER, OPEN
 from resolution.wording import happened
 
 FACTS_MAX: Final = 100
@@ -55,13 +55,13 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A fact. ``conflict_id``: what is open in its slot, the first to be decided."""
+    """A fact. ``conflict_id``: what is open in its slot, the first to be decided; None also where that is not shown."""
 
     edge: Edge
 
     @property
     def conflict_id(self) -> int | None:
-        return self.edge.open_conflict  # type: ignore[attr-defined]
+        return getattr(self.edge, "open_conflict", None)
 
     @property
     def by(self) -> str:
@@ -73,11 +73,25 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Sees:
+    """What somebody may look at. What is not shown is not even looked for."""
+
+    facts: bool = True
+    conflicts: bool = True
+    history: bool = True
+    evidence: bool = True
+
+
+EVERYTHING: Final = Sees()
+
+
+@dataclass(frozen=True, slots=True)
 class Portrait:
     """``facts`` are about the concept, ``members`` is what is in it, of which ``further`` are not shown. ``has_more``:
-    the other parts of which there is more than is shown."""
+    the other parts of which there is more than is shown. What ``sees`` leaves out is empty."""
 
     concept: Soas
+    sees: Sees
     facts: list[Known]
     members: list[Known]
     further: Number
@@ -97,28 +111,29 @@ class Portrait:
 
     @property
     def is_unknown(self) -> bool:
-        return not (self.facts or self.members or self.is_dimension)
+        return self.sees.facts and not (self.facts or self.members or self.is_dimension)
 
 
-def portrait(concept_id: int) -> Portrait | None:
+def portrait(concept_id: int, sees: Sees = EVERYTHING) -> Portrait | None:
     """None where there is no such concept."""
-    counted = {"members": _count(MEMBERS), "in_dimension": _count(IN_DIMENSION)}
-    concept = Soas.objects.select_related("dimension").annotate(**counted).filter(pk=concept_id).first()
+    concept = _counted(sees).filter(pk=concept_id).first()
     if concept is None:
         return None
-    facts = list(_with_conflicts(Edge.objects.filter(concept=concept)).order_by("-dim_id")[: FACTS_MAX + 1])
-    members = list(_with_conflicts(Edge.objects.filter(parent=concept)).order_by("-last_confirmed", "pk")[:MEMBERS_MAX])
-    conflicts = list(_conflicts(concept)[: CONFLICTS_MAX + 1])
-    rows = list(history_of(EdgeHistory.objects.filter(concept=concept))[: HISTORY_MAX + 1])
+    facts = list(_facts(sees).filter(concept=concept).order_by("-dim_id")[: FACTS_MAX + 1])
+    members = list(_facts(sees).filter(parent=concept).order_by("-last_confirmed", "pk")[:MEMBERS_MAX])
+    conflicts = list(_conflicts(concept, sees)[: CONFLICTS_MAX + 1])
+    rows = list(_history(sees).filter(concept=concept)[: HISTORY_MAX + 1])
+    sentences = Evidence.objects.filter(concept=concept).order_by("-said_at", "-pk") if sees.evidence else ()
     bounded = (("facts", facts, FACTS_MAX), ("conflicts", conflicts, CONFLICTS_MAX), ("history", rows, HISTORY_MAX))
-    taken = {edge.dim_id for edge in facts} if len(facts) <= FACTS_MAX else None
+    taken = {edge.dim_id for edge in facts} if sees.facts and len(facts) <= FACTS_MAX else None
     return Portrait(
         concept=concept,
+        sees=sees,
         facts=[Known(edge) for edge in facts[:FACTS_MAX]],
         members=[Known(edge) for edge in members],
-        further=_bounded(concept.members, shown=len(members)),  # type: ignore[attr-defined]
-        in_dimension=_bounded(concept.in_dimension),  # type: ignore[attr-defined]
-        sentences=list(Evidence.objects.filter(concept=concept).order_by("-said_at", "-pk")[:SENTENCES_MAX]),
+        further=_bounded(getattr(concept, "members", 0), shown=len(members)),
+        in_dimension=_bounded(getattr(concept, "in_dimension", 0)),
+        sentences=list(sentences[:SENTENCES_MAX]),
         conflicts=conflicts[:CONFLICTS_MAX],
         history=_events(rows[:HISTORY_MAX], _words(conflicts, rows), taken),
         has_more=frozenset(name for name, found, shown in bounded if len(found) > shown),
@@ -146,64 +161,79 @@ class Sheet:
     conflicts: list[Conflict]
 
 
-def sheet(edge_id: int) -> Sheet | None:
+def sheet(edge_id: int, sees: Sees = EVERYTHING) -> Sheet | None:
     """None where there is no such fact."""
-    related = Edge.objects.select_related("concept", "parent", "dim")
-    edge = related.annotate(open_conflict=open_conflict()).filter(pk=edge_id).first()
+    edge = _edges(sees).filter(pk=edge_id).first()
     if edge is None:
         return None
     slot = {"concept_id": edge.concept_id, "dim_id": edge.dim_id}
-    rows = list(history_of(EdgeHistory.objects.filter(**slot))[: HISTORY_MAX + 1])
-    conflicts = list(_in_order(Conflict.objects.filter(**slot))[:CONFLICTS_MAX])
+    rows = list(_history(sees).filter(**slot)[: HISTORY_MAX + 1])
+    conflicts = list(_in_order(_disputes(sees).filter(**slot))[:CONFLICTS_MAX])
     return Sheet(
         known=Known(edge),
-        voices=_voices(edge),
+        voices=_voices(edge, sees),
         history=_events(rows[:HISTORY_MAX], _words(conflicts, rows), {edge.dim_id}),
         has_more_history=len(rows) > HISTORY_MAX,
         conflicts=conflicts,
     )
 
 
-def _voices(edge: Edge) -> list[Voice]:
-    said = EdgeHistory.objects.filter(
+def _voices(edge: Edge, sees: Sees) -> list[Voice]:
+    said = _history(sees).filter(
         concept_id=edge.concept_id, dim_id=edge.dim_id, action__in=STATING, after__parent_id=edge.parent_id
     )
     counted = said.values_list("actor", "role").annotate(times=Count("pk"), last=Max("at")).order_by("-last")
     return [Voice(*row) for row in counted[:VOICES_MAX]]
 
 
-def history_of(rows: QuerySet[EdgeHistory]) -> QuerySet[EdgeHistory]:
-    return rows.order_by("-at", "-pk")
-
-
 def open_conflict() -> Subquery:
     """The key of what is open in an edge's slot, the first to be decided."""
     same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
-    return Subquery(same_slot.order_by("-priority", "pk").values("pk")[:1])
+    return Subquery(same_slot.order_by(*IN_ORDER).values("pk")[:1])
 
 
-def _with_conflicts(edges: QuerySet[Edge]) -> QuerySet[Edge]:
+def _counted(sees: Sees) -> QuerySet[Soas]:
+    concepts = Soas.objects.select_related("dimension")
+    return concepts.annotate(members=_count(MEMBERS), in_dimension=_count(IN_DIMENSION)) if sees.facts else concepts
+
+
+def _edges(sees: Sees) -> QuerySet[Edge]:
+    """Here and below: what is not shown is an empty set, for which Postgres is not asked."""
+    edges = Edge.objects.select_related("concept", "parent", "dim") if sees.facts else Edge.objects.none()
+    return edges.annotate(open_conflict=open_conflict()) if sees.conflicts else edges
+
+
+def _facts(sees: Sees) -> QuerySet[Edge]:
     """Without roots."""
-    facts = edges.exclude(concept=F("parent")).select_related("concept", "parent", "dim")
-    return facts.annotate(open_conflict=open_conflict())
+    return _edges(sees).exclude(concept=F("parent"))
 
 
-def _conflicts(concept: Soas) -> QuerySet[Conflict]:
+def _history(sees: Sees) -> QuerySet[EdgeHistory]:
+    """The newest first."""
+    return EdgeHistory.objects.order_by("-at", "-pk") if sees.history else EdgeHistory.objects.none()
+
+
+def _disputes(sees: Sees) -> QuerySet[Conflict]:
+    return Conflict.objects.all() if sees.conflicts else Conflict.objects.none()
+
+
+def _conflicts(concept: Soas, sees: Sees) -> QuerySet[Conflict]:
     """In which it has a part."""
     part = Q(concept=concept) | Q(existing_parent=concept) | Q(incoming_parent=concept) | Q(blocking_concept=concept)
-    return _in_order(Conflict.objects.filter(part))
+    return _in_order(_disputes(sees).filter(part))
 
 
 def _in_order(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
-    is_open = Case(When(status__in=OPEN, then=Value(0)), default=Value(1))
-    return rows.order_by(is_open, "-priority", "-pk")
+    """What is open as it is decided, then what is closed, the newest first."""
+    closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
+    return rows.order_by(closed.desc(nulls_first=True), *IN_ORDER)
 
 
 def _words(conflicts: list[Conflict], rows: list[EdgeHistory]) -> dict[int, str]:
     """The tokens that conflicts and rows of the history name, in one query: the conflicts have theirs then."""
     ids = {key for row in conflicts for name in NAMED if (key := getattr(row, f"{name}_id")) is not None}
     ids |= {shown[key] for row in rows for shown in (row.before, row.after) if shown for key in PICTURED}
-    words = Soas.objects.only("token").in_bulk(ids)
+    words = Soas.objects.only("token").in_bulk(ids) if ids else {}
     for row in conflicts:
         for name in NAMED:
             setattr(row, name, words.get(getattr(row, f"{name}_id")))

@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
 EVIDENCE_MAX = 500  # characters
 OPEN = (Conflict.Status.PENDING, Conflict.Status.PROPOSED)
+IN_ORDER = ("-priority", "created_at", "id")  # in which what is open is decided
 
 
 class Queue:

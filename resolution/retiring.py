@@ -1,8 +1,12 @@
 """Facts that an operator takes back, without a conflict about them, and puts back again."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from functools import partial
+
+from django.utils import timezone
 
 from memory import store
+from memory.database import chunks
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution import triples
 from resolution.contest import closing_edge, edge_in, rebase
@@ -10,16 +14,19 @@ from resolution.intake import retried
 from resolution.models import DecidedTriple
 
 Action = EdgeHistory.Action
+PORTION = 100  # facts of one transaction, which keeps the locks of their dimensions until its end
 
 
 class Refused(Exception):
     """The fact cannot be put back; the text says why."""
 
 
-def retire(edges: Collection[Edge], *, actor: str, reason: str) -> int:
-    """Takes the facts out of the graph into the history; how many stood there still. Who has stated one of them does
-    not bring it back by stating it again."""
-    return len(retried(lambda: _retire(edges, actor, reason)))
+def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> int:
+    """Takes the facts out of the graph into the history, in portions, each in a transaction of its own; how many stood
+    there still. Who has stated one of them does not bring it back by stating it again."""
+    by_dimension = sorted(edges, key=lambda edge: (edge.dim_id, edge.pk))
+    portions = chunks(by_dimension, PORTION)
+    return sum(len(retried(partial(_retire, portion, actor, reason))) for portion in portions)
 
 
 def retire_one(edge: Edge, *, actor: str, reason: str) -> EdgeHistory | None:
@@ -75,6 +82,7 @@ def _refuse_returned(row: EdgeHistory, parent_id: int) -> None:
     back = later.exclude(action=Action.CONFIRM).order_by("pk").first()
     if back is None:
         return
+    at = timezone.localtime(back.at)
     if back.action == Action.UNDO:
-        raise Refused(f"It was put back already, by {back.actor} on {back.at:%Y-%m-%d}.")
-    raise Refused(f"It has come back since: {back.actor} stated it again on {back.at:%Y-%m-%d}.")
+        raise Refused(f"It was put back already, by {back.actor} on {at:%Y-%m-%d}.")
+    raise Refused(f"It has come back since: {back.actor} stated it again on {at:%Y-%m-%d}.")

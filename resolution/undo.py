@@ -28,8 +28,6 @@ __all__ = ["DecisionError", "UndoReport", "undo", "undo_run"]
 
 logger = logging.getLogger(__name__)
 
-# What names a decision.
-CONFLICT = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
 # What statements that confirm an edge change of it.
 CONFIRMED_FIELDS = ("confidence", "source", "agent", "said_at", "last_confirmed")
 
@@ -61,7 +59,7 @@ def undo_run(run_id: int, actor: Actor, reason: str = "", *, within_s: float = m
     report = UndoReport()
     decided = Decision.objects.filter(run_id=run_id, undone_by=None).exclude(kind=Decision.Kind.UNDO)
     end = time.monotonic() + within_s
-    for decision in decided.select_related(*CONFLICT).order_by("-id"):
+    for decision in decided.select_related(*Decision.NAMES).order_by("-id"):
         if time.monotonic() >= end:
             report.left += 1
             continue

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Min, Q
 
-from resolution.desk import IN_ORDER, RELATED
+from resolution.desk import RELATED
 from resolution.models import Conflict
-from resolution.queue import OPEN
+from resolution.queue import IN_ORDER, OPEN
 from resolution.wording import ago, existing_side, newcomer
 
 COUNTED_MAX = 100_000

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.utils.timesince import timesince
 
+from memory.domain.wording import claim
 from memory.models import Edge, EdgeHistory, Soas, Source
-from resolution.domain.phrases import by_whom, claim, percent
+from resolution.domain.phrases import by_whom, percent
 from resolution.models import CollisionType, Conflict
 from resolution.queue import OPEN
 

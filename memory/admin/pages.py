@@ -13,6 +13,7 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
@@ -21,6 +22,7 @@ from memory.models import Soas, called_like
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted, and can be paged through; what is further is searched
 WORDS_MAX: Final = 200  # that are like what is searched for: with more, somebody types on
+ACTION_MAX: Final = 1_000  # rows of one action: a list offers to choose all that it has, also on its other pages
 LINK: Final = "fst-list-link"
 
 
@@ -53,6 +55,7 @@ class Page(ModelAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
+        shown.title = capfirst(str(self.opts.verbose_name_plural))  # else "Select fact to view"
         if not (shown.query or shown.has_active_filters):
             shown.full_result_count = shown.result_count  # else its title offers to "Show all" where all is shown
         return shown
@@ -105,10 +108,21 @@ def word_ids(text: str) -> list[int]:
     return list(words.values_list("pk", flat=True)[:WORDS_MAX])
 
 
+def chosen(rows: QuerySet[Any]) -> tuple[list[Any], str]:
+    """The keys of the rows that an action takes, ACTION_MAX at most, and the end of its report: that there are more."""
+    keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])
+    return keys[:ACTION_MAX], "; more were chosen: do it again for the rest" if len(keys) > ACTION_MAX else ""
+
+
+def address(model: type[Model], key: Any) -> str:
+    """Of the page of one row."""
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])
+
+
 def link(row: Model, text: str | None = None) -> SafeString:
     """To the row's own page."""
-    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
-    return format_html('<a href="{}" class="{}">{}</a>', address, LINK, str(row) if text is None else text)
+    shown = str(row) if text is None else text
+    return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
 
 
 def preformatted(text: str) -> SafeString:

@@ -1,6 +1,7 @@
 """The rows of a process's picture of the world. Times are seconds since the epoch; None is never."""
 
 from dataclasses import dataclass
+from typing import Final
 
 TYPE = "type"
 MEMBERSHIP = "membership"
@@ -64,3 +65,11 @@ class Fact:
     def __str__(self) -> str:
         relation = "-isa" if self.is_isa else "-ispart"
         return f"{self.concept} {relation} {self.parent} in context of {self.dimension}"
+
+
+KEY_DIGITS_MAX: Final = 18  # more than that fits no column
+
+
+def row_id(text: str) -> int | None:
+    """The key of a row, as an address has it; None where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= KEY_DIGITS_MAX else None

@@ -1,4 +1,4 @@
-"""Counts and times in words."""
+"""Counts, times and facts in words."""
 
 from typing import Final
 
@@ -15,3 +15,14 @@ def span(seconds: float) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """As in "1 statement" and "2,000 statements"; ``many`` where it is not made with an s."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def claim(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
+    """``gnommoweb is a repo [type]``, ``kvasir is in turing [runs-on]``."""
+    return f"{concept} is {kind_or_place(parent, is_isa=is_isa)} [{dimension}]"
+
+
+def kind_or_place(parent: str, *, is_isa: bool) -> str:
+    if not is_isa:
+        return f"in {parent}"
+    return f"{'an' if parent[:1] in 'aeiou' else 'a'} {parent}"

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
+from memory.domain.wording import claim
+
 
 class NormalForm(models.Func):
     """PostgreSQL's ``normalize(text, NFKC)``."""
@@ -202,7 +204,7 @@ class Edge(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.concept} IN {self.parent} [{self.dim}]"
+        return claim(self.concept.token, self.parent.token, self.dim.token, is_isa=self.is_isa)
 
     @property
     def is_root(self) -> bool:

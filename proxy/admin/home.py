@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Value
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -39,6 +39,12 @@ SEE = {
 }
 
 
+SHOWN = (
+    "resolution.view_conflict", "resolution.view_run", "memory.view_soas", "proxy.view_loopevent",
+    "proxy.view_hourlyfigures",
+)  # fmt: skip
+
+
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What the page shows, added to what every page has; each part for those who may see it."""
     may = request.user.has_perm
@@ -56,24 +62,29 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         last = Run.objects.order_by("-started_at", "-id").first()
         more |= {"sees_runs": True, "shown": shown(last) if last else None, "no_model": no_model(tuning)}
     if may("memory.view_soas"):
-        more |= {"sees_unknown": True, "unknown": asked_about(tuning, request.GET)}
+        asked = asked_about(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
+        more |= {"sees_unknown": True, "unknown": asked}
     if may("proxy.view_loopevent"):
         more["loops"] = loops()
     if may("proxy.view_hourlyfigures"):
         more["charts"] = figures.charts(request.GET.get("range"))
+    more["sees_nothing"] = not any(may(permission) for permission in (SEES_HEALTH, *SHOWN))
     return context | more
 
 
-def asked_about(tuning: Tuning, given: QueryDict) -> list[dict[str, Any]]:
+def asked_about(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:
     """The unknown words. What was refused as a statement about one stands in its field, to be corrected."""
     refused = {given.get("concept", ""): given.get("statement", "")}
+    words = unknown(tuning.saliency_read_threshold)
+    if not sees_evidence:
+        words = words.annotate(sentence=Value(""))  # in its place: the sentences are not looked up then
     return [
         {
             "concept": word,
             "seen": ago(word.last_seen) if word.last_seen else "",
             "statement": refused.get(str(word.pk), ""),
         }
-        for word in unknown(tuning.saliency_read_threshold)[:UNKNOWN_SHOWN]
+        for word in words[:UNKNOWN_SHOWN]
     ]
 
 

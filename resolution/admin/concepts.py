@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Exists, F, Model, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -15,16 +15,17 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 from unfold.views import ChangeList
 
-from memory.admin.pages import COUNTED_MAX, Page, as_token, link, next_page
-from memory.domain.rows import Fact
-from memory.domain.saliency import saliency
+from memory.admin.pages import COUNTED_MAX, Page, address, as_token, chosen, link, next_page
+from memory.domain.rows import Fact, row_id
+from memory.domain.wording import claim
 from memory.models import Edge, Soas, called_like
 from resolution import neighbourhood, teaching
+from resolution.admin import marks
 from resolution.admin.acting import actor_of
-from resolution.domain.phrases import claim
+from resolution.admin.looking import sees
 from resolution.intake import Outcome
 from resolution.models import Conflict
 from resolution.neighbourhood import DEPTH_MAX, Neighbourhood
@@ -42,13 +43,13 @@ class KindFilter(SimpleListFilter):
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
+        kinds = [
             ("known", "With facts"),
             ("unknown", "Without facts"),
             ("common", "Dictionary words"),
             ("muted", "Muted"),
-            ("disputed", "Disputed"),
         ]
+        return [*kinds, ("disputed", "Disputed")] if sees(request).conflicts else kinds
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         standard, *others = super().choices(changelist)
@@ -66,7 +67,7 @@ class KindFilter(SimpleListFilter):
                 return queryset.filter(is_common=True)
             case "muted":
                 return queryset.filter(is_muted=True)
-            case "disputed":
+            case "disputed" if sees(request).conflicts:
                 disputed = Conflict.objects.filter(status__in=OPEN).values_list("concept", flat=True)
                 return queryset.filter(pk__in=set(disputed[:COUNTED_MAX]))
             case _:
@@ -141,22 +142,24 @@ class SoasAdmin(Page):
 
     @admin.action(description="Mute: never recall, never ask", permissions=["change"])
     def mute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        count = queryset.filter(is_muted=False).update(is_muted=True)
-        self.message_user(request, f"{count} muted.")
+        keys, more = chosen(queryset.filter(is_muted=False))
+        self.message_user(request, f"{marks.mute(keys, request.user, to=True):,} muted{more}.")
 
     @admin.action(description="Unmute", permissions=["change"])
     def unmute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        count = queryset.filter(is_muted=True).update(is_muted=False)
-        self.message_user(request, f"{count} unmuted.")
+        keys, more = chosen(queryset.filter(is_muted=True))
+        self.message_user(request, f"{marks.mute(keys, request.user, to=False):,} unmuted{more}.")
 
     # --- a concept ---
 
+    @method_decorator(require_safe)
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method not in ("GET", "HEAD") or not self.has_view_permission(request):
+        if not self.has_view_permission(request):
             raise PermissionDenied
-        found = portrait(int(object_id)) if object_id.isascii() and object_id.isdigit() else None
+        key = row_id(object_id)
+        found = portrait(key, sees(request)) if key is not None else None
         if found is None:
             self.message_user(request, f"There is no concept {object_id}.", messages.WARNING)
             return redirect("admin:memory_soas_changelist")
@@ -166,11 +169,12 @@ class SoasAdmin(Page):
             "opts": self.opts,
             "original": found.concept,
             "portrait": found,
+            "sees": found.sees,
+            "marks": marks.last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
             "may_teach": may("memory.add_edge"),
             "may_retire": may("memory.delete_edge"),
             "may_mark": may("memory.change_soas"),
-            "sees_conflicts": may("resolution.view_conflict"),
             "sees_observations": may("memory.view_observation"),
         }
         site = self.admin_site.each_context(request)
@@ -185,7 +189,8 @@ class SoasAdmin(Page):
         if depth not in map(str, range(1, DEPTH_MAX + 1)):
             return JsonResponse({"error": f"depth is 1 to {DEPTH_MAX}"}, status=400)
         concept = get_object_or_404(Soas, pk=concept_id)
-        return JsonResponse(pictured(neighbourhood.look(concept, int(depth))))
+        found = neighbourhood.look(concept, int(depth), with_conflicts=sees(request).conflicts)
+        return JsonResponse(pictured(found))
 
     @method_decorator(require_POST)
     def teach(self, request: HttpRequest, concept_id: int) -> HttpResponse:
@@ -200,7 +205,7 @@ class SoasAdmin(Page):
             self.message_user(request, f"Nothing was stored. {error}", messages.ERROR)
             return redirect(again(back, concept, statement))
         for outcome in outcomes:
-            level, sentence = told(outcome)
+            level, sentence = told(outcome, is_muted=concept.is_muted)
             self.message_user(request, sentence, level)
         if any(outcome.status == "invalid" for outcome in outcomes):
             return redirect(again(back, concept, statement))
@@ -209,8 +214,7 @@ class SoasAdmin(Page):
     @method_decorator(require_POST)
     def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_muted = self._marked(request, concept_id, "muted")
-        concept.is_muted = is_muted
-        concept.save(update_fields=["is_muted"])
+        marks.mute([concept.pk], request.user, to=is_muted)
         become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
         self.message_user(request, format_html("{} {}.", link(concept), become), messages.SUCCESS)
         return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
@@ -218,9 +222,7 @@ class SoasAdmin(Page):
     @method_decorator(require_POST)
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_common = self._marked(request, concept_id, "common")
-        concept.is_common = is_common
-        concept.saliency = 0.0 if is_common else saliency(concept.encounter_count)
-        concept.save(update_fields=["is_common", "saliency"])
+        marks.set_common(concept.pk, request.user, to=is_common)
         become = "a dictionary word now: its saliency stays 0" if is_common else "a name now, no dictionary word"
         self.message_user(request, format_html("{} is {}.", link(concept), become), messages.SUCCESS)
         return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
@@ -231,20 +233,21 @@ class SoasAdmin(Page):
         return get_object_or_404(Soas, pk=concept_id), request.POST.get(mark) == "true"
 
 
-def again(address: str, concept: Soas, statement: str) -> str:
+def again(page: str, concept: Soas, statement: str) -> str:
     """The page with the statement in its field as it was written."""
-    parts = urlsplit(address)
+    parts = urlsplit(page)
     kept = urlencode({"concept": concept.pk, "statement": statement[:STATEMENT_MAX]})
     return parts._replace(query=f"{parts.query}&{kept}" if parts.query else kept).geturl()
 
 
-def told(outcome: Outcome) -> tuple[int, str]:
+def told(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
     """What became of a fact that was taught: for the operator, with its level."""
     fact = _claim(outcome.fact)
     existing = _claim(outcome.existing) if outcome.existing is not None else "another fact"
     match outcome.status:
         case "inserted":
-            return messages.SUCCESS, f"Stored: {fact}. It is recalled from the next prompt on."
+            when = "once it is no longer muted" if is_muted else "from the next prompt on"
+            return messages.SUCCESS, f"Stored: {fact}. It is recalled {when}."
         case "confirmed":
             return messages.SUCCESS, f"Confirmed: {fact} was known already."
         case "superseded":
@@ -277,7 +280,7 @@ def pictured(found: Neighbourhood) -> dict[str, Any]:
                 "token": node.concept.token,
                 "distance": node.distance,
                 "is_muted": node.concept.is_muted,
-                "href": reverse(PAGE, args=[node.concept.pk]),
+                "href": address(Soas, node.concept.pk),
             }
             for node in found.nodes
         ],
@@ -288,17 +291,11 @@ def pictured(found: Neighbourhood) -> dict[str, Any]:
                 "dimension": line.dimension,
                 "is_isa": line.is_isa,
                 "stands": line.edge_id is not None,
-                "conflict": _address(Conflict, line.conflict_id),
-                "href": _address(Edge, line.edge_id),
+                "conflict": address(Conflict, line.conflict_id) if line.conflict_id is not None else None,
+                "href": address(Edge, line.edge_id) if line.edge_id is not None else None,
             }
             for line in found.lines
         ],
         "left_out": found.left_out,
         "is_least": found.is_least,
     }
-
-
-def _address(model: type[Model], key: int | None) -> str | None:
-    if key is None:
-        return None
-    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])

@@ -13,10 +13,11 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from memory import llm
 from memory.admin.pages import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
+from memory.domain.rows import row_id
 from resolution import decisions, desk, resolver
 from resolution.admin.acting import actor_of
 from resolution.contest import DecisionError, Unknown
@@ -89,21 +90,21 @@ class ConflictAdmin(ReadOnly, Page):
         }
         return self._render(request, "list", context | (extra_context or {}))
 
+    @method_decorator(require_safe)
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method != "GET" or not self.has_view_permission(request):
+        if not self.has_view_permission(request):
             raise PermissionDenied
-        return self._page(request, int(object_id) if object_id.isascii() and object_id.isdigit() else 0)
+        return self._page(request, row_id(object_id) or 0)
 
     @method_decorator(require_GET)
     def next(self, request: HttpRequest) -> HttpResponse:
         """Leads to the open conflict that comes after the one named by ``after``."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        number = request.GET.get("after", "")
-        known = number.isascii() and number.isdigit() and len(number) <= desk.NUMBER_DIGITS
-        return self._onwards(request, Conflict.objects.filter(pk=number).first() if known else None)
+        number = row_id(request.GET.get("after", "")) or 0
+        return self._onwards(request, Conflict.objects.filter(pk=number).first())
 
     # --- what is decided ---
 
@@ -112,6 +113,9 @@ class ConflictAdmin(ReadOnly, Page):
         self._only_for_operators(request)
         given = _given(request)
         seen = desk.unseal(given.get("seen", ""))
+        if seen is None or seen.pk != conflict_id:  # without it, a conflict that has changed since would be decided
+            messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
+            return self._page(request, conflict_id, typed=given)
         try:
             decision = _take(conflict_id, given.get("decision", ""), actor_of(request), given, seen)
         except Unknown as error:

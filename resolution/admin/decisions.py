@@ -11,20 +11,18 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from memory.admin.pages import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
+from memory.domain.rows import row_id
 from memory.models import Source
-from resolution import desk, records, undo
+from resolution import records, undo
 from resolution.admin.acting import actor_of
 from resolution.contest import DecisionError, Unknown
 from resolution.desk import Filters
 from resolution.dossier import Decided
 from resolution.models import DecidedTriple, Decision
 from resolution.wording import told
-
-# What names a decision.
-CONFLICTS = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
 
 
 @admin.register(Decision)
@@ -41,7 +39,7 @@ class DecisionAdmin(ReadOnly, Page):
         return [path("<int:decision_id>/undo/", view, name="resolution_decision_undo"), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        return super().get_queryset(request).select_related(*CONFLICTS, "undone_by")
+        return super().get_queryset(request).select_related(*Decision.NAMES, "undone_by").defer(*Decision.PICTURES)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
@@ -52,13 +50,13 @@ class DecisionAdmin(ReadOnly, Page):
         about = queryset.filter(conflict__concept_id__in=word_ids(as_token(words)))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 
+    @method_decorator(require_safe)
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method != "GET" or not self.has_view_permission(request):
+        if not self.has_view_permission(request):
             raise PermissionDenied
-        is_number = object_id.isascii() and object_id.isdigit() and len(object_id) <= desk.NUMBER_DIGITS
-        decision = self.get_queryset(request).filter(pk=object_id).first() if is_number else None
+        decision = self.get_queryset(request).filter(pk=row_id(object_id) or 0).first()
         if decision is None:
             messages.error(request, f"There is no decision {object_id}.")
             return redirect("admin:resolution_decision_changelist")
@@ -122,7 +120,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[DecidedTriple]:
         rows = super().get_queryset(request).select_related("concept", "dim", "parent", "moved_to")
         return rows.prefetch_related(
-            Prefetch("decision", Decision.objects.select_related(*CONFLICTS).defer("before", "after"))
+            Prefetch("decision", Decision.objects.select_related(*Decision.NAMES).defer(*Decision.PICTURES))
         )
 
     @admin.display(description="decision")

@@ -1,6 +1,7 @@
 """The dimensions in the admin: their questions, and what they do on a collision."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -80,13 +81,12 @@ class DimensionAdmin(Page):
     @admin.display(description="facts")
     def facts(self, dimension: Any) -> SafeString:
         count = max(0, dimension.edge_count - 1)  # the root is no fact
-        return counted("admin:memory_edge_changelist", f"dim__id__exact={dimension.pk}", count)
+        return counted("admin:memory_edge_changelist", {"dim__id__exact": dimension.pk}, count)
 
     @admin.display(description="open conflicts")
     def open_conflicts(self, dimension: Any) -> SafeString:
-        return counted(
-            "admin:resolution_conflict_changelist", f"dim__id__exact={dimension.pk}", dimension.conflict_count
-        )
+        named = {"dimension": dimension.soas.token}
+        return counted("admin:resolution_conflict_changelist", named, dimension.conflict_count)
 
     @admin.display(description="split from")
     def split_from_link(self, dimension: Dimension) -> SafeString | str:
@@ -98,5 +98,5 @@ class DimensionAdmin(Page):
         return format_html_join(", ", "{}", ((link(split),) for split in splits)) or "-"
 
 
-def counted(name: str, query: str, count: int) -> SafeString:
-    return format_html('<a href="{}?{}" class="{}">{}</a>', reverse(name), SafeString(query), LINK, f"{count:,}")
+def counted(name: str, query: dict[str, Any], count: int) -> SafeString:
+    return format_html('<a href="{}?{}" class="{}">{}</a>', reverse(name), urlencode(query), LINK, f"{count:,}")

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
@@ -14,12 +14,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.pages import COUNTED_MAX, Page, ReadOnly, WordSearch, link, next_page
+from memory.admin.pages import COUNTED_MAX, Page, ReadOnly, WordSearch, chosen, link, next_page
+from memory.domain.rows import row_id
 from memory.models import Edge, EdgeHistory
 from resolution import retiring
+from resolution.admin.looking import sees
 from resolution.domain.phrases import percent
 from resolution.domain.verdicts import read_reason
 from resolution.models import Conflict
@@ -50,7 +52,7 @@ class DisputedFilter(SimpleListFilter):
     parameter_name = "disputed"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "Disputed")]
+        return [("yes", "Disputed")] if sees(request).conflicts else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Edge]) -> QuerySet[Edge]:
         same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
@@ -99,7 +101,8 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
         return [path("<int:edge_id>/retire/", retire_one, name="memory_edge_retire"), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
-        return super().get_queryset(request).annotate(open_conflict=open_conflict())
+        rows = super().get_queryset(request)
+        return rows.annotate(open_conflict=open_conflict()) if sees(request).conflicts else rows
 
     # --- the list's columns and action ---
 
@@ -134,20 +137,24 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
 
     @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
     def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
-        chosen = list(queryset)
-        facts = [edge for edge in chosen if not edge.is_root]
+        is_root = Q(concept=F("parent"))
+        keys, more = chosen(queryset.exclude(is_root))
+        roots, _ = chosen(queryset.filter(is_root))
+        facts = Edge.objects.filter(pk__in=keys)
         retired = retiring.retire(facts, actor=request.user.get_username(), reason="retired in the admin")
-        roots = f" {len(chosen) - len(facts)} skipped: a dimension's root stays." if len(facts) < len(chosen) else ""
-        self.message_user(request, f"{retired} retired.{roots}")
+        skipped = f" {len(roots)} skipped: a dimension's root stays." if roots else ""
+        self.message_user(request, f"{retired:,} retired{more}.{skipped}")
 
     # --- a fact ---
 
+    @method_decorator(require_safe)
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method not in ("GET", "HEAD") or not self.has_view_permission(request):
+        if not self.has_view_permission(request):
             raise PermissionDenied
-        found = sheet(int(object_id)) if object_id.isascii() and object_id.isdigit() else None
+        key = row_id(object_id)
+        found = sheet(key, sees(request)) if key is not None else None
         if found is None:
             self.message_user(request, f"There is no fact {object_id}: it may be in the history.", messages.WARNING)
             return redirect(LIST)
@@ -157,8 +164,8 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
             "opts": self.opts,
             "original": edge,
             "sheet": found,
+            "sees": sees(request),
             "may_retire": self.has_retire_permission(request) and not edge.is_root,
-            "sees_conflicts": request.user.has_perm("resolution.view_conflict"),
         }
         site = self.admin_site.each_context(request)
         return TemplateResponse(request, "resolution/fact.html", {**site, **context, **(extra_context or {})})

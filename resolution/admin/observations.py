@@ -1,19 +1,17 @@
 """What was said, on its way into the graph, in the admin."""
 
-from typing import Any, Final
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory.admin.pages import LINK, Page, ReadOnly, preformatted
+from memory.admin.pages import Page, ReadOnly, chosen, link, preformatted
 from memory.models import Observation, Soas
 from resolution import claims
 
-AGAIN_MAX: Final = 1_000  # rows of one action
 State = Observation.State
 OUTCOMES = dict(Observation.Outcome.choices)
 
@@ -32,10 +30,10 @@ class BecomeFilter(admin.SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Observation]) -> QuerySet[Observation]:
-        chosen = self.value()
-        if chosen in (State.PENDING, State.FAILED):
-            return queryset.filter(state=chosen)
-        return queryset.filter(state=State.DONE, outcome=chosen) if chosen in OUTCOMES else queryset
+        became = self.value()
+        if became in (State.PENDING, State.FAILED):
+            return queryset.filter(state=became)
+        return queryset.filter(state=State.DONE, outcome=became) if became in OUTCOMES else queryset
 
 
 @admin.register(Observation)
@@ -97,19 +95,17 @@ class ObservationAdmin(ReadOnly, Page):
 
     @admin.action(description="Try again what has failed", permissions=["try_again"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Observation]) -> None:
-        chosen = list(queryset.order_by().values_list("pk", flat=True)[:AGAIN_MAX])
-        count = claims.try_again(chosen)
-        if count:
-            self.message_user(request, f"{count} wait again: a worker takes them within seconds.", messages.SUCCESS)
-        if skipped := len(chosen) - count:
+        failed, more = chosen(queryset.filter(state=State.FAILED))
+        others, _ = chosen(queryset.exclude(state=State.FAILED))
+        count = claims.try_again(failed)
+        if count or more:
+            told = f"{count:,} wait again, a worker takes them within seconds{more}."
+            self.message_user(request, told, messages.SUCCESS)
+        if skipped := len(failed) - count + len(others):
             why = "only what has failed is tried again, and a concept that waits already is not asked about twice"
             self.message_user(request, f"{skipped} skipped: {why}.", messages.WARNING)
 
 
 def word(token: str, concept_id: int | None) -> SafeString | str:
     """A link to the concept, as far as the word is in the vocabulary yet."""
-    if concept_id is None:
-        return token
-    return format_html(
-        '<a href="{}" class="{}">{}</a>', reverse("admin:memory_soas_change", args=[concept_id]), LINK, token
-    )
+    return token if concept_id is None else link(Soas(pk=concept_id), token)

@@ -20,7 +20,6 @@ from memory.domain.wording import counted, span
 from memory.models import LanguageModel
 from resolution import runs, undo
 from resolution.admin.acting import actor_of
-from resolution.admin.decisions import CONFLICTS
 from resolution.contest import DecisionError
 from resolution.models import Conflict, Decision, Run
 from resolution.undo import UndoReport
@@ -191,7 +190,7 @@ def price(run: Run) -> str:
 
 
 def decisions_of(run: Run, page: str | None) -> Any:
-    in_order = run.decisions.select_related(*CONFLICTS, "undone_by").defer("before", "after").order_by("id")
+    in_order = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.PICTURES).order_by("id")
     return BoundedPaginator(in_order, PAGE).get_page(page)
 
 

@@ -12,17 +12,6 @@ WAYS: Final = {
 }
 
 
-def claim(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
-    """``gnommoweb is a repo [type]``, ``kvasir is in turing [runs-on]``."""
-    return f"{concept} is {kind_or_place(parent, is_isa=is_isa)} [{dimension}]"
-
-
-def kind_or_place(parent: str, *, is_isa: bool) -> str:
-    if not is_isa:
-        return f"in {parent}"
-    return f"{'an' if parent[:1] in 'aeiou' else 'a'} {parent}"
-
-
 def by_whom(agent: str, source: str) -> str:
     """``dobby, read in a prompt``; nobody's name where none is known."""
     return f"{agent}{WAYS.get(source, f', {source}')}".lstrip(", ")

@@ -58,7 +58,9 @@ def test_of_two_operators_one_decides() -> None:
         )
 
         (decision,) = Decision.objects.filter(conflict=conflict)
-        assert errors(outcomes) == [f"Conflict {conflict.pk} was already decided by {decision.actor}: {decision.kind}."]
+        assert errors(outcomes) == [
+            f"Conflict {conflict.pk} was already decided by {decision.actor}: {decision.get_kind_display()}."
+        ]
         stored = {text for text in facts() if text.startswith(f"thing{i} ")}
         if decision.kind == "update":
             assert stored == {f"thing{i} isa container type"}

@@ -1,7 +1,10 @@
 """What is around a concept, few enough to be drawn."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -9,10 +12,15 @@ from memory import bootstrap
 from memory.domain.rows import Fact
 from memory.models import Dimension, Edge, Soas, Source
 from memory.store import Said
-from resolution import neighbourhood
+from resolution import decisions, neighbourhood
+from resolution.applying import Actor
+from resolution.course import pending
+from resolution.desk import Filters, next_open
 from resolution.intake import assert_fact
+from resolution.models import Conflict
 from resolution.neighbourhood import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
-from tests.resolution.disputes import dispute, state
+from resolution.portrait import portrait, sheet
+from tests.resolution.disputes import dispute, fact, said, state
 
 pytestmark = pytest.mark.django_db
 
@@ -90,6 +98,53 @@ def test_what_is_disputed_is_marked_and_what_is_claimed_is_shown_beside_it() -> 
         ("membership", False, None),
     }
     assert "container" in shown(found)
+
+
+def test_without_conflicts_only_what_stands_is_shown() -> None:
+    dispute("gnommoweb isa repo type", "gnommoweb isa container type")
+
+    with CaptureQueriesContext(connection) as captured:
+        found = neighbourhood.look(Soas.objects.get(token="gnommoweb"), with_conflicts=False)
+
+    assert (shown(found), [line.conflict_id for line in found.lines]) == ({"gnommoweb": 0, "repo": 1}, [None])
+    assert not any("resolution_queue" in query["sql"] for query in captured)
+
+
+def three_conflicts() -> list[Conflict]:
+    """About one place."""
+    dispute("gnommoweb isa repo type", "gnommoweb isa container type")
+    for parent in ("service", "tool"):
+        assert_fact(fact(f"gnommoweb isa {parent} type"), said(agent="luna"))
+    return list(Conflict.objects.order_by("pk"))
+
+
+def test_of_several_conflicts_in_a_place_all_name_the_one_that_is_decided_first() -> None:
+    rows = three_conflicts()
+    for row, hours in zip(rows, (0, 2, 1), strict=True):
+        Conflict.objects.filter(pk=row.pk).update(created_at=rows[0].created_at - timedelta(hours=hours))
+    (standing,) = (line for line in look("gnommoweb").lines if line.edge_id is not None)
+    pictured, told = portrait(standing.concept_id), sheet(standing.edge_id or 0)
+    assert pictured is not None
+    assert told is not None
+
+    in_order = list(pending())
+
+    assert in_order == [rows[1], rows[2], rows[0]] == pictured.conflicts == told.conflicts
+    assert next_open(Filters()) == rows[1]
+    assert standing.conflict_id == pictured.facts[0].conflict_id == told.known.conflict_id == rows[1].pk
+    claimed = [line.conflict_id for line in look("gnommoweb").lines if line.edge_id is None]
+    assert claimed == [row.pk for row in in_order]
+
+
+def test_what_is_decided_comes_after_what_is_open_the_newest_first() -> None:
+    rows = three_conflicts()
+    for row in rows[:2]:
+        decisions.dismiss(row.pk, Actor("hermione", Source.OPERATOR), "")
+
+    found = portrait(rows[0].concept_id)
+
+    assert found is not None
+    assert found.conflicts == [rows[2], rows[1], rows[0]]
 
 
 def test_a_dispute_of_a_neighbour_is_marked_too() -> None:

@@ -69,7 +69,7 @@ def test_two_kinds_are_decomposed_into_two_dimensions(llm: LlmServer) -> None:  
 
     run = resolve()
 
-    assert edges() == {"gnommoweb IN repo [artifact-type]", "gnommoweb IN container [deployment-type]"}
+    assert edges() == {"gnommoweb is a repo [artifact-type]", "gnommoweb is a container [deployment-type]"}
     made = {name: Soas.objects.get(token=name).pk for name in ("artifact-type", "deployment-type")}
     assert all(Edge.objects.get(concept_id=made_id).is_root for made_id in made.values())
     assert set(
@@ -113,12 +113,12 @@ def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:  # noqa: 
 
     assert run.counts == {"decompose": 1, "update": 1, "dismiss": 1, "relocate": 1}
     assert edges() == {
-        "a IN repo [artifact-type]",
-        "a IN container [deployment-type]",
-        "b IN turing [runs-on]",
-        "c IN ramanujan [runs-on]",
-        "d IN repo [type]",
-        "d IN docker [runs-on]",
+        "a is a repo [artifact-type]",
+        "a is a container [deployment-type]",
+        "b is in turing [runs-on]",
+        "c is in ramanujan [runs-on]",
+        "d is a repo [type]",
+        "d is in docker [runs-on]",
     }
     decided = Decision.objects.all()
     assert {(row.actor, row.source, row.run) for row in decided} == {("resolver: ollama-test", "festinger", run)}
@@ -142,12 +142,12 @@ def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None
         "decision": "decompose", "existing_dimension": "artifact-type", "new_dimension": "deployment-type",
         "model": "ollama-test",
     }  # fmt: skip
-    assert edges() == {"gnommoweb IN repo [type]"}
+    assert edges() == {"gnommoweb is a repo [type]"}
     assert not Decision.objects.exists()
 
     decision = resolver.approve(conflict.pk, OPERATOR)
 
-    assert edges() == {"gnommoweb IN repo [artifact-type]", "gnommoweb IN container [deployment-type]"}
+    assert edges() == {"gnommoweb is a repo [artifact-type]", "gnommoweb is a container [deployment-type]"}
     assert (decision.actor, decision.source, decision.reason) == ("kreacher", "operator", DECOMPOSE["reasoning"])
 
 
@@ -184,7 +184,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     with pytest.raises(DecisionError, match="lovelace"):
         resolver.approve(conflict.pk, OPERATOR)
 
-    assert edges() == {"gnommoweb IN lovelace [runs-on]"}
+    assert edges() == {"gnommoweb is in lovelace [runs-on]"}
 
 
 # --- no model, no use ---
@@ -404,7 +404,7 @@ def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer
 
     assert (run.counts, run.note) == ({"overtaken": 1}, "")
     assert (row(conflict).status, row(conflict).attempts) == ("dismissed", 0)
-    assert edges() == {"a IN ramanujan [runs-on]"}
+    assert edges() == {"a is in ramanujan [runs-on]"}
 
 
 def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> None:  # noqa: F811
@@ -424,7 +424,7 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
 
     run = resolve()
 
-    assert edges() == {"a IN lovelace [runs-on]"}
+    assert edges() == {"a is in lovelace [runs-on]"}
     assert run.counts in ({"overtaken": 1}, {"failed": 1})
     assert row(conflict).status == "pending"
     assert not Decision.objects.exists()

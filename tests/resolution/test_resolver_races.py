@@ -92,7 +92,7 @@ def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer
 
     killed = die_at_the_second(llm)
 
-    assert edges() == {"a IN turing [runs-on]", "b IN ramanujan [runs-on]", "c IN ramanujan [runs-on]"}
+    assert edges() == {"a is in turing [runs-on]", "b is in ramanujan [runs-on]", "c is in ramanujan [runs-on]"}
     with pytest.raises(AlreadyRunning):  # for all that anybody knows
         resolver.run(Run.Trigger.COMMAND)
 
@@ -104,7 +104,7 @@ def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer
     assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, runs.DIED)
     assert killed.ended_at is not None
     assert (run.status, run.counts) == ("done", {"update": 2})
-    assert edges() == {f"{name} IN turing [runs-on]" for name in "abc"}
+    assert edges() == {f"{name} is in turing [runs-on]" for name in "abc"}
     assert [Conflict.objects.get(pk=row.pk).attempts for row in conflicts] == [0, 1, 0]
     assert Decision.objects.count() == 3
 

@@ -95,7 +95,9 @@ def test_a_conflict_is_decided_once(server: Served) -> None:
     again = post(server, f"/conflicts/{conflict_id}/dismiss", reason="no")
 
     assert again.status_code == 409
-    assert again.json() == {"error": f"Conflict {conflict_id} was already decided by hermione: update."}
+    assert again.json() == {
+        "error": f"Conflict {conflict_id} was already decided by hermione: the newcomer takes the place."
+    }
 
 
 def test_a_place_that_is_taken_is_a_clash(server: Served) -> None:

@@ -26,7 +26,15 @@ pytestmark = pytest.mark.django_db
 
 HOME = "/admin/"
 QUERIES = 12
-VIEWS = ("view_conflict", "view_run", "view_soas", "view_loopevent", "view_heartbeat", "view_hourlyfigures")
+VIEWS = (
+    "view_conflict",
+    "view_run",
+    "view_soas",
+    "view_evidence",
+    "view_loopevent",
+    "view_heartbeat",
+    "view_hourlyfigures",
+)
 CHANGES = ("change_conflict", "add_edge", "change_soas")
 
 
@@ -164,7 +172,7 @@ def test_a_word_is_taught_on_the_page(operator: Client) -> None:
     answer = operator.post(address, {"statement": "is a repo", "next": HOME}, follow=True)
 
     assert answer.redirect_chain == [(HOME, 302)]
-    assert [str(edge) for edge in kvasir.edges.all()] == ["kvasir IN repo [type]"]
+    assert [str(edge) for edge in kvasir.edges.all()] == ["kvasir is a repo [type]"]
     assert address not in answer.content.decode()  # it is known now
 
 

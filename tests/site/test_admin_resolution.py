@@ -119,7 +119,7 @@ def test_a_ring_is_named_without_a_fact_that_stands(operator: Client) -> None:
 
 
 def test_a_link_starts_no_run(operator: Client) -> None:
-    assert operator.get(RUN_NOW).status_code == 405
+    assert operator.get(RUN_NOW).status_code == 302
     assert not Run.objects.exists()
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.contrib.messages import get_messages
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
 SEES = ("view_soas", "view_edge", "view_edgehistory", "view_conflict", "view_decision", "view_dimension",
-        "view_observation")  # fmt: skip
+        "view_observation", "view_evidence")  # fmt: skip
 DOES = ("add_edge", "delete_edge", "change_soas")
 
 
@@ -151,7 +153,8 @@ def test_the_pages_of_a_concept_take_few_queries_however_much_is_known(
 
 
 def test_a_concept_or_fact_that_is_not_there_leads_back_to_the_list(operator: Client) -> None:
-    for path in ("soas/999999/change/", "soas/x/change/", f"soas/{10**30}/change/", "edge/999999/change/"):
+    for path in ("soas/999999/change/", "soas/x/change/", f"soas/{10**30}/change/", f"soas/{'9' * 5_000}/change/",
+                 "edge/999999/change/", f"edge/{10**30}/change/", f"edge/{'9' * 5_000}/change/"):  # fmt: skip
         answer = operator.get(f"/admin/memory/{path}")
         assert answer.status_code == 302
         assert "There is no" in told(answer)
@@ -288,7 +291,7 @@ def test_what_cannot_be_put_back_is_told_with_the_reason(operator: Client) -> No
     said = post(operator, f"edgehistory/{row.pk}/put-back/")[1]  # after what was told before
 
     assert "Nothing was put back. It cannot be put back" in said
-    assert said.endswith("its place is taken: gnommoweb IN turing [runs-on].")
+    assert said.endswith("its place is taken: gnommoweb is in turing [runs-on].")
 
 
 def test_the_history_offers_to_put_back_only_what_has_a_free_place(operator: Client) -> None:
@@ -342,6 +345,16 @@ def found(client: Client, path: str, **query: str) -> set[str]:
     """The concepts that a list shows."""
     shown = client.get(f"/admin/memory/{path}/", query).content.decode()
     return set(re.findall(r"/memory/soas/\d+/change/[^>]*>\s*([^<\s]+)\s*<", shown))
+
+
+def test_teaching_a_muted_word_says_when_it_is_recalled(operator: Client) -> None:
+    Soas.objects.filter(token="heimdall").update(is_muted=True)
+
+    told = operator.post(
+        f"/admin/memory/soas/{concept('heimdall').pk}/teach/", {"statement": "is a server"}, follow=True
+    ).content.decode()
+
+    assert "Stored: heimdall is a server [type]. It is recalled once it is no longer muted." in told
 
 
 def test_a_concept_is_found_by_how_it_begins_and_by_its_parts(operator: Client) -> None:
@@ -425,9 +438,7 @@ CHANGES: list[Callable[[], str]] = [
     lambda: f"soas/{concept().pk}/teach/",
     lambda: f"soas/{concept().pk}/mute/",
     lambda: f"soas/{concept().pk}/common/",
-    lambda: f"soas/{concept().pk}/change/",
     lambda: f"edge/{edge().pk}/retire/",
-    lambda: f"edge/{edge().pk}/change/",
     lambda: f"edgehistory/{EdgeHistory.objects.earliest('pk').pk}/put-back/",
 ]
 
@@ -444,14 +455,76 @@ def test_a_viewer_changes_nothing(viewer: Client, path: Callable[[], str]) -> No
     )
 
 
+def test_nothing_is_posted_to_the_page_of_a_concept_or_a_fact(operator: Client) -> None:
+    for path in (f"soas/{concept().pk}/change/", f"edge/{edge().pk}/change/"):
+        assert operator.post(f"/admin/memory/{path}", {"is_muted": "on"}).status_code == 405
+
+
 @pytest.mark.parametrize("path", CHANGES[:3])
 def test_nothing_is_changed_by_looking(operator: Client, path: Callable[[], str]) -> None:
-    assert operator.get(f"/admin/memory/{path()}").status_code == 405
+    assert operator.get(f"/admin/memory/{path()}").status_code == 302
 
 
 def test_a_viewer_is_offered_no_button(viewer: Client) -> None:
     assert 'method="post"' not in concept_page(viewer).partition('id="content"')[2]
     assert "Retire" not in page(viewer, f"edge/{edge().pk}/change/")
+
+
+def test_a_concepts_page_without_a_right_shows_nothing_of_what_it_is_for(client: Client) -> None:
+    told = {
+        "view_edge": ("<strong>repo</strong>", 'id="fst-neighbourhood"', "concept.js"),
+        "view_edgehistory": ("stated: gnommoweb is in heimdall", 'id="fst-history"'),
+        "view_evidence": ("gnommoweb is a &lt;repo&gt;.", 'id="fst-evidence"'),
+        "view_conflict": ("/admin/resolution/conflict/", "disputed", "repo or container"),
+    }
+
+    for right, texts in told.items():
+        shown = content(logged_in(client, f"with {right}", "view_soas", right), f"soas/{concept().pk}/change/")
+        others = [text for name, theirs in told.items() if name != right for text in theirs]
+        assert [text for text in texts if text not in shown] == []
+        assert [text for text in others if text in shown] == []
+
+
+def test_of_what_is_not_shown_no_table_is_read(client: Client) -> None:
+    filch = logged_in(client, "filch", "view_soas")
+
+    with CaptureQueriesContext(connection) as captured:
+        shown = concept_page(filch)
+
+    asked = " ".join(query["sql"] for query in captured)
+    assert [table for table in ("urd", "evidence", "edge_history", "resolution_queue") if table in asked] == []
+    assert "unknown</span>" not in shown
+
+
+def test_a_facts_page_without_a_right_shows_nothing_of_what_it_is_for(client: Client) -> None:
+    path = f"edge/{edge(dimension='type').pk}/change/"
+    of_history, of_conflicts = ("<td>dobby</td>", "stated: gnommoweb is a repo"), ("repo or container", "disputed")
+
+    seen = {
+        rights: content(logged_in(client, f"with {rights}", "view_edge", *rights), path)
+        for rights in ((), ("view_edgehistory",), ("view_conflict",))
+    }
+
+    assert [text for text in (*of_history, *of_conflicts) if text in seen[()]] == []
+    assert [text in seen["view_edgehistory",] for text in (*of_history, *of_conflicts)] == [True, True, False, False]
+    assert [text in seen["view_conflict",] for text in (*of_history, *of_conflicts)] == [False, False, True, True]
+
+
+def test_without_the_right_to_look_at_conflicts_no_list_and_no_picture_names_one(client: Client) -> None:
+    filch = logged_in(client, "filch", "view_soas", "view_edge")
+
+    drawn = picture(filch, "gnommoweb")
+    assert "container" not in {node["token"] for node in drawn["nodes"]}
+    assert {(line["stands"], line["conflict"]) for line in drawn["edges"]} == {(True, None)}
+    assert "/admin/resolution/conflict/" not in content(filch, "edge/")
+    assert found(filch, "edge", disputed="yes") == found(filch, "edge")
+    assert found(filch, "soas", kind="disputed") == found(filch, "soas")
+
+
+def content(client: Client, path: str) -> str:
+    """A page without what is around it, the same on all."""
+    head, _, body = page(client, path).partition("</head>")
+    return head + body.partition('id="content"')[2]
 
 
 def test_without_permission_to_look_nothing_is_shown(client: Client) -> None:

@@ -173,7 +173,7 @@ def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the
 
     shown = text(answer)
     assert "2 kept as they stand." in shown
-    assert f"1 skipped: Conflict {decided.pk} was already decided by hermione: update." in shown
+    assert f"1 skipped: Conflict {decided.pk} was already decided by hermione: the newcomer takes the place." in shown
     assert (status(first), status(second), status(decided)) == ("dismissed", "dismissed", "resolved")
     assert set(Decision.objects.filter(kind="dismiss").values_list("reason", flat=True)) == {"spring cleaning"}
 
@@ -368,7 +368,7 @@ def test_the_second_of_two_operators_is_told_who_decided_what(operator: Client) 
 
     answer = second.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "dismiss"})
 
-    assert f"Conflict {conflict.pk} was already decided by hermione: update." in text(answer)
+    assert f"Conflict {conflict.pk} was already decided by hermione: the newcomer takes the place." in text(answer)
     assert "Now: gnommoweb is a container [type]." in text(answer)
     assert Decision.objects.count() == 1
 
@@ -420,7 +420,7 @@ def test_a_viewer_looks_and_decides_nothing(client: Client) -> None:
         client.post(page_of(conflict), sent),
     ]
 
-    assert [answer.status_code for answer in answers] == [403] * 4
+    assert [answer.status_code for answer in answers] == [403, 403, 403, 405]
     assert status(conflict) == "pending"
     assert not Decision.objects.filter(kind="undo").exists()
     for path in (LIST, page_of(conflict), f"/admin/resolution/decision/{decided.pk}/change/"):
@@ -437,9 +437,21 @@ def test_whoever_may_not_look_sees_no_conflict(client: Client) -> None:
         assert client.get(path).status_code == 403
 
 
+@pytest.mark.parametrize("seen", ["", "x", "{other}:isa_isa:1::"])
+def test_what_does_not_say_what_was_seen_decides_nothing(operator: Client, seen: str) -> None:
+    conflict, other = kinds(), kinds("kvasir")
+
+    sent = {"seen": seen.format(other=other.pk), "decision": "update"}
+    answer = operator.post(f"{LIST}{conflict.pk}/decide/", sent)
+
+    conflict.refresh_from_db()
+    assert "Nothing was decided: the form does not say what you saw." in text(answer)
+    assert conflict.status == "pending"
+
+
 @pytest.mark.parametrize("path", [f"{LIST}1/decide/", BULK, "/admin/resolution/decision/1/undo/"])
 def test_looking_changes_nothing(operator: Client, path: str) -> None:
-    assert operator.get(path).status_code == 405
+    assert operator.get(path).status_code == 302
 
 
 # --- decisions ---

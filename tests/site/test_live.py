@@ -215,7 +215,7 @@ def test_without_news_the_mark_stays(viewer: Client) -> None:
     assert mark_in(get(viewer, ROWS, since=mark)) == mark
 
 
-@pytest.mark.parametrize("since", ["", "x", "nan 1", "inf 1", "-5 -5", f"1 {10**30}", "1e300 1", "\0"])
+@pytest.mark.parametrize("since", ["", "x", "nan 1", "inf 1", "-5 -5", f"1 {10**30}", "1e300 1"])
 def test_a_mark_that_is_none_is_the_beginning(viewer: Client, since: str) -> None:
     serve(1)
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import Resolver404, URLPattern, URLResolver, resolve
 from django.utils import timezone
 
@@ -332,6 +333,27 @@ def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: C
     for path, table in tried:
         assert table in changed_by(superuser, listed[path]), path
     assert f"/admin/resolution/conflict/{conflict}/decide/" in listed
+
+
+# --- single rights, as a superuser may give them -------------------------------------------------------
+
+
+@pytest.mark.parametrize("sees_evidence", [True, False])
+def test_the_first_page_shows_sentences_to_who_may_look_at_them(sees_evidence: bool):
+    word = Soas.objects.create(token="kvasir", encounter_count=1_000, saliency=3.0)
+    Evidence.objects.create(concept=word, sentence="kvasir hides the key.", role="user", agent="harry")
+    rights = ["view_soas", "view_evidence"] if sees_evidence else ["view_soas"]
+    filch = User.objects.create_user("filch", is_staff=True)
+    filch.user_permissions.set(Permission.objects.filter(codename__in=rights))
+    client = Client()
+    client.force_login(filch)
+
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get("/admin/").content.decode()
+
+    assert "kvasir" in page
+    assert ("kvasir hides the key." in page) is sees_evidence
+    assert any('"evidence"' in query["sql"] for query in captured) is sees_evidence
 
 
 # --- nobody, and operators -----------------------------------------------------------------------------

@@ -1,0 +1,166 @@
+"""What an action takes when all rows of a list are chosen, also those of other pages; and where links of lists lead."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.utils import timezone
+from django.utils.html import escape
+
+from memory import bootstrap
+from memory.admin import pages
+from memory.domain.rows import Fact, row_id
+from memory.models import Edge, EdgeHistory, Observation, Soas, Source
+from memory.store import Said
+from resolution import decisions, retiring, triples
+from resolution.applying import Actor
+from resolution.intake import assert_fact
+from resolution.models import Conflict
+from resolution.portrait import CONFLICTS_MAX
+
+pytestmark = pytest.mark.django_db
+
+MAX = 3
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch: pytest.MonkeyPatch) -> None:
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+    monkeypatch.setattr(pages, "ACTION_MAX", MAX)
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("hermione"))
+    return client
+
+
+def say(concept: str, parent: str, dimension: str = "type", *, is_isa: bool = True) -> None:
+    assert_fact(Fact(concept, parent, dimension, is_isa), Said("dobby", Source.GUTASK, 1.0, timezone.now()))
+
+
+def take_all(client: Client, place: str, action: str, some: Any, **query: str) -> str:
+    """Chooses one row, and then all of all pages; what is told."""
+    chosen = {"action": action, "_selected_action": str(some.pk), "select_across": "1"}
+    answer = client.post(f"/admin/memory/{place}/", chosen, query_params=query)
+    assert answer.status_code == 302
+    return [str(message) for message in get_messages(answer.wsgi_request)][-1]
+
+
+def facts() -> list[Edge]:
+    return [edge for edge in Edge.objects.all() if not edge.is_root]
+
+
+def test_of_many_facts_so_many_are_retired_and_the_rest_when_it_is_done_again(operator: Client) -> None:
+    for i in range(MAX + 2):
+        say(f"thing{i}", "repo")
+
+    first = take_all(operator, "edge", "retire", facts()[0], flavour="isa")
+    left = facts()
+    second = take_all(operator, "edge", "retire", left[0], flavour="isa")
+
+    assert (first, len(left)) == ("3 retired; more were chosen: do it again for the rest.", 2)
+    assert (second, facts()) == ("2 retired.", [])
+
+
+def test_roots_do_not_keep_facts_from_being_retired(operator: Client) -> None:
+    say("thing", "repo")
+
+    told = take_all(operator, "edge", "retire", facts()[0])
+
+    assert (told, facts()) == ("1 retired. 3 skipped: a dimension's root stays.", [])
+
+
+def test_what_fails_late_leaves_retired_what_was_retired_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retiring, "PORTION", 2)
+    for i in range(5):
+        say(f"thing{i}", "repo")
+    remember, last = triples.remember, facts()[-1]
+
+    def fail(key: tuple[int, int, int], *args: Any) -> None:
+        if key[0] == last.concept_id:
+            raise RuntimeError
+        remember(key, *args)
+
+    monkeypatch.setattr(triples, "remember", fail)
+    with pytest.raises(RuntimeError):
+        retiring.retire(facts(), actor="hermione", reason="")
+
+    assert facts() == [last]
+    assert EdgeHistory.objects.filter(action="retire").count() == 4
+
+
+def test_so_many_concepts_are_muted_and_unmuted_at_once(operator: Client) -> None:
+    Soas.objects.all().update(is_common=True)
+    words = Soas.objects.bulk_create(Soas(token=f"word{i}") for i in range(MAX + 1))
+    more = "; more were chosen: do it again for the rest."
+
+    assert take_all(operator, "soas", "mute", words[0]) == f"3 muted{more}"
+    assert take_all(operator, "soas", "mute", words[0]) == "1 muted."
+    assert take_all(operator, "soas", "unmute", words[0]) == f"3 unmuted{more}"
+    assert Soas.objects.filter(is_muted=True).count() == 1
+
+
+def test_of_many_observations_so_many_are_tried_again(operator: Client) -> None:
+    rows = [
+        Observation(
+            kind="concept", concept=f"thing{i}", digest=b"0" * 32, role="user", agent="dobby", state="failed",
+            said_at=timezone.now(),
+        )
+        for i in range(MAX + 1)
+    ]  # fmt: skip
+    rows = Observation.objects.bulk_create(rows)
+
+    told = take_all(operator, "observation", "try_again", rows[0])
+    take_all(operator, "observation", "try_again", rows[0])
+
+    assert told == "3 wait again, a worker takes them within seconds; more were chosen: do it again for the rest."
+    assert not Observation.objects.filter(state="failed").exists()
+
+
+@pytest.mark.parametrize("dimension", ["type", "kept+by", "o'brien"])
+def test_the_count_of_open_conflicts_leads_to_exactly_these(operator: Client, dimension: str) -> None:
+    for name, place in (("thing", dimension), ("other", "runs-on")):
+        for parent in ("repo", "container", "tool"):
+            say(name, parent, place, is_isa=place == "type")
+    wanted = set(Conflict.objects.filter(dim__token=dimension).values_list("pk", flat=True))
+
+    dimensions = operator.get("/admin/memory/dimension/").content.decode()
+    [row] = [row for row in dimensions.split("<tr") if f">{escape(dimension)}</a>" in row]
+    [(address, count)] = re.findall(r'href="(/admin/resolution/conflict/[^"]*)"[^>]*>(\d+)</a>', row)
+
+    assert count == str(len(wanted)) == "2"
+    assert listed(operator, address) == wanted
+
+
+def test_all_conflicts_about_a_concept_are_those_that_are_decided_too(operator: Client) -> None:
+    for i in range(CONFLICTS_MAX + 2):
+        say("thing", f"parent{i}")
+    rows = set(Conflict.objects.values_list("pk", flat=True))
+    decisions.dismiss(max(rows), Actor("hermione", Source.OPERATOR), "")
+    key = Soas.objects.get(token="thing").pk
+
+    shown = operator.get(f"/admin/memory/soas/{key}/change/").content.decode()
+    [address] = re.findall(r'href="([^"]*)">All conflicts about it', shown)
+
+    assert listed(operator, unescape(address)) == rows
+
+
+def listed(client: Client, address: str) -> set[int]:
+    """The conflicts on the desk's page."""
+    shown = client.get(address).content.decode()
+    return set(map(int, re.findall(r"/admin/resolution/conflict/(\d+)/change/", shown)))
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "²", "٣", "9" * 19, "9" * 5_000, "1\n"])
+def test_what_is_no_number_of_a_row(text: str) -> None:
+    assert row_id(text) is None
+
+
+def test_the_number_of_a_row() -> None:
+    assert (row_id("7"), row_id("9" * 18)) == (7, 10**18 - 1)
