@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
 from festinger_site.celery import app
-from memory import config
+from memory import config, llm
 from memory.config import Tuning
 from memory.database import first_line
 from memory.llm import calls
@@ -46,11 +46,6 @@ CALLS = """
         (SELECT count(*) FROM (SELECT FROM llm_call WHERE at >= %(since)s LIMIT %(most)s) today),
         (SELECT error FROM llm_call WHERE at >= %(since)s AND error <> %(under_way)s ORDER BY at DESC LIMIT 1)
 """
-# By the setting that names the model: what it means that there is none.
-WITHOUT = {
-    "write_model_id": "No language model explains unknown concepts: they wait for one.",
-    "resolve_model_id": "No language model decides conflicts: they wait for an operator.",
-}
 
 
 def findings() -> Findings:
@@ -123,9 +118,9 @@ def learning() -> Learning:
 
 
 def models(tuning: Tuning) -> Models:
-    chosen = {setting: getattr(tuning, setting) for setting in WITHOUT}
+    chosen = {setting: getattr(tuning, setting) for setting in llm.WITHOUT}
     known = {model.pk: str(model) for model in LanguageModel.objects.filter(pk__in=filter(None, chosen.values()))}
-    missing = {setting: WITHOUT[setting] for setting, key in chosen.items() if key not in known}
+    missing: dict[str, str] = {setting: llm.WITHOUT[setting] for setting, key in chosen.items() if key not in known}
     since, most = calls.start_of_day(), tuning.llm_daily_calls
     [(asked, error)] = _rows(CALLS, {"since": since, "most": most, "under_way": calls.UNDER_WAY})
     return Models(

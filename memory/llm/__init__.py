@@ -1,11 +1,12 @@
 """Language models that Festinger itself asks: Claude, OpenAI and what speaks its API, Ollama."""
 
-from memory.llm.asking import Answer, ask, chosen
+from memory.llm.asking import WITHOUT, Answer, ask, chosen, missing
 from memory.llm.calls import Usage
 from memory.llm.errors import LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
 from memory.llm.trial import try_out
 
 __all__ = [
+    "WITHOUT",
     "Answer",
     "LlmError",
     "Misconfigured",
@@ -17,5 +18,6 @@ __all__ = [
     "Usage",
     "ask",
     "chosen",
+    "missing",
     "try_out",
 ]

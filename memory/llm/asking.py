@@ -27,6 +27,12 @@ FIRST_PAUSE_S = 0.5  # doubled from try to try
 JITTER: Final = 0.25  # so that workers that failed together do not come again together
 ERROR_MAX: Final = 1_000  # characters of an error that are shown
 
+Use = Literal["write_model_id", "resolve_model_id"]  # the settings that name a model
+# What it means where they name none.
+WITHOUT: Final[dict[Use, str]] = {
+    "write_model_id": "No language model explains unknown concepts: they wait for one.",
+    "resolve_model_id": "No language model decides conflicts: they wait for an operator.",
+}
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
 
@@ -68,7 +74,7 @@ def ask(
         tries += 1
 
 
-def chosen(setting: Literal["write_model_id", "resolve_model_id"]) -> LanguageModel:
+def chosen(setting: Use) -> LanguageModel:
     """The model that operators chose for this. Raises NoModel, which says what to do."""
     model_id = getattr(Config.tuning(), setting)
     if model_id is None:
@@ -77,6 +83,15 @@ def chosen(setting: Literal["write_model_id", "resolve_model_id"]) -> LanguageMo
     if model is None:
         raise NoModel(f"There is no model {model_id}: enter the id of another as {setting} in the settings.")
     return model
+
+
+def missing(setting: Use) -> str:
+    """What it means that no model is chosen for this, and what to do; empty where one is."""
+    try:
+        chosen(setting)
+    except NoModel as error:
+        return f"{WITHOUT[setting]} {error}"
+    return ""
 
 
 def access_to(model: LanguageModel) -> Access:

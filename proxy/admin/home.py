@@ -12,13 +12,13 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from memory import llm
 from memory.admin.pages import Page, ReadOnly
 from memory.config import Tuning
-from memory.models import Config, LanguageModel
+from memory.models import Config
 from memory.unknown import unknown
 from proxy import checkup, condition, figures
 from proxy.admin.charts import charts
-from proxy.checkup import WITHOUT
 from proxy.condition import State
 from proxy.models import HourlyFigures, LoopEvent
 from resolution.admin.runs import shown
@@ -60,7 +60,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         more["waiting"] = waiting()
     if may("resolution.view_run"):
         last = Run.objects.order_by("-started_at", "-id").first()
-        more |= {"sees_runs": True, "shown": shown(last) if last else None, "no_model": no_model(tuning)}
+        more |= {"sees_runs": True, "shown": shown(last) if last else None, "no_model": llm.missing("resolve_model_id")}
     if may("memory.view_soas"):
         asked = asked_about(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         more |= {"sees_unknown": True, "unknown": asked}
@@ -86,13 +86,6 @@ def asked_about(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> lis
         }
         for word in words[:UNKNOWN_SHOWN]
     ]
-
-
-def no_model(tuning: Tuning) -> str:
-    """What it means that no model decides conflicts; empty where one does."""
-    key = tuning.resolve_model_id
-    has_one = key is not None and LanguageModel.objects.filter(pk=key).exists()
-    return "" if has_one else WITHOUT["resolve_model_id"]
 
 
 def loops() -> dict[str, int]:

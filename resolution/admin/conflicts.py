@@ -84,7 +84,7 @@ class ConflictAdmin(ReadOnly, Page):
             "words_max": desk.WORDS_MAX,
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep what stands", "update": "Take the new", "approve": "Approve the proposals"},
-            "no_model": _no_model(),
+            "no_model": llm.missing("resolve_model_id"),
             "may_decide": self.has_decide_permission(request),
             "last_run": Run.objects.order_by("-started_at", "-id").first(),
         }
@@ -149,7 +149,7 @@ class ConflictAdmin(ReadOnly, Page):
             text = format_html("The resolver is running already: {}.", link(error.run, f"run {error.run.pk}"))
             self.message_user(request, text, messages.WARNING)
         else:
-            no_model = _no_model()
+            no_model = llm.missing("resolve_model_id")
             become = f"which will be skipped. {no_model}" if no_model else "which a worker begins in a moment."
             text = format_html("Asked for {}, {}", link(run, f"run {run.pk}"), become)
             self.message_user(request, text, messages.WARNING if no_model else messages.SUCCESS)
@@ -253,12 +253,3 @@ def _in_list(request: HttpRequest) -> str:
     """The end of the list's address: the filters, and the page."""
     query, page = Filters.read(request.GET).query, request.GET.get("p", "")
     return f"{query}{'&' if query else '?'}p={page}" if page.isascii() and page.isdigit() else query
-
-
-def _no_model() -> str:
-    """What it means that no model is chosen; empty where one is."""
-    try:
-        llm.chosen("resolve_model_id")
-    except llm.NoModel as error:
-        return f"No language model decides conflicts; they wait for an operator. {error}"
-    return ""
