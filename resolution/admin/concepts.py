@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from unfold.views import ChangeList
 
-from memory.admin.pages import COUNTED_MAX, Page, address, as_token, chosen, link, next_page
+from memory.admin.pages import COUNTED_MAX, Page, address, as_token, chosen, link, next_page, with_keys
 from memory.domain.rows import Fact, row_id
 from memory.domain.wording import claim
 from memory.models import Edge, Soas, called_like
@@ -69,7 +69,7 @@ class KindFilter(SimpleListFilter):
                 return queryset.filter(is_muted=True)
             case "disputed" if sees(request).conflicts:
                 disputed = Conflict.objects.filter(status__in=OPEN).values_list("concept", flat=True)
-                return queryset.filter(pk__in=set(disputed[:COUNTED_MAX]))
+                return with_keys(queryset, set(disputed[:COUNTED_MAX]))
             case _:
                 return queryset if request.GET.get("q") else queryset.filter(is_common=False)
 

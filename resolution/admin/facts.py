@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.pages import COUNTED_MAX, Page, ReadOnly, WordSearch, chosen, link, next_page
+from memory.admin.pages import COUNTED_MAX, Page, ReadOnly, WordSearch, chosen, link, next_page, with_keys
 from memory.domain.rows import row_id
 from memory.models import Edge, EdgeHistory
 from resolution import retiring
@@ -58,9 +58,9 @@ class DisputedFilter(SimpleListFilter):
         same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
         if not self.value():
             return queryset
-        # Bounded: else Postgres may mix it with the rest of the query, and compare every fact with every conflict.
-        disputed = Edge.objects.filter(Exists(same_slot)).order_by("-pk").values("pk")
-        return queryset.filter(pk__in=disputed[:COUNTED_MAX])
+        # Their keys first: with the page's words in the same query, every fact is compared with every conflict.
+        disputed = Edge.objects.filter(Exists(same_slot)).order_by("-pk").values_list("pk", flat=True)
+        return with_keys(queryset, disputed[:COUNTED_MAX])
 
 
 @admin.register(Edge)
