@@ -14,6 +14,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from memory import store
+from memory.domain.wording import claim
 from memory.models import Edge, Soas
 from resolution import surroundings
 from resolution.applying import Actor
@@ -237,8 +238,10 @@ def _drop(dim_id: int) -> None:
 
 
 def _sentence(picture: Picture) -> str:
-    words = Soas.objects.in_bulk([picture["concept_id"], picture["parent_id"], picture["dim_id"]])
-    return f"{words[picture['concept_id']]} IN {words[picture['parent_id']]} [{words[picture['dim_id']]}]"
+    keys = [picture[name] for name in ("concept_id", "parent_id", "dim_id")]
+    words = Soas.objects.in_bulk(keys)
+    concept, parent, dimension = (words[key].token for key in keys)
+    return claim(concept, parent, dimension, is_isa=picture["is_isa"])
 
 
 def _record(decision: Decision, actor: Actor, reason: str, before: Difference, after: Difference) -> Decision:

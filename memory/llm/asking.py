@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from memory import keys
+from memory.config import Tuning
 from memory.domain.answers import AnswerMistake, read_object
 from memory.domain.secrets import mask_secrets
 from memory.llm import calls, claude, ollama, openai
@@ -74,9 +75,9 @@ def ask(
         tries += 1
 
 
-def chosen(setting: Use) -> LanguageModel:
+def chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
     """The model that operators chose for this. Raises NoModel, which says what to do."""
-    model_id = getattr(Config.tuning(), setting)
+    model_id = getattr(tuning or Config.tuning(), setting)
     if model_id is None:
         raise NoModel(f"No model is chosen: add one, and enter its id as {setting} in the settings.")
     model = LanguageModel.objects.filter(pk=model_id).first()
@@ -85,10 +86,10 @@ def chosen(setting: Use) -> LanguageModel:
     return model
 
 
-def missing(setting: Use) -> str:
+def missing(setting: Use, tuning: Tuning | None = None) -> str:
     """What it means that no model is chosen for this, and what to do; empty where one is."""
     try:
-        chosen(setting)
+        chosen(setting, tuning)
     except NoModel as error:
         return f"{WITHOUT[setting]} {error}"
     return ""

@@ -60,7 +60,11 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         more["waiting"] = waiting()
     if may("resolution.view_run"):
         last = Run.objects.order_by("-started_at", "-id").first()
-        more |= {"sees_runs": True, "shown": shown(last) if last else None, "no_model": llm.missing("resolve_model_id")}
+        more |= {
+            "sees_runs": True,
+            "shown": shown(last) if last else None,
+            "no_model": llm.missing("resolve_model_id", tuning),
+        }
     if may("memory.view_soas"):
         asked = asked_about(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         more |= {"sees_unknown": True, "unknown": asked}

@@ -196,7 +196,7 @@ def test_an_edge_that_would_close_a_ring_by_now_keeps_the_decision(conflict: Con
     say("repo isa gnommoweb type")
     before = dump()
 
-    with pytest.raises(DecisionError, match=r"gnommoweb IN repo \[type\] would now close a ring"):
+    with pytest.raises(DecisionError, match=r"gnommoweb is a repo \[type\] would now close a ring"):
         undo(decision.pk, OPERATOR)
 
     assert dump() == before
