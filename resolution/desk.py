@@ -11,7 +11,7 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from memory.domain.names import one_name
-from memory.domain.rows import row_id
+from memory.domain.rows import whole_number
 from memory.models import Dimension, Soas, Source, called_like
 from resolution import sides
 from resolution.models import CollisionType, Conflict
@@ -157,7 +157,7 @@ def _about(words: str, is_whole: bool) -> Q:
     """Those whose concept or one of whose parents is called so, and the one with this number."""
     ids = called(words, is_whole=is_whole).values("pk")
     about = Q(concept_id__in=ids) | Q(existing_parent_id__in=ids) | Q(incoming_parent_id__in=ids)
-    number = row_id(words.removeprefix("#"))
+    number = whole_number(words.removeprefix("#"))
     return about if number is None else about | Q(pk=number)
 
 

@@ -18,7 +18,6 @@ from resolution.wording import (
     Statement,
     edge_side,
     existing_side,
-    fact,
     happened,
     incoming_side,
     names_in,
@@ -107,7 +106,7 @@ def dossier(conflict_id: int) -> Dossier | None:
     sentences = Evidence.objects.filter(concept_id=conflict.concept_id).order_by("-said_at", "-id")
     return Dossier(
         row=row,
-        ring=[fact(edge) for edge in ring],
+        ring=[str(edge) for edge in ring],
         history=history,
         known=[edge_side(edge) for edge in facts],
         rivals=[Row(rival, row.existing, incoming_side(rival)) for rival in rivals],

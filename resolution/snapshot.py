@@ -9,7 +9,7 @@ from resolution import staging
 from resolution.domain import interchange
 from resolution.domain.collisions import classify
 from resolution.domain.interchange import ConceptLine, ConflictLine, DecidedLine, DimensionLine, FactLine
-from resolution.staging import Progress
+from resolution.staging import Progress, unheard
 
 LINES_AT_ONCE: Final = 500  # some 100 kB
 
@@ -56,7 +56,7 @@ CONFLICTS = """
 """
 
 
-def export(progress: Progress = lambda what, done, total: None) -> Iterator[bytes]:
+def export(progress: Progress = unheard) -> Iterator[bytes]:
     """The file, some hundred lines at a time, from one snapshot: whatever is written meanwhile is not in it."""
     with transaction.atomic():
         with connection.cursor() as cursor:

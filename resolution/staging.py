@@ -32,6 +32,11 @@ PROGRESS_EVERY: Final = 2_000  # lines, between two signs of progress
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
 
+
+def unheard(what: str, done: int, total: int) -> None:
+    """The progress that nobody follows."""
+
+
 TABLES = """
     DROP TABLE IF EXISTS arriving, arriving_word, arriving_twin;
     CREATE TEMP TABLE arriving (

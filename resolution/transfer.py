@@ -28,7 +28,7 @@ from resolution.domain.interchange import (
 )
 from resolution.intake import retried
 from resolution.snapshot import export
-from resolution.staging import Differences, Progress, Staged
+from resolution.staging import Differences, Progress, Staged, unheard
 
 __all__ = [
     "Difference", "Differences", "Refused", "Report", "Unreadable", "account", "export", "read_report", "rehearse",
@@ -157,11 +157,7 @@ def _mistakes(count: int) -> str:
     return "a mistake" if count == 1 else f"{count} mistakes"
 
 
-def _unheard(what: str, done: int, total: int) -> None:
-    pass
-
-
-def rehearse(file: BinaryIO, differences: Differences = "queue", progress: Progress = _unheard) -> Report:
+def rehearse(file: BinaryIO, differences: Differences = "queue", progress: Progress = unheard) -> Report:
     """What taking in the file would come to; what is wrong with it is left out. Raises Unreadable."""
     with transaction.atomic():
         report = _look(file, differences, progress).report
@@ -176,7 +172,7 @@ def take_in(
     name: str = "",
     differences: Differences = "queue",
     skip_invalid: bool = False,
-    progress: Progress = _unheard,
+    progress: Progress = unheard,
 ) -> Report:
     """Takes in all of the file or, where this raises, nothing. ``name`` is how the history calls the file.
 

@@ -59,7 +59,7 @@ def incoming_side(row: Conflict) -> Side:
 def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Statement, ...] = ()) -> Side:
     """What stands in the way, ``edge``; where that is something else by now, what the queue knows of what stood."""
     if row.status not in OPEN and not _is_what_stood(row, edge):
-        return Side(_what_stood(row), note=f"Now: {fact(edge)}." if edge is not None else "It stands no more.")
+        return Side(_what_stood(row), note=f"Now: {edge}." if edge is not None else "It stands no more.")
     if edge is None:
         return Side(_what_stood(row), note="Nothing stands in the way any more.")
     return edge_side(edge, _oddity(row, edge), statements)
@@ -67,7 +67,7 @@ def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Statement,
 
 def edge_side(edge: Edge, note: str = "", statements: tuple[Statement, ...] = ()) -> Side:
     return Side(
-        fact(edge),
+        str(edge),
         by=by_whom(edge.agent, edge.source),
         at=edge.said_at,
         confidence=percent(edge.confidence),
@@ -95,10 +95,6 @@ def newcomer(row: Conflict, dimension: str = "", is_isa: bool | None = None) -> 
     """The new fact, as it was said or as it is in another dimension."""
     flavour = row.incoming_is_isa if is_isa is None else is_isa
     return claim(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
-
-
-def fact(edge: Edge) -> str:
-    return claim(edge.concept.token, edge.parent.token, edge.dim.token, is_isa=edge.is_isa)
 
 
 def proposed(row: Conflict) -> str:

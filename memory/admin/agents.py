@@ -18,8 +18,6 @@ from memory import agents
 from memory.admin.pages import Page, ReadOnly, what_changed
 from memory.models import Agent, Heartbeat
 
-SEEN = 16  # characters of the hash, by which a form names the token that it replaces
-
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
     class Meta:
@@ -78,7 +76,7 @@ class AgentAdmin(Page):
         agent = get_object_or_404(Agent, pk=agent_id)
         if not self.has_change_permission(request, agent):
             raise PermissionDenied
-        if request.POST.get("seen") != agent.token_hash[:SEEN]:  # the form was sent once more, by a reload say
+        if request.POST.get("seen") != agent.token_mark:  # the form was sent once more, by a reload say
             text = "Nothing was changed: there is a new token already. It was shown once; if it is lost, make another."
             self.message_user(request, text, messages.WARNING)
             return redirect("admin:memory_agent_change", agent.pk)

@@ -67,9 +67,9 @@ class Fact:
         return f"{self.concept} {relation} {self.parent} in context of {self.dimension}"
 
 
-KEY_DIGITS_MAX: Final = 18  # more than that fits no column
+DIGITS_MAX: Final = 18  # more than that fits no column
 
 
-def row_id(text: str) -> int | None:
-    """The key of a row, as an address has it; None where it is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= KEY_DIGITS_MAX else None
+def whole_number(text: str) -> int | None:
+    """As an address or a form has it, the key of a row say; None where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None

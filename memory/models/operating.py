@@ -136,6 +136,11 @@ class Agent(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def token_mark(self) -> str:
+        """By which a form names the token that it replaces."""
+        return self.token_hash[:16]
+
 
 class Heartbeat(models.Model):
     """The last sign of life of a part: ``proxy``, ``worker``, ``beat``."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q, Value
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -39,49 +39,40 @@ SEE = {
 }
 
 
-SHOWN = (
-    "resolution.view_conflict", "resolution.view_run", "memory.view_soas", "proxy.view_loopevent",
-    "proxy.view_hourlyfigures",
-)  # fmt: skip
-
-
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What the page shows, added to what every page has; each part for those who may see it."""
     may = request.user.has_perm
     tuning = Config.tuning()
-    more: dict[str, Any] = {
-        "title": "Home",
+    rights = {
         "sees_health": may(SEES_HEALTH),
         "may_run": may("resolution.change_conflict"),
         "may_teach": may("memory.add_edge"),
         "may_mute": may("memory.change_soas"),
     }
+    parts: dict[str, Any] = {}
     if may("resolution.view_conflict"):
-        more["waiting"] = waiting()
+        parts["waiting"] = waiting()
     if may("resolution.view_run"):
         last = Run.objects.order_by("-started_at", "-id").first()
-        more |= {
+        parts |= {
             "sees_runs": True,
             "shown": shown(last) if last else None,
             "no_model": llm.missing("resolve_model_id", tuning),
         }
     if may("memory.view_soas"):
         asked = asked_about(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
-        more |= {"sees_unknown": True, "unknown": asked}
+        parts |= {"sees_unknown": True, "unknown": asked}
     if may("proxy.view_loopevent"):
-        more["loops"] = loops()
+        parts["loops"] = loops()
     if may("proxy.view_hourlyfigures"):
-        more["charts"] = figures.charts(request.GET.get("range"))
-    more["sees_nothing"] = not any(may(permission) for permission in (SEES_HEALTH, *SHOWN))
-    return context | more
+        parts["charts"] = figures.charts(request.GET.get("range"))
+    return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
 
 
 def asked_about(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:
     """The unknown words. What was refused as a statement about one stands in its field, to be corrected."""
     refused = {given.get("concept", ""): given.get("statement", "")}
-    words = unknown(tuning.saliency_read_threshold)
-    if not sees_evidence:
-        words = words.annotate(sentence=Value(""))  # in its place: the sentences are not looked up then
+    words = unknown(tuning.saliency_read_threshold, with_sentences=sees_evidence)
     return [
         {
             "concept": word,

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from unfold.views import ChangeList
 
 from memory.admin.pages import COUNTED_MAX, Page, address, as_token, chosen, link, next_page, with_keys
-from memory.domain.rows import Fact, row_id
+from memory.domain.rows import Fact, whole_number
 from memory.domain.wording import claim
 from memory.models import Edge, Soas, called_like
 from resolution import neighbourhood, teaching
@@ -158,7 +158,7 @@ class SoasAdmin(Page):
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        key = row_id(object_id)
+        key = whole_number(object_id)
         found = portrait(key, sees(request)) if key is not None else None
         if found is None:
             self.message_user(request, f"There is no concept {object_id}.", messages.WARNING)

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from memory import llm
 from memory.admin.pages import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
-from memory.domain.rows import row_id
+from memory.domain.rows import whole_number
 from resolution import decisions, desk, resolver
 from resolution.admin.acting import actor_of
 from resolution.contest import DecisionError, Unknown
@@ -96,14 +96,14 @@ class ConflictAdmin(ReadOnly, Page):
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return self._page(request, row_id(object_id) or 0)
+        return self._page(request, whole_number(object_id) or 0)
 
     @method_decorator(require_GET)
     def next(self, request: HttpRequest) -> HttpResponse:
         """Leads to the open conflict that comes after the one named by ``after``."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        number = row_id(request.GET.get("after", "")) or 0
+        number = whole_number(request.GET.get("after", "")) or 0
         return self._onwards(request, Conflict.objects.filter(pk=number).first())
 
     # --- what is decided ---

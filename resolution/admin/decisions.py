@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from memory.admin.pages import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
-from memory.domain.rows import row_id
+from memory.domain.rows import whole_number
 from memory.models import Source
 from resolution import records, undo
 from resolution.admin.acting import actor_of
@@ -56,7 +56,7 @@ class DecisionAdmin(ReadOnly, Page):
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        decision = self.get_queryset(request).filter(pk=row_id(object_id) or 0).first()
+        decision = self.get_queryset(request).filter(pk=whole_number(object_id) or 0).first()
         if decision is None:
             messages.error(request, f"There is no decision {object_id}.")
             return redirect("admin:resolution_decision_changelist")

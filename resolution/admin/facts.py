@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from memory.admin.pages import COUNTED_MAX, Page, ReadOnly, WordSearch, chosen, link, next_page, with_keys
-from memory.domain.rows import row_id
+from memory.domain.rows import whole_number
 from memory.models import Edge, EdgeHistory
 from resolution import retiring
 from resolution.admin.looking import sees
@@ -27,7 +27,6 @@ from resolution.domain.verdicts import read_reason
 from resolution.models import Conflict
 from resolution.portrait import open_conflict, sheet
 from resolution.queue import OPEN
-from resolution.wording import fact
 
 LIST = "admin:memory_edge_changelist"
 
@@ -153,14 +152,14 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        key = row_id(object_id)
+        key = whole_number(object_id)
         found = sheet(key, sees(request)) if key is not None else None
         if found is None:
             self.message_user(request, f"There is no fact {object_id}: it may be in the history.", messages.WARNING)
             return redirect(LIST)
         edge = found.known.edge
         context = {
-            "title": f"the root of {edge.dim}" if edge.is_root else fact(edge),
+            "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
             "opts": self.opts,
             "original": edge,
             "sheet": found,
@@ -198,7 +197,7 @@ def _retired(request: HttpRequest, edge: Edge, row: EdgeHistory, back: str) -> S
         '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="next" value="{}">'
         '<button class="fst-button">Put it back</button></form>',
         reverse("admin:memory_edgehistory_put_back", args=[row.pk]),
-        fact(edge),
+        edge,
         get_token(request),
         back,
     )

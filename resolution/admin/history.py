@@ -18,7 +18,7 @@ from unfold.views import ChangeList
 from memory.admin.pages import Page, ReadOnly, WordSearch, link, next_page, preformatted
 from memory.models import Edge, EdgeHistory
 from resolution import retiring
-from resolution.wording import fact, happened, names_in
+from resolution.wording import happened, names_in
 
 Action = EdgeHistory.Action
 
@@ -105,6 +105,6 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         except retiring.Refused as error:
             self.message_user(request, f"Nothing was put back. {error}", messages.ERROR)
         else:
-            sentence = format_html("Put back: {} stands again as it was.", link(edge, fact(edge)))
+            sentence = format_html("Put back: {} stands again as it was.", link(edge))
             self.message_user(request, sentence, messages.SUCCESS)
         return redirect(back)

@@ -48,10 +48,11 @@ def last_changes(concept: Soas) -> list[Marked]:
     entries = LogEntry.objects.filter(**about, change_message__in=WORDS).select_related("user")
     newest = entries.order_by("change_message", "-pk").distinct("change_message")
     by_mark: dict[str, LogEntry] = {}
-    for entry in sorted(newest, key=lambda entry: entry.pk):
-        by_mark[entry.change_message.partition(":")[0]] = entry
-    found = sorted(by_mark.values(), key=lambda entry: entry.pk, reverse=True)
-    return [Marked(WORDS[entry.change_message], entry.user.get_username(), entry.action_time) for entry in found]
+    for entry in sorted(newest, key=lambda entry: entry.pk, reverse=True):
+        by_mark.setdefault(entry.change_message.partition(":")[0], entry)
+    return [
+        Marked(WORDS[entry.change_message], entry.user.get_username(), entry.action_time) for entry in by_mark.values()
+    ]
 
 
 def _set(mark: str, keys: Collection[int], user: User | AnonymousUser, to: bool, **also: Any) -> list[int]:

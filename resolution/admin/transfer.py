@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
+from memory.domain.rows import whole_number
 from resolution import transfer, uploads
 from resolution.admin import export
 from resolution.admin.acting import actor_of
@@ -21,7 +22,6 @@ from resolution.transfer import Differences, Refused, Report, Unreadable
 from resolution.uploads import OUTCOME, Busy, Missing, UploadError
 
 SESSION: Final = "transfer"  # where a session keeps the key and the name of what it has uploaded
-POSITION_DIGITS: Final = 18  # of a byte in a file, at most
 NAME_MAX: Final = 100  # characters of a file's name
 YOUNG_S: Final = 600.0  # how long what a file would come to is shown again without another look
 # What becomes of facts that contradict what stands: as the operator chooses.
@@ -157,9 +157,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     at = request.POST.get("at", "")
     try:
         key = request.POST.get("key") or uploads.begin()
-        size = uploads.add(
-            key, part.chunks(), at=int(at) if at.isascii() and at.isdigit() and len(at) <= POSITION_DIGITS else 0
-        )
+        size = uploads.add(key, part.chunks(), at=whole_number(at) or 0)
         if request.POST.get("more") != "true":
             name = "".join(filter(str.isprintable, request.POST.get("name") or part.name or ""))[-NAME_MAX:]
             _keep(request, key, name, size)

@@ -13,7 +13,7 @@ from django.utils.html import escape
 
 from memory import bootstrap
 from memory.admin import pages
-from memory.domain.rows import Fact, row_id
+from memory.domain.rows import Fact, whole_number
 from memory.models import Edge, EdgeHistory, Observation, Soas, Source
 from memory.store import Said
 from resolution import decisions, retiring, triples
@@ -159,8 +159,8 @@ def listed(client: Client, address: str) -> set[int]:
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "²", "٣", "9" * 19, "9" * 5_000, "1\n"])
 def test_what_is_no_number_of_a_row(text: str) -> None:
-    assert row_id(text) is None
+    assert whole_number(text) is None
 
 
 def test_the_number_of_a_row() -> None:
-    assert (row_id("7"), row_id("9" * 18)) == (7, 10**18 - 1)
+    assert (whole_number("7"), whole_number("9" * 18)) == (7, 10**18 - 1)

@@ -468,15 +468,19 @@ def test_the_page_opens_within_few_queries(
         assert operator.get(PAGE).status_code == 200
 
 
+async def exported(client: AsyncClient) -> Any:
+    """The answer to a superuser, of which nothing is read yet."""
+    await client.aforce_login(await User.objects.acreate_superuser("hermione"))
+    return await client.get(f"{PAGE}export/")
+
+
 @pytest.mark.django_db(transaction=True)
 class TestExport:
     def test_is_streamed_with_a_name_and_the_same_as_the_commands(self) -> None:
         client = AsyncClient()
-        user = User.objects.create_superuser("hermione")
 
         async def download() -> tuple[Any, bytes]:
-            await client.aforce_login(user)
-            answer = await client.get(f"{PAGE}export/")
+            answer = await exported(client)
             return answer, b"".join([part async for part in answer.streaming_content])
 
         answer, content = async_to_sync(download)()
@@ -488,12 +492,9 @@ class TestExport:
 
     def test_whose_client_is_slow_keeps_no_transaction_open(self) -> None:
         client = AsyncClient()
-        user = User.objects.create_superuser("hermione")
 
         async def begin() -> int:
-            await client.aforce_login(user)
-            answer = await client.get(f"{PAGE}export/")
-            parts = aiter(answer.streaming_content)
+            parts = aiter((await exported(client)).streaming_content)
             await anext(parts)
             open_now = await sync_to_async(others_in_a_transaction)()
             await parts.aclose()
@@ -531,12 +532,9 @@ class TestExport:
 
     def test_that_is_broken_off_lets_its_connection_go(self) -> None:
         client = AsyncClient()
-        user = User.objects.create_superuser("hermione")
 
         async def begin() -> bytes:
-            await client.aforce_login(user)
-            answer = await client.get(f"{PAGE}export/")
-            parts = aiter(answer.streaming_content)
+            parts = aiter((await exported(client)).streaming_content)
             first: bytes = await anext(parts)
             await parts.aclose()
             return first
