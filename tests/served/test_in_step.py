@@ -37,10 +37,15 @@ def start(own: OwnPostgres, upstream: StandIn) -> Iterator[Start]:
 
         def start() -> Served:
             served = Served(upstream=upstream.url, database=own.url)
-            stops.callback(served.stop)
+            stops.callback(stop_without_traceback, served)
             return served
 
         yield start
+
+
+def stop_without_traceback(served: Served) -> None:
+    """Whatever happened to Postgres, it is told in a line."""
+    assert "Traceback" not in served.stop()
 
 
 @pytest.fixture(scope="module")
