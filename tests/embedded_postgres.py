@@ -21,13 +21,18 @@ PROCESS = os.getpid()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    from festinger_site import home, postgres
+    from tests import prepared_postgres
+
+    prepared_postgres.shared_folder()  # made by the process that starts the others, so that they inherit it
     if os.environ.get("DATABASE_URL") or os.environ.get("DATABASE_URL_FILE"):
         return
     if config.getoption("numprocesses", None):  # this process runs no test: each of those that do comes here too
         return
-    from festinger_site import home, postgres
-
-    postgres.ensure_cluster(home.path(), durable=False)
+    if hasattr(config, "workerinput"):
+        prepared_postgres.copy_cluster(home.path())
+    else:  # a single file or two: most do not need what takes seconds to prepare
+        postgres.ensure_cluster(home.path(), durable=False)
     SERVERS.append(postgres.start(home.path()))
     postgres.ensure_database(home.path())
 

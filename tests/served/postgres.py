@@ -13,7 +13,7 @@ import psycopg
 
 from festinger_site import home as homes
 from festinger_site import postgres
-from tests.served.server import new_database
+from tests.prepared_postgres import PREPARED, copy_cluster, embedded_url
 
 
 class OwnPostgres:
@@ -24,18 +24,12 @@ class OwnPostgres:
         self.home = Path(tempfile.mkdtemp(prefix="festinger-own-")).resolve()
         self.home.chmod(0o711)  # as root, Postgres is another user, who has to pass through
         homes.ensure_run_folder(self.home)
+        self.url = embedded_url(self.home, PREPARED)
         self._server: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        postgres.ensure_cluster(self.home, durable=self._durable)
+        copy_cluster(self.home, durable=self._durable)
         self.start()
-        with postgres.connect(self.home) as connection:
-            server = psycopg.conninfo.make_conninfo(**connection.info.get_parameters())
-        try:
-            self.url = new_database(server, "festinger_own")
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
         return self
 
     def __exit__(
@@ -82,8 +76,8 @@ class OwnPostgres:
 
         Copied by way of the log, its sequences would go back at a crash: they take their next 32 numbers for logged."""
         with postgres.connect(self.home) as admin:
-            admin.execute(f'CREATE DATABASE "{name}" TEMPLATE festinger_own STRATEGY file_copy')
-        return self.url.replace("/festinger_own?", f"/{name}?")
+            admin.execute(f'CREATE DATABASE "{name}" TEMPLATE {PREPARED} STRATEGY file_copy')
+        return embedded_url(self.home, name)
 
     def run(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url) as client:
