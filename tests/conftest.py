@@ -18,6 +18,17 @@ def _place(file: str) -> int:
     return next((place for place, beginning in enumerate(FIRST) if file.startswith(beginning)), len(FIRST))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_cheaply() -> Iterator[None]:
+    from django.test import TransactionTestCase
+
+    from tests.flushing import empty_tables
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
+        yield
+
+
 @pytest.fixture
 def collected_between_tests() -> Iterator[None]:
     """For tests with LiteLLM, which leaves streams to the garbage collector. httpcore closes such a stream under its
