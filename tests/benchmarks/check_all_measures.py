@@ -1,61 +1,24 @@
-"""One short run of ``python -m benchmarks``: what it measures is left to those who read it."""
-
-import json
-import os
-import subprocess
-import sys
+"""``make bench-check``: a short run of everything that ``make bench`` measures. Not found by ``make test``, which it
+would keep busy for minutes: needed where benchmarks/ changes."""
 
 import pytest
 
 from benchmarks import llm
-from festinger_site.home import PROJECT
-
-TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, off"]
-FACTS = ["borogove", "dobby", "gnommoweb", "kvasir", "tulgey"]
-SMALL = ["--rounds", "1", "--tokens", "2000", "--turns", "6", "--conversations", "50"]
-RUN_S = 900
+from tests.benchmarks.running import FACTS, TARGETS, Run, concepts
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """What a run of one round, with a small large world, printed, and the JSON it wrote."""
-    folder = tmp_path_factory.mktemp("benchmarks")
-    (folder / "temp").mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks", *SMALL, "--json", str(folder / "figures.json")],
-        cwd=PROJECT,
-        env=os.environ | {"TMPDIR": str(folder / "temp")},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        try:
-            printed = process.communicate(timeout=RUN_S)[0]
-        finally:
-            process.terminate()  # it cleans up behind itself
-    assert process.returncode == 0
-    assert list((folder / "temp").iterdir()) == []
-    return printed, json.loads((folder / "figures.json").read_text())
+    return Run(tmp_path_factory.mktemp("benchmarks"))
 
 
 @pytest.fixture(scope="module")
 def rows(run):
-    """By figures, their rows."""
-    return {name: figures["rows"] for name, figures in run[1]["results"].items()}
-
-
-def concepts(block):
-    return sorted(line.partition(":")[0] for line in block.splitlines()[1:-1])
+    return run.rows
 
 
 def test_the_tables_have_a_row_for_everything_measured(run):
-    printed, report = run
-
-    lines = [line.strip() for line in printed.splitlines()]
-    for name, figures in report["results"].items():
-        assert f"{name}: {figures['title']}" in lines
-        for row in figures["rows"]:
-            assert any(line.startswith(f"{row}  ") for line in lines)
+    run.assert_everything_is_printed()
 
 
 def test_the_json_has_the_figures_of_everything_measured(run, rows):
@@ -68,7 +31,7 @@ def test_the_json_has_the_figures_of_everything_measured(run, rows):
     figures = f"{of_prompts} {of_conversations} cues {of_the_write_path} {of_large}"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
-    assert (run[1]["rounds"], run[1]["tokens"]) == (1, 2000)
+    assert (run.report["rounds"], run.report["tokens"]) == (1, 2000)
 
 
 def test_prompts_are_timed_at_every_target(rows):
@@ -86,7 +49,7 @@ def test_streams_are_timed_by_their_first_byte_and_by_their_chunks(rows):
 
 
 def test_what_was_measured_was_enriched_with_five_facts(run):
-    seen = {name: figures["seen"] for name, figures in run[1]["results"].items()}
+    seen = run.blocks
 
     assert seen["latency"]["Festinger"] == seen["latency"]["Festinger, resent"]
     for name in ("latency", "long history", "streams"):

@@ -82,8 +82,8 @@ def test_the_modules_of_the_architecture_exist():
     assert told <= {file.name for file in MODULES} | {"manage.py"}
 
 
-@pytest.mark.parametrize("failing", ["none", "test", "check"])
-def test_ci_runs_the_tests_and_the_checks_and_tells_when_either_fails(tmp_path, failing):
+@pytest.mark.parametrize("failing", ["none", "test", "test-slow", "check"])
+def test_ci_runs_all_tests_and_the_checks_and_tells_when_either_fails(tmp_path, failing):
     make = tmp_path / "make"
     make.write_text(f'#!/bin/sh\necho "$PWD: make $*"\ntest "$*" != {failing}\n')
     make.chmod(0o755)
@@ -97,6 +97,6 @@ def test_ci_runs_the_tests_and_the_checks_and_tells_when_either_fails(tmp_path, 
     )
 
     called = [line for line in done.stdout.splitlines() if line.startswith(f"{PROJECT}: ")]
-    assert called == [f"{PROJECT}: make test", f"{PROJECT}: make check"]
+    assert called == [f"{PROJECT}: make {target}" for target in ("test", "test-slow", "check")]
     assert "make test" in COMMANDS
     assert (done.returncode == 0) == (failing == "none")
