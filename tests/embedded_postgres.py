@@ -8,10 +8,16 @@ import atexit
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+# Where this is set, as in many containers, each of the hundred servers and commands that the tests start would compile
+# the whole project anew, and each run of pytest rewrite every assert.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    sys.dont_write_bytecode = False
 
 HOME = Path(tempfile.mkdtemp(prefix="festinger-test-")).resolve()
 HOME.chmod(0o711)  # as root, Postgres is another user, who has to pass through
