@@ -17,6 +17,8 @@ from tests.served.learning import Festinger, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 SAFE_S = 3.0  # after its answer, what a prompt states is in the table or in a journal: a second, on a busy machine more
 SLOTS = 2_500  # with two statements each
 STATEMENTS_A_PROMPT = 20

@@ -17,6 +17,8 @@ from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 eventually = partial(waiting.eventually, within_s=PATIENCE_S)
 PROCESSES = 3
 WRITTEN_WITHIN_S = 1.0

@@ -14,6 +14,8 @@ import pytest
 from tests.served.server import Served, free_port
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 SOON_S = 15  # a worker imports Django and loads the cache
 AT_ONCE_S = 5
 

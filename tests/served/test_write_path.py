@@ -15,6 +15,8 @@ from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 WITHIN_S = 20.0
 eventually = partial(waiting.eventually, within_s=WITHIN_S)
 SAFE_S = 1.0  # after its answer, what a prompt states is in the table or on the disk

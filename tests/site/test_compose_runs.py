@@ -32,6 +32,8 @@ from tests.site.composed import (
 )
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 ONCE_S = 120
 FILE = compose(FESTINGER_SECRETS="./secrets")["services"]
 HAS_REDIS = bool(shutil.which("redis-server") and shutil.which("redis-cli") and importlib.util.find_spec("redis"))

@@ -17,6 +17,8 @@ import pytest
 from festinger_site import home as homes
 from festinger_site import postgres, supervision
 
+pytestmark = pytest.mark.slow
+
 START_S = 90  # the first one makes a database and loads the dictionary, perhaps on a slow machine
 STOP_S = 20
 
