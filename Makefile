@@ -8,8 +8,7 @@ JOBS ?= 2
 .DEFAULT_GOAL := help
 .PHONY: help run test test-slow test-all conformance check bench bench-check bench-llm soak demo screenshots clean secrets
 
-# Whole files to each process, in the order of tests/conftest.py: servers and rows are shared within a file.
-PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"

@@ -4,13 +4,12 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
-TESTS = Path(__file__).parent
-FIRST = ("served/test_kills.py", "benchmarks", "served", "browser", "site", "conformance", "resolution")
+from tests import scheduling
 
 # A shell ignores Ctrl-C for what it starts with "&", and every child inherits that: then a test that interrupts one
 # would wait in vain.
@@ -25,12 +24,12 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" i
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first, so that at the end no process waits for the other."""
-    items.sort(key=lambda item: _place(item.path.relative_to(TESTS).as_posix()))
+    items.sort(key=scheduling.place_of)
 
 
-def _place(file: str) -> int:
-    return next((place for place, beginning in enumerate(FIRST) if file.startswith(beginning)), len(FIRST))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.FilesTogether:
+    return scheduling.FilesTogether(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
