@@ -21,7 +21,7 @@ help:
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
 run: $(VENV)/installed
-	@exec $(VENV)/bin/python -m festinger_site.launch
+	@exec $(VENV)/bin/python -m festinger_site.launcher.launch
 
 demo: $(VENV)/installed
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)

@@ -21,13 +21,13 @@ from benchmarks.client import BenchmarkBroken
 from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
-from memory.cache import Cache
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rendering import block, fact_line
-from memory.reading import Reading, digest_of
-from proxy.conversations import Conversations
-from proxy.domain.ledger import Thread
-from proxy.domain.wire import Part, Prompt, Role
+from memory.domain.recall.rendering import block, fact_line
+from memory.ingest.reader import Reading, digest_of
+from proxy.domain.formats.base import Part, Prompt, Role
+from proxy.domain.prefixes import Thread
+from proxy.enrichment.conversations import Conversations
 
 MESSAGES = (20, 60)
 NAMES = 5  # that a message names and none before it

@@ -8,7 +8,7 @@ from django.db import Error, connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from memory import pruning
+from memory.graph import retention
 from memory.models import Heartbeat
 
 logger = logging.getLogger(__name__)
@@ -30,10 +30,10 @@ def pulse_of_beat() -> None:
 def prune() -> None:
     """Deletes what is old of the memory, unless another run is at it."""
     now = timezone.now()
-    with pruning.alone("memory") as is_alone:
+    with retention.alone("memory") as is_alone:
         if not is_alone:
             return
-        gone = {what: prune_old(now) for what, prune_old in pruning.OLD.items()}
+        gone = {what: prune_old(now) for what, prune_old in retention.OLD.items()}
     logger.info("memory.pruned", extra=gone)
 
 

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Mod, Now
 from django.db.models.lookups import Exact, In
 
-from memory.models.heard import OctetLength
+from memory.models.messages import OctetLength
 
 EVENTS_KEPT = timedelta(days=7)
 LINK_BYTES = 16

@@ -8,23 +8,23 @@ from functools import partial
 
 from django.conf import settings
 
-from festinger_site.celery import wake
-from memory import cache
-from memory.coherence import Coherence
-from memory.encounters import Encounters
-from memory.flusher import Flusher
-from memory.observations import Observations
-from memory.reading import Reader
-from proxy.conversations import Conversations
-from proxy.domain.rules import Rules
-from proxy.enrich import Counts, Enricher
-from proxy.events import Events
-from proxy.injections import Injections
-from proxy.loop_guard import LoopGuard, Trip
-from proxy.modelfiles import Modelfiles
-from proxy.placement import Placement
-from proxy.settings_file import SettingsFile
-from proxy.upstream import Upstream
+from memory.cache import state
+from memory.cache.sync import Coherence
+from memory.ingest.encounters import Encounters
+from memory.ingest.flusher import Flusher
+from memory.ingest.reader import Reader
+from memory.outbox.outbox import Observations
+from memory.outbox.wakeup import send_wakeup
+from proxy.config_file.watcher import SettingsFile
+from proxy.domain.config_schema import Rules
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.injection_log import Injections
+from proxy.enrichment.loop_guard import LoopGuard, Trip
+from proxy.enrichment.pipeline import Counts, Enricher
+from proxy.enrichment.placement import Placement
+from proxy.telemetry.events import Events
+from proxy.upstream.client import Upstream
+from proxy.upstream.modelfiles import Modelfiles
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 class Runtime:
     """Started and stopped by the ASGI lifespan."""
 
-    world: cache.Cache
+    world: state.Cache
     settings_file: SettingsFile
     upstream: Upstream
     modelfiles: Modelfiles
@@ -54,14 +54,14 @@ class Runtime:
 
     @classmethod
     def from_settings(cls) -> "Runtime":
-        world = cache.world
+        world = state.world
         settings_file = SettingsFile.from_settings()
         server = settings_file.rules.upstream
         upstream = Upstream(server.url, server.connect_timeout_s)
         coherence = Coherence(world, settings.DATABASE_URL)
         modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
         coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
-        observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(wake, SETTLE))
+        observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
         encounters = Encounters(world, observations.add)
         events = Events(settings.DATABASE_URL)
         conversations = Conversations()

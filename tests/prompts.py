@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from memory.domain.rendering import CLOSING, OPENING
+from memory.domain.recall.rendering import CLOSING, OPENING
 
 Turn = tuple[str, str]  # role, text
 

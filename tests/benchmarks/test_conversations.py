@@ -7,7 +7,7 @@ from benchmarks.llm import Taken
 from benchmarks.plan import Plan
 from benchmarks.remembering import SYSTEM_CHARACTERS, Threads, recollection, remembered
 from benchmarks.turns import Samples, parsing_ms
-from memory.domain.rendering import read_block
+from memory.domain.recall.rendering import read_block
 
 
 def test_a_turn_is_compared_without_the_parsing_of_its_body():

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.cache import Cache
-from memory.domain.rows import SoasRow, UrdEdge
+from memory.cache.state import Cache
+from memory.domain.types import SoasRow, UrdEdge
 
 NOW = 1_800_000_000.0
 small = st.integers(1, 4)

@@ -14,15 +14,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache import Cache, Decided
-from memory.coherence import NAME, Coherence, refresh_soas
-from memory.database import connected
-from memory.domain.rows import Fact, UrdEdge
-from memory.domain.selection import Bounds, in_force
-from memory.loading import BATCH_ROWS
+from memory.cache.loader import BATCH_ROWS
+from memory.cache.state import Cache, Decided
+from memory.cache.sync import NAME, Coherence, refresh_soas
+from memory.db.connections import connected
+from memory.domain.recall.selection import Bounds, in_force
+from memory.domain.types import Fact, UrdEdge
+from memory.graph.placement import place
+from memory.graph.store import Said, ensure_tokens
 from memory.models import Edge, Source
-from memory.placing import place
-from memory.store import Said, ensure_tokens
 from tests import waiting
 
 WITHIN_S = 5.0

@@ -4,10 +4,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import bootstrap, store
-from memory.domain.rows import Fact
-from memory.explaining import explain, listed_dimensions
+from memory import bootstrap
+from memory.domain.types import Fact
+from memory.graph import store
 from memory.llm import Unreadable
+from memory.llm.explain_concept import explain, listed_dimensions
 from memory.models import Dimension, Edge, Evidence, LlmCall, Soas, Source
 from tests.llm_server import LlmServer, Says
 

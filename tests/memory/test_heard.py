@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from memory.cache import Cache
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import saliency
-from memory.heard import Heard, confirmed, statements, unexplained
-from memory.reading import Allowance, Reader, learn
+from memory.domain.recall.saliency import saliency
+from memory.domain.types import SoasRow, UrdEdge
+from memory.ingest.extraction import Heard, confirmed, statements, unexplained
+from memory.ingest.reader import Allowance, Reader, learn
 
 NOW = time.time()
 OFTEN = 20

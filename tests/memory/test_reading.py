@@ -2,11 +2,10 @@
 
 import time
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.reading import (
+from memory.domain.types import SoasRow, UrdEdge
+from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
     Allowance,
@@ -15,6 +14,7 @@ from memory.reading import (
     complete,
     without_recollections,
 )
+from memory.settings.registry import Tuning
 
 
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from memory.cache import Cache, Decided
-from memory.config import Tuning
+from memory.cache.state import Cache, Decided
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import DAY, HOUR, saliency
-from memory.encounters import Encounters
-from memory.mentions import Mentions
-from memory.reading import Reader
-from memory.recall import Recollection, disputes, recollect
+from memory.domain.recall.saliency import DAY, HOUR, saliency
+from memory.domain.types import SoasRow, UrdEdge
+from memory.ingest.encounters import Encounters
+from memory.ingest.reader import Reader
+from memory.recall.mentions import Mentions
+from memory.recall.recollect import Recollection, disputes, recollect
+from memory.settings.registry import Tuning
 
 NOW = 1_800_000_000.0
 

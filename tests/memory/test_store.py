@@ -4,9 +4,9 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from memory import store
+from memory.graph import store
+from memory.graph.store import Said, SlotTaken
 from memory.models import Edge, EdgeHistory, Soas, Source
-from memory.store import Said, SlotTaken
 
 pytestmark = pytest.mark.django_db
 

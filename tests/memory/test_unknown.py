@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
+from memory.graph.unknown import unknown
 from memory.models import Evidence, Soas, Source
-from memory.store import Said
-from memory.unknown import unknown
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from proxy.condition import Broker, Findings, Learning, Models, Sign, State, signs, span, summary, worst
+from proxy.health.status import Broker, Findings, Learning, Models, Sign, State, signs, span, summary, worst
 
 
 def process(**changes: Any) -> dict[str, Any]:

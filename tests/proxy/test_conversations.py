@@ -8,14 +8,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow
-from memory.mentions import Mentions, salient_among
-from memory.reading import Allowance, Reader, complete
-from proxy.conversations import HOUR, TAILS_MAX, Conversation, Conversations, Injection
-from proxy.domain.ledger import SHARED_MIN, Thread
+from memory.domain.types import SoasRow
+from memory.ingest.reader import Allowance, Reader, complete
+from memory.recall.mentions import Mentions, salient_among
+from memory.settings.registry import Tuning
+from proxy.domain.prefixes import SHARED_MIN, Thread
+from proxy.enrichment.conversations import HOUR, TAILS_MAX, Conversation, Conversations, Injection
 from tests.proxy.threads import Said, thread
 
 NOW = 1_800_000_000.0
@@ -196,7 +196,7 @@ def test_what_is_forgotten_leaves_nothing_behind_and_takes_nothing_along() -> No
 
 
 def test_the_largest_do_not_take_all_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proxy.conversations.SIZE_MAX", 1_000_000)
+    monkeypatch.setattr("proxy.enrichment.conversations.SIZE_MAX", 1_000_000)
     memory = Conversations()
 
     for number in range(20):
@@ -264,13 +264,13 @@ def anew(known: Conversation) -> Conversation:
 
 def test_what_is_named_is_remembered_of_so_many_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of messages that name nothing."""
-    monkeypatch.setattr("proxy.conversations.NAMES_MAX", 300)
+    monkeypatch.setattr("proxy.enrichment.conversations.NAMES_MAX", 300)
     cache, memory = vocabulary(), Conversations()
     reading = Reader(cache).read(Message("user", "please"))
 
     for number in range(4):
         said: list[Said] = [("user", f"hello {number}")] * 100
-        memory.mentions(cache, thread(*said), [reading] * 100)
+        memory.recall.mentions(cache, thread(*said), [reading] * 100)
 
     assert len(memory._beginnings) == 3
     assert memory._names <= 300
@@ -488,7 +488,7 @@ def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(
         turns = turns[: max(2, len(turns) - 2 * step.back)]
         asked: list[Said] = [*turns[:-1], (turns[-1][0], turns[-1][1] + step.tail)]
         readings = reader.read_within([Message(role, text) for role, text in asked], Allowance(characters, inf))
-        found = memory.mentions(cache, thread(*asked), readings)
+        found = memory.recall.mentions(cache, thread(*asked), readings)
 
         anew = Mentions.of([reading for reading in readings if reading is not None])
         assert (found.names, found.emphasised, found.by_user) == (anew.names, anew.emphasised, anew.by_user)

@@ -5,18 +5,18 @@ from typing import Any, cast
 
 import pytest
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rendering import CHARACTERS_PER_TOKEN, block, question
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import DAY
-from memory.reading import Reader
-from proxy.conversations import Conversations
-from proxy.domain.ledger import SHARED_MIN
-from proxy.domain.wire import GAP, Edit
-from proxy.modelfiles import Modelfiles
-from proxy.placement import Placed, Placement
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, block, question
+from memory.domain.recall.saliency import DAY
+from memory.domain.types import SoasRow, UrdEdge
+from memory.ingest.reader import Reader
+from memory.settings.registry import Tuning
+from proxy.domain.formats.base import GAP, Edit
+from proxy.domain.prefixes import SHARED_MIN
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.placement import Placed, Placement
+from proxy.upstream.modelfiles import Modelfiles
 from tests.proxy.threads import Said, thread
 
 NOW = 1_800_000_000.0
@@ -272,7 +272,7 @@ def test_of_each_place_one_change_is_told(proxy: Proxy) -> None:
     talk.says("hello")
     talk.says("ask kvasir")
     told: list[str] = []
-    proxy.conversations.tell = lambda injection: told.append(injection.block)
+    proxy.enrichment.conversations.tell = lambda injection: told.append(injection.block)
 
     proxy.teach("kvasir", "service")
 
@@ -526,7 +526,7 @@ def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Pr
 
     assert talk.says("look at gnommoweb") == Edit(top=REPO)
     assert talk.says("ask kvasir") == Edit(top=block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
-    assert len(proxy.conversations) == 0
+    assert len(proxy.enrichment.conversations) == 0
 
 
 def test_it_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:

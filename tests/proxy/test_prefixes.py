@@ -12,17 +12,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rendering import read_block
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.reading import Reader
-from proxy.conversations import Conversations
-from proxy.domain.ledger import Thread
-from proxy.domain.requests import REQUESTS
-from proxy.domain.wire import RequestFormat
-from proxy.placement import Placement
+from memory.domain.recall.rendering import read_block
+from memory.domain.types import SoasRow, UrdEdge
+from memory.ingest.reader import Reader
+from memory.settings.registry import Tuning
+from proxy.domain.formats.base import RequestFormat
+from proxy.domain.formats.requests import REQUESTS
+from proxy.domain.prefixes import Thread
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.placement import Placement
 from tests.prompts import FORMATS, Turn, blocks_of, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Config, Edge, Source
-from memory.store import Said
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 from tests.llm_server import LlmServer
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Dimension, Edge, EdgeHistory, Source
-from memory.store import Said
-from resolution import retiring
-from resolution.intake import Outcome, assert_fact
+from resolution.decisions import retirement
+from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import DecidedTriple
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def say(agent: str, fact: Fact = FACT, *, source: Source = Source.INFERRED, days
 
 def retire_all() -> int:
     edges = [edge for edge in Edge.objects.filter(concept__token="zorblat") if not edge.is_root]
-    return retiring.retire(edges, actor="operator", reason="wrong")
+    return retirement.retire(edges, actor="operator", reason="wrong")
 
 
 def test_a_retired_fact_is_not_learned_again_from_who_said_it() -> None:
@@ -73,4 +73,4 @@ def test_what_was_retired_meanwhile_is_not_counted() -> None:
     edges = list(Edge.objects.filter(concept__token="zorblat"))
     retire_all()
 
-    assert retiring.retire(edges, actor="operator", reason="wrong") == 0
+    assert retirement.retire(edges, actor="operator", reason="wrong") == 0

@@ -6,14 +6,14 @@ import pytest
 from django.utils import timezone
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Source
-from memory.store import Said
 from resolution import decisions
-from resolution.applying import Actor
-from resolution.intake import assert_fact
+from resolution.actors import Actor
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
-from resolution.waiting import waiting
+from resolution.views.queue_summary import waiting
 
 pytestmark = pytest.mark.django_db
 

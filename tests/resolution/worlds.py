@@ -6,11 +6,11 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Edge, Source
-from memory.store import Said
-from resolution.decisions import Actor
-from resolution.intake import Outcome, assert_fact
+from resolution.actors import Actor
+from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
 
 OPERATOR = Actor("hermione", Source.OPERATOR)

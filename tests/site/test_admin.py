@@ -7,11 +7,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Agent, Config, Edge, EdgeHistory, Evidence, Heartbeat, Soas, Source
-from memory.store import Said
 from proxy.models import LoopEvent, RecollectionEvent
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 
 pytestmark = pytest.mark.django_db

@@ -14,12 +14,12 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
-from memory.domain.saliency import saliency
+from memory.domain.recall.saliency import saliency
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Config, Evidence, Heartbeat, LanguageModel, Observation, Soas, Source
-from memory.store import Said
 from proxy.models import LoopEvent
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
 
 pytestmark = pytest.mark.django_db

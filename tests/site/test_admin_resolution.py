@@ -12,12 +12,13 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Config, LanguageModel, Source
-from memory.store import Said
-from resolution import decisions, undo
-from resolution.decisions import Actor
-from resolution.intake import assert_fact
+from resolution import decisions
+from resolution.actors import Actor
+from resolution.decisions import undo
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, DecidedTriple, Decision, Run
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,8 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from festinger_site import settings
-from festinger_site.check_alive import complaint
 from festinger_site.home import PROJECT
+from festinger_site.launcher.liveness_probe import complaint
 from memory.tasks import beat_heart
 from tests.served.server import free_port
 from tests.site.test_launch import environment
@@ -122,17 +122,21 @@ def said_by(tmp_path, *words: str, **variables: str) -> str:
 
 
 NOWHERE = "postgresql://u:hunter2@127.0.0.1:9/name"
-NO_PART = "usage: python -m festinger_site.programs worker|beat|proxy"
+NO_PART = "usage: python -m festinger_site.launcher.programs worker|beat|proxy"
 
 
 @pytest.mark.parametrize(
     ("words", "variables", "expected"),
     [
-        ("-m festinger_site.check_alive worker", {}, "worker: the database cannot be asked ("),
-        ("-m festinger_site.check_alive proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT=x: takes "),
-        ("-m festinger_site.programs proxy", {"DATABASE_URL_FILE": "/absent"}, "DATABASE_URL_FILE=/absent: cannot be"),
-        ("-m festinger_site.programs postgres", {}, NO_PART),
-        ("-m festinger_site.programs", {}, NO_PART),
+        ("-m festinger_site.launcher.liveness_probe worker", {}, "worker: the database cannot be asked ("),
+        ("-m festinger_site.launcher.liveness_probe proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT=x: takes "),
+        (
+            "-m festinger_site.launcher.programs proxy",
+            {"DATABASE_URL_FILE": "/absent"},
+            "DATABASE_URL_FILE=/absent: cannot be",
+        ),
+        ("-m festinger_site.launcher.programs postgres", {}, NO_PART),
+        ("-m festinger_site.launcher.programs", {}, NO_PART),
         ("manage.py prepare", {}, "CommandError: DATABASE_URL cannot be used: "),
         ("manage.py prepare", {"FESTINGER_PORT": "x"}, "FESTINGER_PORT=x: takes "),
     ],

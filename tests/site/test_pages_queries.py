@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from benchmarks import pages
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Soas, Source
-from memory.store import Said
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution import decisions
-from resolution.applying import Actor
-from resolution.intake import assert_fact
+from resolution.actors import Actor
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
 
 pytestmark = pytest.mark.django_db

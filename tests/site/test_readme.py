@@ -9,8 +9,8 @@ import yaml
 from django.core.management import get_commands
 
 from festinger_site.home import PROJECT
-from memory import config
-from proxy.domain.rules import Rules, values
+from memory.settings import registry
+from proxy.domain.config_schema import Rules, values
 
 README = (PROJECT / "README.md").read_text()
 MAKEFILE = (PROJECT / "Makefile").read_text()
@@ -45,7 +45,7 @@ def test_the_marked_variables_are_those_that_a_file_may_hold():
 def test_the_table_has_every_config_key_with_its_default():
     told = {key: "" if default == "none" else default.strip("`") for key, default in rows("[a-z_]+").items()}
 
-    assert told == config.defaults()
+    assert told == registry.defaults()
 
 
 def test_the_table_has_every_key_of_the_config_file_with_its_default():

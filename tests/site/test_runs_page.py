@@ -14,15 +14,15 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Config, Edge, LanguageModel, Source
-from memory.store import Said
-from resolution import decisions, resolver, undo
+from resolution import decisions, resolver
+from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
-from resolution.applying import Actor
-from resolution.decisions import Decision
-from resolution.intake import assert_fact
-from resolution.models import Conflict, Run
+from resolution.decisions import undo
+from resolution.intake.assertions import assert_fact
+from resolution.models import Conflict, Decision, Run
 from tests.llm_server import LlmServer, llm  # noqa: F401
 
 pytestmark = pytest.mark.django_db

@@ -13,13 +13,15 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask, PeriodicTasks
 from pytest_django import DjangoAssertNumQueries
 
-from memory import agents, bootstrap, config, cron
-from memory.admin.setting_fields import SHOWN
-from memory.domain.rows import Fact
+from memory import bootstrap
+from memory.access import agent_tokens
+from memory.admin.settings_fields import SHOWN
+from memory.domain.types import Fact
+from memory.graph.store import Said
 from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas, Source
-from memory.store import Said
-from resolution import schedule as resolver_schedule
-from resolution.intake import assert_fact
+from memory.settings import cron, registry
+from resolution.intake.assertions import assert_fact
+from resolution.resolver import schedule as resolver_schedule
 
 pytestmark = pytest.mark.django_db
 
@@ -79,7 +81,7 @@ def test_all_settings_are_on_one_page_with_meaning_range_and_default(
     with django_assert_max_num_queries(QUERIES):
         told = page(operator, CONFIG)
 
-    for key, entry in config.REGISTRY.items():
+    for key, entry in registry.REGISTRY.items():
         assert f'id="{key}"' in told
         assert entry.metadata["help"] in told
         assert entry.metadata["parse"].takes in told
@@ -240,7 +242,7 @@ def test_an_agent_is_made_and_its_token_shown_once(operator: Client):
 
     agent = Agent.objects.get()
     token = token_in(answer.content.decode())
-    assert (agent.name, agent.token_hash) == ("dobby", agents.token_hash(token))
+    assert (agent.name, agent.token_hash) == ("dobby", agent_tokens.token_hash(token))
     assert "no-store" in answer.headers["Cache-Control"]
     later = (
         "/admin/memory/agent/",
@@ -252,14 +254,14 @@ def test_an_agent_is_made_and_its_token_shown_once(operator: Client):
 
 
 def test_a_token_is_replaced_and_the_old_one_dead_at_once(operator: Client):
-    agent, old = agents.create("dobby", "agent")
+    agent, old = agent_tokens.create("dobby", "agent")
 
     [seen] = re.findall(r'name="seen" value="(\w+)"', page(operator, f"/admin/memory/agent/{agent.pk}/change/"))
     told = operator.post(f"/admin/memory/agent/{agent.pk}/rotate/", {"seen": seen}).content.decode()
 
     agent.refresh_from_db()
-    new = agents.token_hash(token_in(told))
-    assert agent.token_hash == new != agents.token_hash(old)
+    new = agent_tokens.token_hash(token_in(told))
+    assert agent.token_hash == new != agent_tokens.token_hash(old)
     assert LogEntry.objects.get().change_message == "A new token; the one before is refused."
 
     told = operator.post(f"/admin/memory/agent/{agent.pk}/rotate/", {"seen": seen}, follow=True).content.decode()
@@ -273,14 +275,14 @@ def test_a_token_is_replaced_and_the_old_one_dead_at_once(operator: Client):
     ("name", "told"), [("dobby", "This agent exists."), ("a\tb", "1 to 100 printable characters"), (" ", "required")]
 )
 def test_a_name_that_cannot_be_is_told(operator: Client, name: str, told: str):
-    agents.create("dobby", "agent")
+    agent_tokens.create("dobby", "agent")
 
     assert told in operator.post("/admin/memory/agent/add/", {"name": name, "scope": "agent"}).content.decode()
     assert Agent.objects.count() == 1
 
 
 def test_an_agents_scope_is_changed_and_its_name_not(operator: Client):
-    agent, _ = agents.create("dobby", "agent")
+    agent, _ = agent_tokens.create("dobby", "agent")
 
     operator.post(f"/admin/memory/agent/{agent.pk}/change/", {"name": "winky", "scope": "operator"})
 
@@ -290,7 +292,7 @@ def test_an_agents_scope_is_changed_and_its_name_not(operator: Client):
 
 
 def test_deleting_an_agent_says_that_its_token_is_refused(operator: Client):
-    agent, _ = agents.create("dobby", "agent")
+    agent, _ = agent_tokens.create("dobby", "agent")
     path = f"/admin/memory/agent/{agent.pk}/delete/"
 
     assert "token is refused from then on" in page(operator, path)

@@ -11,15 +11,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.cache import Cache
-from memory.database import connected
-from memory.domain.cues import Triple, find_cues
+from memory.cache.loader import load
+from memory.cache.state import Cache
+from memory.db.connections import connected
+from memory.domain.cues.extractor import Triple, find_cues
 from memory.domain.messages import Message
-from memory.domain.tokens import tokenise
-from memory.loading import load
-from memory.mentions import Mentions
-from memory.reading import Reader, describe, what_is_said
-from memory.recall import recollect
+from memory.domain.text.tokenizer import tokenise
+from memory.ingest.reader import Reader, describe, what_is_said
+from memory.recall.mentions import Mentions
+from memory.recall.recollect import recollect
 
 ROLES = ("user", "assistant", "system", "tool")
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.cues import Triple, find_cues, names_near_cues
-from memory.domain.envelopes import unwrap
-from memory.domain.prose import MASK, mask, sentence_around
-from memory.domain.tokens import tokenise
+from memory.domain.cues.extractor import Triple, find_cues, names_near_cues
+from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.sentences import MASK, mask, sentence_around
+from memory.domain.text.tokenizer import tokenise
 from tests.memory.domain.test_tokens import best_of_three
 
 ORDINARY = (

@@ -6,15 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.explanations import (
-    SCHEMA,
-    SYSTEM,
-    Explained,
-    Heard,
-    prompt_for,
-    read_explanation,
-)
-from memory.domain.rows import Fact
+from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, Heard, prompt_for, read_explanation
+from memory.domain.types import Fact
 
 KNOWN = ["type", "membership", "runs-on"]
 # As in the table's CHECK (memory/models/graph.py), in Python's terms.

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.facts import FactMistake, parse_fact
-from memory.domain.rows import Fact
-from memory.domain.tokens import tokenise
+from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.text.tokenizer import tokenise
+from memory.domain.types import Fact
 
 
 @pytest.mark.parametrize(

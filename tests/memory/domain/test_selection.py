@@ -5,11 +5,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.rendering import CLOSING, CONFLICT, OPENING, block, block_length, fact_line, question
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import DAY, priority, saliency
-from memory.domain.selection import Candidate, Selection, select
-from memory.domain.tokens import tokenise
+from memory.domain.recall.rendering import CLOSING, CONFLICT, OPENING, block, block_length, fact_line, question
+from memory.domain.recall.saliency import DAY, priority, saliency
+from memory.domain.recall.selection import Candidate, Selection, select
+from memory.domain.text.tokenizer import tokenise
+from memory.domain.types import SoasRow, UrdEdge
 
 TYPE, TECH = 100, 101
 TOKENS = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: [t.text for t in tokenise(text)])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.rows import Fact
-from resolution.domain.questions import SYSTEM, Case, Claim, Statement, question, quoted, schema
+from memory.domain.types import Fact
+from resolution.domain.llm_prompt import SYSTEM, Case, Claim, Statement, question, quoted, schema
 from resolution.domain.verdicts import ALLOWED, read_verdict
 
 REPO = Fact("gnommoweb", "repo", "type", True)

@@ -1,0 +1,119 @@
+"""The table ``injection``: what each process put into prompts, for the others and for the time after a restart."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import psycopg
+
+from memory.cache.loader import batches
+from memory.db.connections import Connection, connected, first_line
+from proxy.domain.prefixes import SIZE
+from proxy.enrichment.conversations import Conversations, Injection
+from proxy.telemetry.events import Waiting
+
+logger = logging.getLogger(__name__)
+
+GATHER_S = 0.05  # what comes meanwhile is written together; a client's next turn takes longer
+RETRY_S = 1.0
+WRITE_S = 10.0
+LAST_WRITE_S = 1.0
+LOADED_MAX = 200_000  # rows, the newest
+
+# Types by column, but for ``at``.
+COLUMNS = {"conversation": "bytea", "keys": "bytea", "place": "bytea", "block": "text", "system": "text"}
+READ = f"SELECT {', '.join(COLUMNS)}, extract(epoch FROM at)::float8 FROM"
+RECENT = f"""
+    {READ} (
+        SELECT * FROM injection WHERE at >= now() - interval '24 hours' ORDER BY id DESC LIMIT {LOADED_MAX}
+    ) AS newest ORDER BY id
+"""
+SOME = f"{READ} injection WHERE id = ANY(%s) ORDER BY id"
+
+
+class Injections:
+    """Keeps the memory of conversations in step with the table."""
+
+    def __init__(self, conversations: Conversations, dsn: str) -> None:
+        self._conversations = conversations
+        self._dsn = dsn
+        self._waiting = Waiting("injection", COLUMNS)
+        self._wanted = asyncio.Event()
+
+    @property
+    def dropped(self) -> int:
+        return self._waiting.dropped
+
+    # --- from this process ---
+
+    def add(self, injection: Injection) -> None:
+        self._waiting.add(as_row(injection))
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Writes what comes, over one connection."""
+        while True:
+            try:
+                async with connected(self._dsn, "injections") as connection:
+                    await self._write_on(connection)
+            except (psycopg.Error, OSError) as error:
+                logger.warning("injections.not_written", extra={"error": first_line(error)})
+            await asyncio.sleep(RETRY_S)
+
+    async def _write_on(self, connection: Connection) -> None:
+        while True:
+            await self._wanted.wait()
+            await asyncio.sleep(GATHER_S)
+            await self._write(connection)
+
+    async def _write(self, connection: Connection) -> None:
+        self._wanted.clear()
+        try:
+            async with asyncio.timeout(WRITE_S):
+                await self._waiting.write(connection)
+        finally:
+            if len(self._waiting):
+                self._wanted.set()
+
+    async def write_last(self) -> None:
+        """What is left when ``run`` has ended, as far as Postgres takes it at once."""
+        with suppress(psycopg.Error, OSError):
+            async with asyncio.timeout(LAST_WRITE_S), connected(self._dsn, "injections") as connection:
+                await self._write(connection)
+
+    # --- from all processes ---
+
+    async def load(self, connection: Connection) -> None:
+        async for injection in read(connection, RECENT):
+            self._conversations.remember(injection)
+
+    async def refresh(self, connection: Connection, keys: list[int]) -> None:
+        async for injection in read(connection, SOME, keys):
+            self._conversations.remember(injection)
+
+
+async def read(connection: Connection, query: str, keys: list[int] | None = None) -> AsyncIterator[Injection]:
+    async for rows in batches(connection, query, keys):
+        for conversation, others, place, block, system, at in rows:
+            yield Injection(bytes(conversation), split(bytes(others)), bytes(place), block, system, at)
+
+
+def split(keys: bytes) -> tuple[bytes, ...]:
+    return tuple(keys[start : start + SIZE] for start in range(0, len(keys), SIZE))
+
+
+def as_row(injection: Injection) -> dict[str, object]:
+    return {
+        "conversation": as_text(injection.conversation),
+        "keys": as_text(b"".join(injection.keys)),
+        "place": as_text(injection.place),
+        "block": injection.block,
+        "system": None if injection.system is None else injection.system.replace("\0", ""),  # Postgres takes no NUL
+        "at": injection.at,
+    }
+
+
+def as_text(value: bytes) -> str:
+    """As Postgres reads it into ``bytea``."""
+    return "\\x" + value.hex()
