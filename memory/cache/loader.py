@@ -17,10 +17,10 @@ from typing import TypeVar
 
 from psycopg.rows import TupleRow
 
-from memory.cache.state import AgentRow, Cache, Decided, TripleKey
+from memory.cache.state import AgentRow, Cache, Decided
 from memory.db.connections import Connection
 from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.settings import registry
 
 Value = TypeVar("Value")
@@ -189,7 +189,7 @@ def _says_the_same(
 async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> None:
     share, source_of = Shared[int](), Shared[str]()
     met: set[int] = set()
-    edges: list[UrdEdge] = []
+    edges: list[EdgeRow] = []
     async for batch in batches(connection, URD + "ORDER BY id, dim_id DESC"):
         for concept_id, parent_id, dim_id, is_isa, confidence, source, last_confirmed in batch:
             if edges and edges[0].concept_id != concept_id:
@@ -197,7 +197,7 @@ async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> 
                 edges = []
             concept = edges[0].concept_id if edges else concept_id  # one number for all of them
             parent, dim = share[parent_id], share[dim_id]
-            edges.append(UrdEdge(concept, parent, dim, is_isa, confidence, source_of[source], last_confirmed))
+            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, source_of[source], last_confirmed))
     if edges:
         _put_edges(cache, edges, met, touched)
     async for some in in_slices(list(cache.urd_by_concept)):
@@ -206,7 +206,7 @@ async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> 
                 cache.put_edges(concept, [])
 
 
-def _put_edges(cache: Cache, edges: list[UrdEdge], met: set[int], touched: set[int]) -> None:
+def _put_edges(cache: Cache, edges: list[EdgeRow], met: set[int], touched: set[int]) -> None:
     concept = edges[0].concept_id
     met.add(concept)
     if concept not in touched:
@@ -228,12 +228,12 @@ async def _load_decided(cache: Cache, connection: Connection, touched: set[int])
 
 async def read_decided(
     connection: Connection, query: str, keys: Sequence[object] | None = None
-) -> dict[int, dict[TripleKey, Decided]]:
+) -> dict[int, dict[TripleIds, Decided]]:
     """By concept."""
-    by_concept: dict[int, dict[TripleKey, Decided]] = {}
+    by_concept: dict[int, dict[TripleIds, Decided]] = {}
     for concept, dim, parent, agents, conversation, decided_at, moved_to in await all_rows(connection, query, keys):
         decided = Decided(tuple(agents), conversation, decided_at, moved_to)
-        by_concept.setdefault(concept, {})[concept, dim, parent] = decided
+        by_concept.setdefault(concept, {})[TripleIds(concept, dim, parent)] = decided
     return by_concept
 
 

@@ -10,11 +10,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memory.domain.recall.saliency import is_salient, saliency
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
-
-Slot = tuple[int, int]  # concept id, dimension id
-TripleKey = tuple[int, int, int]  # concept id, dimension id, parent id
 
 # A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
 PROVISIONAL_S = 60.0
@@ -65,14 +62,14 @@ class Cache:
     soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
     soas_by_id: dict[int, str] = field(default_factory=dict)
     nameless: set[str] = field(default_factory=set)
-    urd_by_concept: dict[int, list[UrdEdge]] = field(default_factory=dict)
-    urd_by_concept_dim: dict[Slot, UrdEdge] = field(default_factory=dict)
+    urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)
+    urd_by_concept_dim: dict[Slot, EdgeRow] = field(default_factory=dict)
     pending_conflicts: set[int] = field(default_factory=set)
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
     queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
     provisional: dict[Slot, float] = field(default_factory=dict)  # until when, seconds since the epoch
-    decided: dict[TripleKey, Decided] = field(default_factory=dict)
-    decided_of: dict[int, set[TripleKey]] = field(default_factory=dict)  # by concept
+    decided: dict[TripleIds, Decided] = field(default_factory=dict)
+    decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
     split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
     referenced: Counter[int] = field(default_factory=Counter)
@@ -135,7 +132,7 @@ class Cache:
 
     # --- the graph ---
 
-    def put_edges(self, concept_id: int, edges: Iterable[UrdEdge]) -> None:
+    def put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
         """Replaces all edges of one concept; none removes it."""
         for edge in self.urd_by_concept.pop(concept_id, ()):
             del self.urd_by_concept_dim[concept_id, edge.dim_id]
@@ -144,7 +141,7 @@ class Cache:
         if fresh:
             self.put_new_edges(fresh)
 
-    def put_new_edges(self, edges: list[UrdEdge]) -> None:
+    def put_new_edges(self, edges: list[EdgeRow]) -> None:
         """All edges of one concept that has none here yet, dimensions descending."""
         concept_id = edges[0].concept_id
         self.urd_by_concept[concept_id] = edges
@@ -152,7 +149,7 @@ class Cache:
             self.urd_by_concept_dim[concept_id, edge.dim_id] = edge
             self._count_references(edge, 1)
 
-    def _count_references(self, edge: UrdEdge, change: int) -> None:
+    def _count_references(self, edge: EdgeRow, change: int) -> None:
         for used in (edge.parent_id, edge.dim_id):
             self.referenced[used] += change
             if not self.referenced[used]:
@@ -173,7 +170,7 @@ class Cache:
         for slot in queued:
             self._mark(slot)
 
-    def put_decided(self, concept_id: int, decided: Mapping[TripleKey, Decided]) -> None:
+    def put_decided(self, concept_id: int, decided: Mapping[TripleIds, Decided]) -> None:
         """Replaces what was decided about triples of one concept."""
         for triple in self.decided_of.pop(concept_id, ()):
             del self.decided[triple]

@@ -32,7 +32,7 @@ from memory.cache.loader import (
 )
 from memory.cache.state import Cache
 from memory.db.connections import Connection, connected, first_line
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow
 
 logger = logging.getLogger(__name__)
 
@@ -278,9 +278,9 @@ async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> 
 
 
 async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept: dict[int, list[UrdEdge]] = {concept_id: [] for concept_id in ids}
+    by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
     for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
-        by_concept[row[0]].append(UrdEdge(*row))
+        by_concept[row[0]].append(EdgeRow(*row))
     for concept_id, edges in by_concept.items():
         cache.put_edges(concept_id, edges)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memory.domain.text.names import is_name, left_over
 from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import MEMBERSHIP, TYPE, Fact
+from memory.domain.types import MEMBERSHIP, TYPE, Triple
 
 HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
 ONE_NAME = 'a name of several words is quoted ("glitch university") or capitalised (Glitch University)'
@@ -36,7 +36,7 @@ class _Word:
         return self.text.lower()
 
 
-def parse_fact(text: str) -> Fact:
+def parse_fact(text: str) -> Triple:
     """The fact that the text states. Raises FactMistake."""
     words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
     if not words:
@@ -49,7 +49,7 @@ def parse_fact(text: str) -> Fact:
     is_isa = _RELATIONS[words[at].plain]
     parent, dimension = _split_context(words[at + 1 :])
     after_relation = words[at].start + len(words[at].text)
-    fact = Fact(
+    fact = Triple(
         concept=_name(words[:at], "concept", words[at].start),
         parent=_name(parent, "parent", after_relation),
         dimension=_dimension(dimension, len(text.rstrip()), is_isa),
@@ -89,7 +89,7 @@ def _name(words: list[_Word], role: str, position: int) -> str:
     return name
 
 
-def _refuse_circles(fact: Fact, position: int) -> None:
+def _refuse_circles(fact: Triple, position: int) -> None:
     if fact.concept == fact.parent:
         raise FactMistake(f"{fact.concept} cannot be its own parent", position)
     if fact.dimension in (fact.concept, fact.parent):

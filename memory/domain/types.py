@@ -1,7 +1,7 @@
 """The rows of a process's picture of the world. Times are seconds since the epoch; None is never."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 TYPE = "type"
 MEMBERSHIP = "membership"
@@ -15,6 +15,21 @@ SEED_DIMENSIONS = (
     ("owned-by", "Who is responsible for this?", False),
     ("geography", "Where is this spatially or organisationally located?", False),
 )
+
+
+Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room
+
+
+class TripleIds(NamedTuple):
+    """A triple by the ids of its words."""
+
+    concept_id: int
+    dim_id: int
+    parent_id: int
+
+    @property
+    def slot(self) -> Slot:
+        return self.concept_id, self.dim_id
 
 
 @dataclass(slots=True)
@@ -47,7 +62,7 @@ class SoasRow:
 
 
 @dataclass(slots=True)
-class UrdEdge:
+class EdgeRow:
     """A fact: the concept is IN the parent, in one dimension."""
 
     concept_id: int
@@ -64,8 +79,8 @@ class UrdEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A statement in tokens: the concept is (part of) the parent, in a dimension."""
+class Triple:
+    """A fact in words: the concept is (``is_isa``), or is part of, the parent, in one dimension."""
 
     concept: str
     parent: str

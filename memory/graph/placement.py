@@ -8,17 +8,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from django.db.models import Max, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from memory.domain.types import Fact
+from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.store import (
     DELIBERATE,
     IMPORTED,
-    Said,
+    Attribution,
     SlotTaken,
     delete_edges,
     ensure_dimension,
@@ -38,23 +38,10 @@ CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
 Action = EdgeHistory.Action
-Slot = tuple[int, int]  # concept id, dimension id
 Voice = tuple[str, str]  # agent, role
 
 
-class Triple(NamedTuple):
-    """A fact in the ids of its words."""
-
-    concept_id: int
-    parent_id: int
-    dim_id: int
-
-    @property
-    def slot(self) -> Slot:
-        return self.concept_id, self.dim_id
-
-
-class WorldChanged(Exception):
+class GraphChanged(Exception):
     """Somebody else has changed what was locked or looked at: it is to be done again from the start."""
 
 
@@ -64,13 +51,13 @@ class Placement:
     None for a ring, which ``blocking`` closes. ``replaced`` is how the superseded edge was."""
 
     outcome: Literal["inserted", "confirmed", "occupied", "ring", "reserved", "superseded", "outdated"]
-    triple: Triple
+    triple: TripleIds
     edge: Edge | None = None
     blocking: Edge | None = None
     replaced: Edge | None = None
 
 
-def place(fact: Fact, said: Said) -> Placement:
+def place(fact: Triple, said: Attribution) -> Placement:
     """Places one fact, in the caller's transaction."""
     slots = Slots([fact])
     slots.read()
@@ -94,7 +81,7 @@ class Slots:
     """The slots of some facts, as those placed so far leave them. Nobody else can fill them until the end of the
     transaction. Call ``read`` before anything is placed, and ``write`` after it; then other ``Slots`` may be made."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
+    def __init__(self, facts: Iterable[Triple]) -> None:
         """Adds the words and the dimensions that are new."""
         facts = list(facts)
         self._count = len(facts)
@@ -107,11 +94,11 @@ class Slots:
             self._dimensions[dim_id] = ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
         self._edges: dict[Slot, Edge] = {}
-        self._voices: dict[Triple, dict[Voice, datetime | None]] = defaultdict(dict)
+        self._voices: dict[TripleIds, dict[Voice, datetime | None]] = defaultdict(dict)
         self._changes = _Changes()
 
-    def _triple(self, fact: Fact) -> Triple:
-        return Triple(self._ids[fact.concept], self._ids[fact.parent], self._ids[fact.dimension])
+    def _triple(self, fact: Triple) -> TripleIds:
+        return TripleIds(self._ids[fact.concept], self._ids[fact.dimension], self._ids[fact.parent])
 
     def _split(self, dim_id: int) -> Iterator[int]:
         """The dimensions that were decomposed from this one, and from those."""
@@ -154,11 +141,11 @@ class Slots:
         for concept_id, dim_id, parent_id, agent, role, noted in rows.annotate(
             noted=Max("at", filter=Q(action=Action.CONFIRM))
         ).order_by():
-            self._voices[Triple(concept_id, int(parent_id), dim_id)][agent, role] = noted
+            self._voices[TripleIds(concept_id, dim_id, int(parent_id))][agent, role] = noted
 
     # --- the rules ---
 
-    def place(self, fact: Fact, said: Said, moved_to: int | None = None) -> Placement:
+    def place(self, fact: Triple, said: Attribution, moved_to: int | None = None) -> Placement:
         """Puts the fact where it belongs, or says what stands against it; then nothing changes."""
         triple = self.triples[fact]
         standing = self._edges.get(triple.slot)
@@ -174,11 +161,11 @@ class Slots:
             return Placement("ring", triple, blocking=blocking)
         return self._put(fact, said, standing)
 
-    def standing(self, fact: Fact) -> Edge | None:
+    def standing(self, fact: Triple) -> Edge | None:
         """What the fact's slot holds."""
         return self._edges.get(self.triples[fact].slot)
 
-    def confirm(self, fact: Fact, said: Said, moved_to: int | None = None) -> Placement | None:
+    def confirm(self, fact: Triple, said: Attribution, moved_to: int | None = None) -> Placement | None:
         """Confirms the fact where it stands: in its slot, in a dimension that was split from its own, or in the one
         to which it was moved. None where it does not stand."""
         triple = self.triples[fact]
@@ -190,7 +177,7 @@ class Slots:
                 return Placement("confirmed", triple, edge)
         return None
 
-    def _blocking(self, triple: Triple) -> Edge | None:
+    def _blocking(self, triple: TripleIds) -> Edge | None:
         """The edge that the fact would close to a ring: the last step up from its parent to its concept. What a
         newcomer would take the place of is no such step."""
         step = triple.parent_id
@@ -203,7 +190,7 @@ class Slots:
             step = edge.parent_id
         return None
 
-    def _put(self, fact: Fact, said: Said, replaced: Edge | None) -> Placement:
+    def _put(self, fact: Triple, said: Attribution, replaced: Edge | None) -> Placement:
         triple = self.triples[fact]
         edge = Edge(
             concept=Soas(pk=triple.concept_id, token=fact.concept),
@@ -227,11 +214,11 @@ class Slots:
         outcome: Literal["inserted", "superseded"] = "inserted" if replaced is None else "superseded"
         return Placement(outcome, triple, edge, replaced=replaced)
 
-    def _confirm(self, edge: Edge, triple: Triple, said: Said) -> None:
+    def _confirm(self, edge: Edge, triple: TripleIds, said: Attribution) -> None:
         """The same voice only moves the times; another one also raises the confidence, once. A fact that was read
         somewhere and is now stated on purpose becomes a stated one."""
         before = picture(edge)
-        here = self._voices[Triple(edge.concept_id, edge.parent_id, edge.dim_id)]
+        here = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
         voice = (said.agent, said.role)
         noted = here.get(voice)
         edge.last_confirmed = max(edge.last_confirmed, said.at)
@@ -250,13 +237,13 @@ class Slots:
         self._note(Action.CONFIRM, edge, said, before)
         here[voice] = now
 
-    def _note(self, action: EdgeHistory.Action, edge: Edge, said: Said, before: dict[str, Any] | None) -> None:
+    def _note(self, action: EdgeHistory.Action, edge: Edge, said: Attribution, before: dict[str, Any] | None) -> None:
         self._changes.history.append(note(action, edge, said, before=before, after=picture(edge)))
 
     # --- writing ---
 
     def write(self) -> None:
-        """Raises WorldChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
+        """Raises GraphChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
         changes, self._changes = self._changes, _Changes()
         if changes.gone:
             delete_edges(changes.gone)
@@ -264,7 +251,7 @@ class Slots:
             try:
                 insert_edges(changes.new.values())
             except SlotTaken as error:
-                raise WorldChanged(str(error)) from error
+                raise GraphChanged(str(error)) from error
         if changes.changed:
             update_edges(changes.changed.values())
         if changes.history:
@@ -289,6 +276,6 @@ def _edges(concept_ids: set[int], dim_ids: set[int]) -> QuerySet[Edge]:
     return edges.select_related("concept", "parent", "dim")
 
 
-def _is_author(edge: Edge, said: Said, voices: dict[Voice, datetime | None]) -> bool:
+def _is_author(edge: Edge, said: Attribution, voices: dict[Voice, datetime | None]) -> bool:
     """Whether the voice placed an edge of which the history does not tell, as after a bulk load."""
     return not voices and edge.agent == said.agent

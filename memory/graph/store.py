@@ -25,7 +25,7 @@ Action = EdgeHistory.Action
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Attribution:
     """Who stated a fact, how surely, and when."""
 
     agent: str
@@ -41,7 +41,7 @@ class SlotTaken(Exception):
     """The slot holds another fact."""
 
 
-def insert(concept_id: int, parent_id: int, dim_id: int, is_isa: bool, said: Said) -> Edge | None:
+def insert(concept_id: int, parent_id: int, dim_id: int, is_isa: bool, said: Attribution) -> Edge | None:
     """The new edge, or None where the slot is taken: a race is settled by the unique index. The dimension exists.
 
     Raises IntegrityError (``urd_acyclic``) for a ring; the transaction goes on."""
@@ -105,7 +105,7 @@ def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> EdgeHistor
     """Takes a fact out of the graph into the history, whose row it returns. Roots stay as long as their dimension."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
-    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
     row = note(Action.RETIRE, edge, said, before=picture(edge), after=None)
     row.save(force_insert=True)
     edge.delete()
@@ -131,7 +131,7 @@ def move(edge: Edge, dim_id: int, *, actor: str, source: Source, reason: str) ->
             raise taken from error
         raise
     edge.dim_id = dim_id
-    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
     note(Action.MOVE, edge, said, before=before, after=picture(edge)).save(force_insert=True)
     return edge
 
@@ -199,7 +199,7 @@ def picture(edge: Edge) -> dict[str, Any]:
 
 
 def note(
-    action: Action, edge: Edge, said: Said, *, before: dict[str, Any] | None, after: dict[str, Any] | None
+    action: Action, edge: Edge, said: Attribution, *, before: dict[str, Any] | None, after: dict[str, Any] | None
 ) -> EdgeHistory:
     """The row of the history, which is not stored yet."""
     return EdgeHistory(
@@ -259,14 +259,14 @@ def put_back(picture: dict[str, Any], *, actor: str, source: Source, reason: str
         if constraint_of(error) != "urd_one_parent_per_dimension":
             raise
         return None
-    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
     note(Action.UNDO, edge, said, before=None, after=picture).save(force_insert=True)
     return edge
 
 
 def take_back(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
     """Takes out of the graph what a decision that is undone had put there."""
-    said = Said(actor, source, edge.confidence, timezone.now(), evidence=reason)
+    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
     note(Action.UNDO, edge, said, before=picture(edge), after=None).save(force_insert=True)
     edge.delete()
 

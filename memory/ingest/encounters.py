@@ -18,8 +18,8 @@ from memory.domain.first_seen import Sightings
 from memory.domain.messages import Message
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.statement import Observed
-from memory.domain.types import SoasRow
-from memory.ingest.extraction import Heard, Triple, confirmed, statements, unexplained
+from memory.domain.types import SoasRow, TripleIds
+from memory.ingest.extraction import Heard, confirmed, statements, unexplained
 from memory.ingest.reader import Key, Reading, learn, readable
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Batch:
     seen_again: dict[bytes, float] = field(default_factory=dict)
     asked: dict[int, float] = field(default_factory=dict)
     unexplained: dict[str, Heard] = field(default_factory=dict)
-    confirmed: dict[Triple, float] = field(default_factory=dict)
+    confirmed: dict[TripleIds, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.heard or self.seen_again or self.asked)

@@ -4,19 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory.cache.state import Cache
-from memory.domain.cues.extractor import Triple as Statement
+from memory.domain.cues.extractor import CueMatch
 from memory.domain.first_seen import MICROSECOND
 from memory.domain.messages import Message
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Observed
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
+from memory.domain.types import TripleIds
 from memory.ingest.reader import Reading, said_in
 
 # Whose mention of a concept together with its parent says that the fact still holds.
 CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR
-
-Triple = tuple[int, int, int]  # concept, parent and dimension, as soas ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Heard:
 
 def statements(cache: Cache, heard: Heard) -> Iterator[Observed]:
     """What the message states, each once, with the sentence it is stated in, in the order of the text."""
-    triples: dict[tuple[str, str, str, bool], Statement] = {}
+    triples: dict[tuple[str, str, str, bool], CueMatch] = {}
     for triple in heard.reading.triples or ():
         triples.setdefault((triple.subject, triple.parent, triple.dimension, triple.is_isa), triple)
     if not triples:
@@ -71,18 +70,18 @@ def unexplained(cache: Cache, heard: Heard) -> list[str]:
     ]
 
 
-def confirmed(cache: Cache, heard: Heard) -> set[Triple]:
+def confirmed(cache: Cache, heard: Heard) -> set[TripleIds]:
     """The facts that were not confirmed lately and whose concept and parent stand together in one sentence."""
     if heard.reading.role not in CONFIRMING_ROLES or not heard.text:
         return set()
-    pairs: dict[tuple[str, str], list[Triple]] = {}
+    pairs: dict[tuple[str, str], list[TripleIds]] = {}
     spoken = set(heard.reading.words.split())
     for name in heard.reading.names & cache.soas_by_token.keys():
         for edge in cache.urd_by_concept.get(cache.soas_by_token[name].id, ()):
             parent = cache.soas_by_id.get(edge.parent_id, "")
             is_old = (edge.last_confirmed or 0.0) < heard.at - CONFIRMED_EVERY_S
             if is_old and parent in spoken and not edge.is_root:
-                pairs.setdefault((name, parent), []).append((edge.concept_id, edge.parent_id, edge.dim_id))
+                pairs.setdefault((name, parent), []).append(TripleIds(edge.concept_id, edge.dim_id, edge.parent_id))
     if not pairs:
         return set()
     text = said_in(cache, Message(heard.reading.role, heard.text)).text

@@ -12,10 +12,10 @@ import psycopg
 from memory.cache.loader import SOAS, Pace, all_rows, batches
 from memory.cache.state import Cache
 from memory.db.connections import FLUSHERS_TURN, Connection, chunks, columns, connected, first_line
-from memory.domain.types import SoasRow
+from memory.domain.types import SoasRow, TripleIds
 from memory.ingest import snippet_store
 from memory.ingest.encounters import Batch, Encounters
-from memory.ingest.extraction import Heard, Triple
+from memory.ingest.extraction import Heard
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ HAND_OVER = """
 CONFIRM = """
     UPDATE urd SET last_confirmed = to_timestamp(at) FROM (
         SELECT edge_id, at FROM urd JOIN unnest(%s::int[], %s::int[], %s::int[], %s::float8[])
-            AS mentioned (concept, parent, dim, at) ON (urd.id, parent_id, dim_id) = (concept, parent, dim)
+            AS mentioned (concept, dim, parent, at) ON (urd.id, dim_id, parent_id) = (concept, dim, parent)
         WHERE last_confirmed < to_timestamp(at) - interval '1 hour' FOR UPDATE OF urd SKIP LOCKED
     ) AS due WHERE urd.edge_id = due.edge_id
 """
@@ -230,6 +230,6 @@ async def hand_over(connection: Connection, unexplained: Mapping[str, Heard]) ->
         await connection.execute(HAND_OVER, columns(chunk, 5))
 
 
-async def confirm(connection: Connection, mentioned: Mapping[Triple, float]) -> None:
+async def confirm(connection: Connection, mentioned: Mapping[TripleIds, float]) -> None:
     for chunk in chunks(((*triple, at) for triple, at in mentioned.items()), WORDS_A_STATEMENT):
         await connection.execute(CONFIRM, columns(chunk, 4))

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from memory.cache.state import Cache
-from memory.domain.cues.extractor import Triple, find_cues, iter_cues, names_near_cues
+from memory.domain.cues.extractor import CueMatch, find_cues, iter_cues, names_near_cues
 from memory.domain.messages import Message
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.text.agent_envelopes import unwrap
@@ -50,7 +50,7 @@ class Reading:
     names: frozenset[str] = frozenset()
     parts: frozenset[str] = frozenset()
     emphasised: frozenset[str] = frozenset()
-    triples: tuple[Triple, ...] | None = None  # not looked for yet
+    triples: tuple[CueMatch, ...] | None = None  # not looked for yet
 
     def put(self, found: Words, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
@@ -246,7 +246,7 @@ def without_recollections(text: str) -> str:
     return "\n".join([*kept, text[at:]]) if kept else text
 
 
-def describe(triple: Triple) -> dict[str, Any]:
+def describe(triple: CueMatch) -> dict[str, Any]:
     """The triple for people and programs: in answers and in ``manage.py explain``."""
     return {
         "subject": triple.subject,

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memory.cache.state import Cache, TripleKey
+from memory.cache.state import Cache
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Lines, block
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import Bounds, Candidate, ShownFact, by_priority, in_force, is_in_force, select
 from memory.domain.reopening import is_reopened
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.ingest.reader import Reading, stated_among
 from memory.recall.mentions import Mentions, salient_among
 from memory.settings.registry import Tuning
@@ -32,7 +32,7 @@ class Recollection:
 class Dispute:
     """A fact stated in a prompt that contradicts the one in its slot."""
 
-    existing: UrdEdge
+    existing: EdgeRow
     incoming_parent: str
     incoming_is_isa: bool
 
@@ -112,14 +112,16 @@ def disputes(
         if existing is None or existing.is_root:
             continue
         parent = cache.soas_by_token.get(triple.parent)
-        if parent is not None and _is_settled(cache, (concept.id, dim.id, parent.id), agent, conversation, now):
+        if parent is not None and _is_settled(
+            cache, TripleIds(concept.id, dim.id, parent.id), agent, conversation, now
+        ):
             continue
         cache.dispute((concept.id, dim.id), now)
         found.append(Dispute(existing, triple.parent, triple.is_isa))
     return found
 
 
-def _is_settled(cache: Cache, key: TripleKey, agent: str, conversation: bytes, now: float) -> bool:
+def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, now: float) -> bool:
     """Whether the triple is known, there or where it was moved to, or was decided about and is not reopened."""
     concept, dim, parent = key
     decided = cache.decided.get(key)
@@ -158,7 +160,7 @@ def _sort(
     return known, unknown, reasons
 
 
-def _has_trusted_edge(edges: Sequence[UrdEdge] | None) -> bool:
+def _has_trusted_edge(edges: Sequence[EdgeRow] | None) -> bool:
     return any(edge.source in TRUSTED for edge in edges or ())
 
 
@@ -186,7 +188,7 @@ def _not_stated(
     return [candidate for candidate in first if candidate.token not in stated]
 
 
-def _show(cache: Cache, edge: UrdEdge) -> ShownFact:
+def _show(cache: Cache, edge: EdgeRow) -> ShownFact:
     return (
         cache.soas_by_id[edge.dim_id],
         cache.soas_by_id[edge.parent_id],

@@ -21,8 +21,8 @@ from memory.cache.notify import announce
 from memory.db.connections import first_line
 from memory.domain.fact_syntax import FactMistake, parse_fact
 from memory.domain.messages import Message
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.ingest.reader import Reader, describe
 from memory.models import Source
 from memory.recall.mentions import Mentions
@@ -133,7 +133,7 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     caller = caller_of(current.world, request.scope)
     require(caller, "agent")
     fact = parse_fact(said.fact)
-    statement = Said(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
+    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
     async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, statement)
     return told(outcome)
@@ -219,7 +219,7 @@ def listed(reasons: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"concept": word, "why": why} for word, why in sorted(reasons.items())]
 
 
-def fact_out(fact: Fact) -> dict[str, Any]:
+def fact_out(fact: Triple) -> dict[str, Any]:
     return {
         "concept": fact.concept,
         "parent": fact.parent,

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
+from memory.domain.types import Slot
 from memory.models import Edge
 from resolution.models import Conflict, Decision, Run
 from resolution.views import conflict_facts
-from resolution.views.conflict_facts import Slot
 
 OTHER_FACTS_MAX = 100
 

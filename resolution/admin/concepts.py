@@ -20,7 +20,7 @@ from unfold.views import ChangeList
 
 from memory.admin.base import COUNTED_MAX, Page, address, as_token, chosen, link, next_page, with_keys
 from memory.domain.formatting import claim
-from memory.domain.types import Fact, whole_number
+from memory.domain.types import Triple, whole_number
 from memory.models import Edge, Soas, called_like
 from resolution.admin import concept_flags
 from resolution.admin.acting import actor_of
@@ -264,7 +264,7 @@ def told(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
             return messages.WARNING, _with_conflict(sentence, outcome.conflict)
 
 
-def _claim(fact: Fact) -> str:
+def _claim(fact: Triple) -> str:
     return claim(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
 
 

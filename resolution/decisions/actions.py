@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from memory.domain.types import Fact
+from memory.domain.types import Triple, TripleIds
 from memory.graph import store
-from memory.graph.store import Said
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, Source
 from resolution.actors import Actor
 from resolution.decisions import rulings
@@ -54,7 +54,7 @@ def apply_decompose(case: Case) -> None:
     flavours = {existing_id: standing.is_isa, new_id: conflict.incoming_is_isa}
     for dim_id in sorted(flavours):
         _ensure_dimension(dim_id, is_isa=flavours[dim_id], split_from_id=conflict.dim_id)
-    key = (standing.concept_id, conflict.dim_id, standing.parent_id)
+    key = TripleIds(standing.concept_id, conflict.dim_id, standing.parent_id)
     speakers = rulings.speakers(standing)
     if existing_id != conflict.dim_id and _move(case, standing, existing_id):
         rulings.remember(key, Kind.DECOMPOSED, speakers, moved_to_id=existing_id)
@@ -68,7 +68,7 @@ def apply_decompose(case: Case) -> None:
 def apply_update(case: Case) -> None:
     _refuse_stated(case)
     if (standing := case.contest.standing) is not None:
-        key = (standing.concept_id, standing.dim_id, standing.parent_id)
+        key = TripleIds(standing.concept_id, standing.dim_id, standing.parent_id)
         rulings.remember(key, Kind.RETIRED, rulings.speakers(standing))
         store.retire(standing, **case.plan.by)
     _insert_newcomer(case)
@@ -120,11 +120,11 @@ def _move(case: Case, edge: Edge, dim_id: int) -> bool:
     """Whether the standing fact left its slot: it does not if the new one is taken by another."""
     if edge_in(edge.concept_id, dim_id) is None:
         _refuse_ring(edge.concept_id, edge.parent_id, dim_id)
-        rulings.forget((edge.concept_id, dim_id, edge.parent_id))
+        rulings.forget(TripleIds(edge.concept_id, dim_id, edge.parent_id))
         store.move(edge, dim_id, **case.plan.by)
         return True
-    fact = Fact(edge.concept.token, edge.parent.token, case.name_of(dim_id), edge.is_isa)
-    _state(fact, Said(edge.agent, Source(edge.source), edge.confidence, edge.said_at))
+    fact = Triple(edge.concept.token, edge.parent.token, case.name_of(dim_id), edge.is_isa)
+    _state(fact, Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at))
     there = edge_in(edge.concept_id, dim_id)
     if there is None or there.parent_id != edge.parent_id:
         return False
@@ -140,7 +140,7 @@ def _insert_newcomer(case: Case) -> None:
         raise DecisionError(f"That place is still taken: {there}.")
     error = DecisionError if case.contest.standing is not None else Outdated
     _refuse_ring(conflict.concept_id, conflict.incoming_parent_id, conflict.dim_id, error)
-    rulings.forget((*slot, conflict.incoming_parent_id))
+    rulings.forget(TripleIds(*slot, conflict.incoming_parent_id))
     store.insert(
         conflict.concept_id, conflict.incoming_parent_id, conflict.dim_id, conflict.incoming_is_isa, said_in(conflict)
     )
@@ -151,16 +151,16 @@ def _refuse_ring(concept_id: int, parent_id: int, dim_id: int, error: type[Decis
         raise error(f"That would close a ring: {closing}.")
 
 
-def _newcomer_in(case: Case, dim_id: int, is_isa: bool | None = None) -> Fact:
+def _newcomer_in(case: Case, dim_id: int, is_isa: bool | None = None) -> Triple:
     conflict = case.conflict
     flavour = conflict.incoming_is_isa if is_isa is None else is_isa
-    return Fact(conflict.concept.token, conflict.incoming_parent.token, case.name_of(dim_id), flavour)
+    return Triple(conflict.concept.token, conflict.incoming_parent.token, case.name_of(dim_id), flavour)
 
 
-def _state(fact: Fact, said: Said) -> None:
+def _state(fact: Triple, said: Attribution) -> None:
     """Places the fact in a dimension where it was decided to belong, or queues its collision there."""
     tokens = store.ensure_tokens([fact.concept, fact.dimension, fact.parent])
-    rulings.forget((tokens[fact.concept], tokens[fact.dimension], tokens[fact.parent]))
+    rulings.forget(TripleIds(tokens[fact.concept], tokens[fact.dimension], tokens[fact.parent]))
     outcome = assertions.settle(fact, said)
     if outcome.status == "invalid":
         raise Unfit(f"{fact} cannot be: {outcome.reason}.")
@@ -173,7 +173,7 @@ def _state(fact: Fact, said: Said) -> None:
 def _remember_newcomer(case: Case, kind: DecidedTriple.Kind, *, moved_to_id: int | None = None) -> None:
     conflict = case.conflict
     rulings.remember(
-        (conflict.concept_id, conflict.dim_id, conflict.incoming_parent_id),
+        TripleIds(conflict.concept_id, conflict.dim_id, conflict.incoming_parent_id),
         kind,
         rulings.disputants(conflict),
         conversation=bytes(conflict.conversation),

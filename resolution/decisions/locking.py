@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from memory.graph import store
-from memory.graph.store import Said
+from memory.graph.store import Attribution
 from memory.models import Edge, Source
 from resolution.domain.collisions import classify
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
@@ -106,9 +106,9 @@ def rebase(concept_id: int, dim_id: int, *, fill: bool) -> None:
             _close(row)
 
 
-def said_in(conflict: Conflict) -> Said:
+def said_in(conflict: Conflict) -> Attribution:
     """The statement that collided."""
-    return Said(
+    return Attribution(
         agent=conflict.agent,
         source=Source(conflict.incoming_source),
         confidence=conflict.incoming_confidence,

@@ -6,6 +6,7 @@ from functools import partial
 from django.utils import timezone
 
 from memory.db.connections import chunks
+from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.decisions import rulings
@@ -48,7 +49,7 @@ def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistor
     )
     rows = []
     for edge in standing.order_by("pk"):
-        key = (edge.concept_id, edge.dim_id, edge.parent_id)
+        key = TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)
         rulings.remember(key, DecidedTriple.Kind.RETIRED, rulings.speakers(edge))
         rows.append(store.retire(edge, actor=actor, source=Source.OPERATOR, reason=reason))
     return rows
@@ -69,7 +70,7 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
         raise Refused(f"It cannot be put back, because it would close a ring with {closing}.")
     edge = store.put_back(row.before, actor=actor, source=Source.OPERATOR, reason=reason)
     assert edge is not None  # the dimension is locked: nobody else can have filled the slot
-    rulings.forget((concept_id, dim_id, parent_id))
+    rulings.forget(TripleIds(concept_id, dim_id, parent_id))
     rebase(concept_id, dim_id, fill=False)
     return edge
 

@@ -5,15 +5,14 @@ from collections.abc import Collection, Iterable, Mapping
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from memory.domain.types import TripleIds
 from memory.graph.store import IMPORTED
 from memory.models import Dimension, Edge, EdgeHistory
 from resolution.models import Conflict, DecidedTriple
 
-Key = tuple[int, int, int]  # the ids of concept, dimension, parent
-
 
 def remember(
-    key: Key,
+    key: TripleIds,
     kind: DecidedTriple.Kind,
     agents: Iterable[str],
     *,
@@ -26,7 +25,7 @@ def remember(
 
 
 def remember_all(
-    agents: Mapping[Key, set[str]],
+    agents: Mapping[TripleIds, set[str]],
     kind: DecidedTriple.Kind,
     *,
     conversation: bytes = b"",
@@ -40,9 +39,9 @@ def remember_all(
     DecidedTriple.objects.bulk_create(
         [
             DecidedTriple(
-                concept_id=key[0],
-                dim_id=key[1],
-                parent_id=key[2],
+                concept_id=key.concept_id,
+                dim_id=key.dim_id,
+                parent_id=key.parent_id,
                 kind=kind,
                 moved_to_id=moved_to_id,
                 agents=sorted({*earlier.get(key, ()), *agents[key]}),
@@ -57,10 +56,9 @@ def remember_all(
     )
 
 
-def forget(key: Key) -> None:
+def forget(key: TripleIds) -> None:
     """A triple that is placed again is no longer decided about."""
-    concept_id, dim_id, parent_id = key
-    DecidedTriple.objects.filter(concept_id=concept_id, dim_id=dim_id, parent_id=parent_id).delete()
+    DecidedTriple.objects.filter(**key._asdict()).delete()
 
 
 def speakers(edge: Edge) -> set[str]:
@@ -68,7 +66,7 @@ def speakers(edge: Edge) -> set[str]:
     return speakers_of([edge])[_key(edge)]
 
 
-def speakers_of(edges: Collection[Edge]) -> dict[Key, set[str]]:
+def speakers_of(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
     """The same of several, by their triples. Who brought a fact with a file has not stated it."""
     agents = {_key(edge): {edge.agent} for edge in edges}
     statements = EdgeHistory.objects.filter(
@@ -77,7 +75,7 @@ def speakers_of(edges: Collection[Edge]) -> dict[Key, set[str]]:
         action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM],
     ).exclude(role=IMPORTED)
     for *key, agent in statements.values_list("concept_id", "dim_id", "after__parent_id", "actor"):
-        agents.get(tuple(key), set()).add(agent)
+        agents.get(TripleIds(*key), set()).add(agent)
     return agents
 
 
@@ -90,21 +88,21 @@ def disputants(conflict: Conflict) -> set[str]:
     return set(same.values_list("agent", flat=True))
 
 
-def _lasting(keys: Iterable[Key]) -> list[Key]:
+def _lasting(keys: Iterable[TripleIds]) -> list[TripleIds]:
     keys = sorted(keys)
     superseding = Dimension.objects.filter(
         soas_id__in={dim_id for _, dim_id, _ in keys}, on_collision=Dimension.OnCollision.SUPERSEDE
     ).values_list("pk", flat=True)
     passing = set(superseding)
-    return [key for key in keys if key[1] not in passing]
+    return [key for key in keys if key.dim_id not in passing]
 
 
-def _about(keys: Collection[Key]) -> QuerySet[DecidedTriple]:
+def _about(keys: Collection[TripleIds]) -> QuerySet[DecidedTriple]:
     """What was decided about these triples, and about some near them."""
     concepts, dims, parents = (set(ids) for ids in zip(*keys, strict=True)) if keys else (set(), set(), set())
     return DecidedTriple.objects.filter(concept_id__in=concepts, dim_id__in=dims, parent_id__in=parents)
 
 
-def _key(row: Edge | DecidedTriple) -> Key:
+def _key(row: Edge | DecidedTriple) -> TripleIds:
     assert row.parent_id is not None
-    return row.concept_id, row.dim_id, row.parent_id
+    return TripleIds(row.concept_id, row.dim_id, row.parent_id)

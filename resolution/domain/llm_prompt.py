@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 from resolution.domain.verdicts import ALLOWED
 
 JsonValue = str | float | bool | list["JsonValue"] | dict[str, "JsonValue"]
@@ -85,7 +85,7 @@ class Claim:
     """A fact with what speaks for it, the newest statement first. ``is_gone``: it was taken out of the graph after
     the conflict arose."""
 
-    fact: Fact
+    fact: Triple
     confidence: float
     source: str
     statements: tuple[Statement, ...] = ()
@@ -102,7 +102,7 @@ class Case:
     incoming: Claim
     existing: Claim | None = None
     ring: tuple[Claim, ...] = ()
-    other_facts: tuple[Fact, ...] = ()
+    other_facts: tuple[Triple, ...] = ()
     sentences: tuple[str, ...] = ()  # that name the concept, the newest first
     dimensions: tuple[tuple[str, str], ...] = ()  # name, question
     earlier_error: str = ""  # why the last attempt at a decision failed
@@ -196,5 +196,5 @@ def _claim(claim: Claim) -> JsonValue:
     return document
 
 
-def _in_words(fact: Fact) -> str:
+def _in_words(fact: Triple) -> str:
     return f"{fact.concept} {'ISA' if fact.is_isa else 'ISPART'} {fact.parent} [{fact.dimension}]"

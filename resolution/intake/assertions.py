@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from memory.domain.reopening import is_reopened
 from memory.domain.text.names import is_name
-from memory.domain.types import Fact
-from memory.graph.placement import Placement, Slots, Triple, WorldChanged
-from memory.graph.store import DELIBERATE, Said
+from memory.domain.types import Triple, TripleIds
+from memory.graph.placement import GraphChanged, Placement, Slots
+from memory.graph.store import DELIBERATE, Attribution
 from memory.models import Edge, Source
 from resolution.intake.conflict_queue import Queue
 from resolution.models import Conflict, DecidedTriple
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 TRIES = 5
 PASSING = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
-Statement = tuple[Fact, Said]
+Statement = tuple[Triple, Attribution]
 Result = TypeVar("Result")
 
 
@@ -34,20 +34,20 @@ class Outcome:
     people why it was not stored."""
 
     status: Literal["inserted", "confirmed", "superseded", "outdated", "conflict", "decided", "invalid"]
-    fact: Fact
+    fact: Triple
     conflict: Conflict | None = None
-    existing: Fact | None = None
+    existing: Triple | None = None
     decided: DecidedTriple | None = None
     reason: str = ""
 
 
-def assert_fact(fact: Fact, said: Said) -> Outcome:
+def assert_fact(fact: Triple, said: Attribution) -> Outcome:
     """Places the fact, or queues what it collides with, in a transaction of its own."""
     return retried(lambda: settle(fact, said))
 
 
-def settle(fact: Fact, said: Said) -> Outcome:
-    """The same inside the caller's transaction. Raises WorldChanged, and OperationalError for a deadlock: then the
+def settle(fact: Triple, said: Attribution) -> Outcome:
+    """The same inside the caller's transaction. Raises GraphChanged, and OperationalError for a deadlock: then the
     transaction is to be done again."""
     return settle_all([(fact, said)])[0]
 
@@ -73,7 +73,7 @@ def retried(work: Callable[[], Result]) -> Result:
         try:
             with transaction.atomic():
                 return work()
-        except WorldChanged:
+        except GraphChanged:
             logger.info("intake.again", extra={"why": "the world changed"})
         except OperationalError as error:
             if not isinstance(error.__cause__, PASSING):
@@ -83,7 +83,7 @@ def retried(work: Callable[[], Result]) -> Result:
         return work()
 
 
-def mistake_in(fact: Fact) -> str:
+def mistake_in(fact: Triple) -> str:
     """What is wrong with the fact in itself; empty for nothing."""
     for word in (fact.concept, fact.parent, fact.dimension):
         if not is_name(word):
@@ -100,7 +100,7 @@ def mistake_in(fact: Fact) -> str:
 class Settlement:
     """Some statements on their way into the world, locked for them. Nothing is stored before ``write``."""
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, facts: Sequence[Triple]) -> None:
         self._slots = Slots(facts)
         triples = set(self._slots.triples.values())
         # In this order: what is no longer open has its decision by now.
@@ -110,7 +110,7 @@ class Settlement:
         moved_to = {row.moved_to_id for row in self._decided.values() if row.moved_to_id is not None}
         self._slots.read(elsewhere=moved_to)
 
-    def settle(self, fact: Fact, said: Said) -> Outcome:
+    def settle(self, fact: Triple, said: Attribution) -> Outcome:
         triple = self._slots.triples[fact]
         supersedes = self._slots.supersedes(triple.dim_id)
         decided = None if supersedes else self._decided.get(triple)
@@ -121,7 +121,7 @@ class Settlement:
             self._forget(triple)
         return self._outcome(fact, said, placement)
 
-    def _against_decision(self, fact: Fact, said: Said, decided: DecidedTriple) -> Outcome:
+    def _against_decision(self, fact: Triple, said: Attribution, decided: DecidedTriple) -> Outcome:
         """A decided fact is neither stored nor queued. On purpose it may be stated where nothing else stands."""
         moved_to = decided.moved_to_id
         if said.source not in DELIBERATE:
@@ -137,10 +137,10 @@ class Settlement:
             self._forget(self._slots.triples[fact])
         return self._outcome(fact, said, placement)
 
-    def _forget(self, triple: Triple) -> None:
+    def _forget(self, triple: TripleIds) -> None:
         self._forgotten.append(self._decided.pop(triple))
 
-    def _outcome(self, fact: Fact, said: Said, placement: Placement) -> Outcome:
+    def _outcome(self, fact: Triple, said: Attribution, placement: Placement) -> Outcome:
         if placement.outcome == "reserved":
             return Outcome("invalid", fact, reason=f"{fact.concept} is the root of its own dimension")
         if placement.outcome in ("occupied", "ring"):
@@ -152,7 +152,7 @@ class Settlement:
             return Outcome("outdated", fact, existing=_as_fact(placement.edge), reason="A later statement stands.")
         return self._standing(fact, placement)
 
-    def _standing(self, fact: Fact, placement: Placement) -> Outcome:
+    def _standing(self, fact: Triple, placement: Placement) -> Outcome:
         triple, edge, replaced = placement.triple, placement.edge, placement.replaced
         if placement.outcome != "confirmed":
             self._queue.close(triple)
@@ -162,25 +162,25 @@ class Settlement:
         return Outcome(placement.outcome, fact, existing=existing)  # type: ignore[arg-type]
 
     def write(self) -> None:
-        """Raises WorldChanged."""
+        """Raises GraphChanged."""
         self._slots.write()
         self._queue.write()
         if self._forgotten:
             DecidedTriple.objects.filter(pk__in=[row.pk for row in self._forgotten]).delete()
 
 
-def _decided(triples: Iterable[Triple]) -> dict[Triple, DecidedTriple]:
+def _decided(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]:
     triples = set(triples)
     rows = DecidedTriple.objects.filter(
         concept_id__in={triple.concept_id for triple in triples}, dim_id__in={triple.dim_id for triple in triples}
     )
     found = {
-        Triple(row.concept_id, row.parent_id, row.dim_id): row for row in rows.select_related("decision__conflict")
+        TripleIds(row.concept_id, row.dim_id, row.parent_id): row for row in rows.select_related("decision__conflict")
     }
     return {triple: row for triple, row in found.items() if triple in triples}
 
 
-def _reopens(said: Said, decided: DecidedTriple) -> bool:
+def _reopens(said: Attribution, decided: DecidedTriple) -> bool:
     """An operator is never stopped."""
     return said.source == Source.OPERATOR or is_reopened(
         decided.agents,
@@ -200,5 +200,5 @@ def _why(decided: DecidedTriple) -> str:
     return f"{text}."
 
 
-def _as_fact(edge: Edge) -> Fact:
-    return Fact(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
+def _as_fact(edge: Edge) -> Triple:
+    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)

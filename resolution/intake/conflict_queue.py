@@ -6,8 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.graph.placement import Placement, Triple
-from memory.graph.store import Said
+from memory.domain.types import TripleIds
+from memory.graph.placement import Placement
+from memory.graph.store import Attribution
 from memory.models import Source
 from resolution.domain.collisions import classify
 from resolution.models import CollisionType, Conflict
@@ -24,17 +25,17 @@ class Queue:
     """The open rows of some slots, as the statements of one transaction leave them. Nothing is stored before
     ``write``."""
 
-    def __init__(self, triples: set[Triple]) -> None:
+    def __init__(self, triples: set[TripleIds]) -> None:
         rows = Conflict.objects.filter(
             concept_id__in={triple.concept_id for triple in triples},
             dim_id__in={triple.dim_id for triple in triples},
             status__in=OPEN,
         )
-        self._open = {Triple(row.concept_id, row.incoming_parent_id, row.dim_id): row for row in rows}
+        self._open = {TripleIds(row.concept_id, row.dim_id, row.incoming_parent_id): row for row in rows}
         self._new: list[Conflict] = []
         self._changes: dict[int, dict[str, Any]] = {}  # by the key of the row
 
-    def add(self, placement: Placement, said: Said, *, is_isa: bool) -> Conflict:
+    def add(self, placement: Placement, said: Attribution, *, is_isa: bool) -> Conflict:
         """The open row of this collision: a new one, or the one that is there already. Whoever says it again changes
         nothing but its priority."""
         known = self._open.get(placement.triple)
@@ -46,20 +47,20 @@ class Queue:
             self._change(known, priority=PRIORITY[said.source])
         return known
 
-    def close(self, triple: Triple) -> None:
+    def close(self, triple: TripleIds) -> None:
         """The triple came to stand: it is disputed no more."""
         row = self._open.get(triple)
         if row is not None:
             self._close(triple, row, Conflict.Status.RESOLVED, "It was stated again, and stands now.")
 
-    def close_older(self, triple: Triple, said_at: datetime) -> None:
+    def close_older(self, triple: TripleIds, said_at: datetime) -> None:
         """The triple was stated where the newest statement wins: what was said before it, and queued before the
         dimension's policy was changed, is outdated. A ring stays a ring."""
         for other, row in list(self._open.items()):
             if other.slot == triple.slot and row.collision_type != CollisionType.CYCLE and row.said_at <= said_at:
                 self._close(other, row, Conflict.Status.DISMISSED, "A later statement took the place.")
 
-    def _close(self, triple: Triple, row: Conflict, status: Conflict.Status, reason: str) -> None:
+    def _close(self, triple: TripleIds, row: Conflict, status: Conflict.Status, reason: str) -> None:
         del self._open[triple]
         self._change(row, status=status, resolution={"reason": reason}, resolved_at=timezone.now())
 
@@ -77,7 +78,7 @@ class Queue:
             Conflict.objects.filter(pk=key, status__in=OPEN).update(**values)
 
 
-def _row(placement: Placement, said: Said, *, is_isa: bool) -> Conflict:
+def _row(placement: Placement, said: Attribution, *, is_isa: bool) -> Conflict:
     triple, edge = placement.triple, placement.edge
     return Conflict(
         concept_id=triple.concept_id,

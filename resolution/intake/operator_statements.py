@@ -12,8 +12,8 @@ from memory.domain.cues.patterns import find_forms
 from memory.domain.fact_syntax import FactMistake, parse_fact
 from memory.domain.text.redaction import mask_secrets
 from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Soas
 from resolution.actors import Actor
 from resolution.intake.assertions import Outcome, assert_fact
@@ -41,11 +41,11 @@ def teach(concept: str, text: str, actor: Actor) -> list[Outcome]:
     """What became of each fact that the statement holds, in its order; at least one. Raises NotUnderstood, and then
     nothing is stored."""
     facts = read(concept, text)
-    said = Said(actor.signature, actor.source, CONFIDENCE, timezone.now(), evidence=mask_secrets(_clean(text)))
+    said = Attribution(actor.signature, actor.source, CONFIDENCE, timezone.now(), evidence=mask_secrets(_clean(text)))
     return [assert_fact(fact, said) for fact in facts]
 
 
-def read(concept: str, text: str) -> list[Fact]:
+def read(concept: str, text: str) -> list[Triple]:
     """The facts about the concept that the statement holds; the concept itself may be left out. Raises
     NotUnderstood."""
     if len(text) > STATEMENT_MAX:
@@ -70,7 +70,7 @@ def _is_written(text: str) -> bool:
     return any(word.lower() in _FLAGS for word in text.split())
 
 
-def _written(concept: str, text: str) -> list[Fact]:
+def _written(concept: str, text: str) -> list[Triple]:
     """In the language of ``gutask iknowthat``."""
     if text.split()[0].lower() in _FLAGS:
         text = f"{concept} {text}"
@@ -83,7 +83,7 @@ def _written(concept: str, text: str) -> list[Fact]:
         raise NotUnderstood(f"That is no fact: {mistake}. {_sentence(mistake.hint)}") from mistake
 
 
-def _spoken(concept: str, text: str) -> list[Fact]:
+def _spoken(concept: str, text: str) -> list[Triple]:
     """In plain words. A dimension that is named at the end is the last fact's."""
     text = _PRONOUN.sub("", text, count=1) if _PRONOUN.match(text) else text
     context = _CONTEXT.search(text)
@@ -105,7 +105,7 @@ def _clauses(sentence: str) -> Iterator[str]:
     yield sentence[start:]
 
 
-def _stated(concept: str, clause: str) -> list[Fact]:
+def _stated(concept: str, clause: str) -> list[Triple]:
     """The facts of a clause; at least one. Raises NotUnderstood."""
     first = next(find_forms(f" {clause}"), None)
     sentence = f"{concept} {clause}" if first is not None and first.start == 1 else clause
@@ -114,11 +114,11 @@ def _stated(concept: str, clause: str) -> list[Fact]:
     for words in (_Words(concept, common), _Words(concept, common, any_subject=True)):
         triples = find_cues(sentence, vocabulary=words)
         if triples:
-            return [Fact(one.subject, one.parent, one.dimension, one.is_isa) for one in triples]
+            return [Triple(one.subject, one.parent, one.dimension, one.is_isa) for one in triples]
     raise NotUnderstood(f'No fact was found in "{clause}". {HINT}')
 
 
-def _in_context(fact: Fact, dimension: str) -> Fact:
+def _in_context(fact: Triple, dimension: str) -> Triple:
     relation = "-isa" if fact.is_isa else "-ispart"
     try:
         named = parse_fact(f"{fact.concept} {relation} {fact.parent} in context of {dimension}")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from django.utils import timezone
 
 from memory import llm
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 from memory.models import Edge, EdgeHistory, Evidence, LanguageModel, LlmCall
 from resolution.domain.llm_prompt import Case, Claim, Statement, question
 from resolution.domain.verdicts import Verdict, read_verdict
@@ -58,7 +58,7 @@ def _incoming(conflict: Conflict) -> Claim:
         at=_at(conflict.said_at),
         words=conflict.evidence,
     )
-    fact = Fact(str(conflict.concept), str(conflict.incoming_parent), str(conflict.dim), conflict.incoming_is_isa)
+    fact = Triple(str(conflict.concept), str(conflict.incoming_parent), str(conflict.dim), conflict.incoming_is_isa)
     return Claim(fact, conflict.incoming_confidence, conflict.incoming_source, (said,))
 
 
@@ -69,7 +69,7 @@ def _existing(conflict: Conflict) -> Claim:
     if edge is not None:
         return _claim(edge)
     is_isa = conflict.incoming_is_isa != (conflict.collision_type == CollisionType.MISCLASSIFICATION)
-    fact = Fact(str(conflict.concept), str(conflict.existing_parent), str(conflict.dim), is_isa)
+    fact = Triple(str(conflict.concept), str(conflict.existing_parent), str(conflict.dim), is_isa)
     return Claim(fact, 0.0, "", is_gone=True)
 
 
@@ -96,13 +96,13 @@ def _dimensions(conflict: Conflict) -> Iterable[tuple[str, str]]:
     return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]
 
 
-def _other_facts(conflict: Conflict) -> list[Fact]:
+def _other_facts(conflict: Conflict) -> list[Triple]:
     """What else is known of the concept, the freshest first."""
     return [_fact(edge) for edge in conflict_facts.other_facts(conflict).order_by("-last_confirmed")[:OTHER_FACTS_MAX]]
 
 
-def _fact(edge: Edge) -> Fact:
-    return Fact(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
+def _fact(edge: Edge) -> Triple:
+    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
 
 
 def _at(time: datetime) -> str:

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from django.db import connection
 
+from memory.domain.types import TripleIds
 from memory.graph import store
-from memory.graph.placement import Placement, Triple
-from memory.graph.store import Said
+from memory.graph.placement import Placement
+from memory.graph.store import Attribution
 from memory.models import Edge, EdgeHistory, Source
 from resolution.decisions import locking, rulings
 from resolution.intake.conflict_queue import Queue
@@ -46,7 +47,7 @@ DISPUTED = """
 """
 
 
-def place(deed: Said, progress: Progress) -> None:
+def place(deed: Attribution, progress: Progress) -> None:
     """What gives its place goes first, all of it: in between, a ring could show that is there neither before nor
     after."""
     for rows in staging.rows(TAKEN):
@@ -92,7 +93,7 @@ def _edge(row: Sequence[Any]) -> Edge:
     return Edge(**dict(zip(names, row, strict=True)))
 
 
-def _give_way(rows: Iterable[tuple[Any, ...]], deed: Said) -> None:
+def _give_way(rows: Iterable[tuple[Any, ...]], deed: Attribution) -> None:
     """Takes the old facts out, into the history. Who has stated them does not bring them back by stating them again."""
     new = {row[0]: _edge(row[1:]) for row in rows}
     old = list(Edge.objects.filter(pk__in=new))
@@ -126,21 +127,21 @@ def queue_differences() -> None:
     for rows in staging.rows(DIFFERING):
         for start in range(0, len(rows), CONFLICTS_AT_ONCE):
             some = rows[start : start + CONFLICTS_AT_ONCE]
-            queue = Queue({Triple(*row[:3]) for row in some})
+            queue = Queue({TripleIds(row[0], row[2], row[1]) for row in some})
             for concept_id, parent_id, dim_id, is_isa, confidence, source, agent, said_at, standing, flavour in some:
-                triple = Triple(concept_id, parent_id, dim_id)
-                said = Said(agent, Source(source), confidence, said_at)
+                triple = TripleIds(concept_id, dim_id, parent_id)
+                said = Attribution(agent, Source(source), confidence, said_at)
                 queue.add(_collision(triple, standing, flavour), said, is_isa=is_isa)
             queue.write()
 
 
-def _collision(triple: Triple, standing_id: int | None, is_isa: bool) -> Placement:
+def _collision(triple: TripleIds, standing_id: int | None, is_isa: bool) -> Placement:
     if standing_id is not None:
         return Placement("occupied", triple, _standing(triple, standing_id, is_isa))
     return Placement("ring", triple, blocking=locking.closing_edge(triple.concept_id, triple.parent_id, triple.dim_id))
 
 
-def _standing(triple: Triple, parent_id: int, is_isa: bool) -> Edge:
+def _standing(triple: TripleIds, parent_id: int, is_isa: bool) -> Edge:
     return Edge(concept_id=triple.concept_id, parent_id=parent_id, dim_id=triple.dim_id, is_isa=is_isa)
 
 
@@ -151,20 +152,20 @@ def queue_conflicts() -> int:
     for rows in staging.rows(CLAIMS):
         for start in range(0, len(rows), CONFLICTS_AT_ONCE):
             some = rows[start : start + CONFLICTS_AT_ONCE]
-            queue = Queue({Triple(*row[:3]) for row in some})
+            queue = Queue({TripleIds(row[0], row[2], row[1]) for row in some})
             for row in some:
-                _queue_claim(queue, Triple(*row[:3]), *row[3:])
+                _queue_claim(queue, TripleIds(row[0], row[2], row[1]), *row[3:])
             queue.write()
             count += len(some)
     return count
 
 
 def _queue_claim(
-    queue: Queue, triple: Triple, whole: str, standing_id: int | None, flavour: bool, other_id: int | None
+    queue: Queue, triple: TripleIds, whole: str, standing_id: int | None, flavour: bool, other_id: int | None
 ) -> None:
     line = interchange.parse(whole.encode())
     assert isinstance(line, ConflictLine)
-    said = Said(
+    said = Attribution(
         line.agent, Source(line.source), line.confidence, line.said_at, line.evidence, line.role,
         bytes.fromhex(line.conversation),
     )  # fmt: skip

@@ -15,9 +15,9 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memory.db.connections import first_line
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 from memory.graph import store
-from memory.graph.store import IMPORTED, Said
+from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Soas, Source
 from resolution.actors import Actor
 from resolution.intake.assertions import retried
@@ -42,10 +42,10 @@ class Difference:
     """A fact of the file that cannot simply be placed. ``standing`` is what stands in its slot; None for a ring."""
 
     line: int
-    fact: Fact
+    fact: Triple
     confidence: float
     outcome: str
-    standing: Fact | None
+    standing: Triple | None
     standing_confidence: float | None
 
 
@@ -138,7 +138,7 @@ def read_report(content: bytes) -> Report | None:
 
 
 def _read_difference(fact: dict[str, Any], standing: dict[str, Any] | None, **rest: Any) -> Difference:
-    return Difference(fact=Fact(**fact), standing=Fact(**standing) if standing is not None else None, **rest)
+    return Difference(fact=Triple(**fact), standing=Triple(**standing) if standing is not None else None, **rest)
 
 
 class Refused(Exception):
@@ -173,7 +173,9 @@ def take_in(
     """Takes in all of the file or, where this raises, nothing. ``name`` is how the history calls the file.
 
     Raises Unreadable, and Refused for mistakes unless they are to be skipped."""
-    deed = Said(actor.signature, Source.OPERATOR, 1.0, timezone.now(), f"imported from {name or 'a file'}", IMPORTED)
+    deed = Attribution(
+        actor.signature, Source.OPERATOR, 1.0, timezone.now(), f"imported from {name or 'a file'}", IMPORTED
+    )
     try:
         arrival = retried(lambda: _take_in(file, deed, differences, skip_invalid, progress))
     except (IntegrityError, DataError) as error:
@@ -201,7 +203,9 @@ def _report(staged: Staged) -> Report:
     return Report(mistakes=staged.mistakes.first, mistakes_count=staged.mistakes.count)
 
 
-def _take_in(file: BinaryIO, deed: Said, differences: Differences, skip_invalid: bool, progress: Progress) -> _Arrival:
+def _take_in(
+    file: BinaryIO, deed: Attribution, differences: Differences, skip_invalid: bool, progress: Progress
+) -> _Arrival:
     staged = staging.stage(file, progress)
     report = _report(staged)
     if staged.mistakes.count and not skip_invalid:
@@ -253,8 +257,8 @@ def _difference(
     line: int, concept: str, parent: str, dimension: str, is_isa: bool, confidence: float, outcome: str,
     standing: str | None, standing_is_isa: bool, standing_confidence: float | None,
 ) -> Difference:  # fmt: skip
-    there = Fact(concept, standing, dimension, standing_is_isa) if standing is not None else None
-    return Difference(line, Fact(concept, parent, dimension, is_isa), confidence, outcome, there, standing_confidence)
+    there = Triple(concept, standing, dimension, standing_is_isa) if standing is not None else None
+    return Difference(line, Triple(concept, parent, dimension, is_isa), confidence, outcome, there, standing_confidence)
 
 
 def _compare_dimensions(staged: Staged, report: Report) -> None:

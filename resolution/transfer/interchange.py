@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, ClassVar, Final, TypeVar
 import orjson
 
 from memory.domain.text.names import is_name, one_name
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 
 FORMAT: Final = "festinger"
 VERSION: Final = 1
@@ -86,8 +86,8 @@ class FactLine:
     last_confirmed: datetime | None
 
     @property
-    def fact(self) -> Fact:
-        return Fact(self.concept, self.parent, self.dimension, self.is_isa)
+    def fact(self) -> Triple:
+        return Triple(self.concept, self.parent, self.dimension, self.is_isa)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ class ConflictLine:
     queued_at: datetime
 
     @property
-    def fact(self) -> Fact:
-        return Fact(self.concept, self.parent, self.dimension, self.is_isa)
+    def fact(self) -> Triple:
+        return Triple(self.concept, self.parent, self.dimension, self.is_isa)
 
 
 Line = DimensionLine | ConceptLine | FactLine | DecidedLine | ConflictLine

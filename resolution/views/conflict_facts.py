@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
+from memory.domain.types import Slot
 from memory.models import Dimension, Edge
 from resolution.models import Conflict
 
 RING_MAX = 50  # steps
-Slot = tuple[int, int]  # the ids of concept and dimension
 EDGE = ("concept", "parent", "dim")
 
 # The way up from the newcomer's parent, as far as the newcomer's concept.

@@ -16,8 +16,8 @@ from django.utils import timezone
 from memory import llm
 from memory.db.connections import first_line
 from memory.domain.llm.concept_prompt import Explained
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.llm import explain_concept
 from memory.models import Config, Edge, LanguageModel, Observation, Soas, Source
 from resolution.intake.assertions import retried, settle_all
@@ -103,12 +103,12 @@ def _tell(event: str, error: Exception, **facts: object) -> None:
     logger.warning(event, exc_info=not isinstance(error, Error), extra={**facts, "error": first_line(error)})
 
 
-def _fact(row: Observation) -> Fact:
-    return Fact(row.concept, row.parent, row.dimension, row.is_isa)
+def _fact(row: Observation) -> Triple:
+    return Triple(row.concept, row.parent, row.dimension, row.is_isa)
 
 
-def _said(row: Observation) -> Said:
-    return Said(
+def _said(row: Observation) -> Attribution:
+    return Attribution(
         agent=row.agent,
         source=Source.INFERRED,
         confidence=row.confidence,
@@ -181,7 +181,10 @@ def _learn(
     now = timezone.now()
     outcomes = settle_all(
         [
-            (found.fact, Said(said_by[:AGENT_MAX], Source.CLOUD_LLM, found.confidence, now, evidence[:EVIDENCE_MAX]))
+            (
+                found.fact,
+                Attribution(said_by[:AGENT_MAX], Source.CLOUD_LLM, found.confidence, now, evidence[:EVIDENCE_MAX]),
+            )
             for found in explained
         ]
     )

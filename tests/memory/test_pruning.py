@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import tasks
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 from memory.graph import retention, store
 from memory.models import Dimension, Edge, Evidence, LlmCall, Observation, SeenMessage, Soas, Source
 from resolution.intake.assertions import assert_fact
@@ -149,7 +149,7 @@ def test_a_word_that_still_means_something_stays(columns: dict[str, object]) -> 
     assert tokens() == {"zorblat"}
 
 
-def old_words_of(*facts: Fact) -> None:
+def old_words_of(*facts: Triple) -> None:
     """Asserts the facts, with words that are old themselves."""
     for token in {token for fact in facts for token in (fact.concept, fact.parent, fact.dimension)}:
         word(token)
@@ -160,7 +160,7 @@ def old_words_of(*facts: Fact) -> None:
 
 @pytest.mark.django_db
 def test_words_of_facts_and_conflicts_stay() -> None:
-    old_words_of(Fact("dobby", "worker", "rank", True), Fact("dobby", "elf", "rank", True))
+    old_words_of(Triple("dobby", "worker", "rank", True), Triple("dobby", "elf", "rank", True))
 
     assert retention.prune_words(NOW) == 0
     assert tokens() == {"dobby", "worker", "rank", "elf"}
@@ -168,7 +168,7 @@ def test_words_of_facts_and_conflicts_stay() -> None:
 
 @pytest.mark.django_db
 def test_words_that_only_the_history_tells_of_stay_so_that_it_can_be_undone() -> None:
-    old_words_of(Fact("dobby", "worker", "rank", True))
+    old_words_of(Triple("dobby", "worker", "rank", True))
 
     store.retire(Edge.objects.get(concept__token="dobby"), actor="x", source=Source.OPERATOR, reason="")
 
@@ -188,7 +188,7 @@ def test_a_dimension_without_facts_stays() -> None:
 @pytest.mark.django_db
 def test_words_in_use_stop_none_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
-    old_words_of(Fact("dobby", "worker", "rank", True), Fact("winky", "worker", "rank", True))
+    old_words_of(Triple("dobby", "worker", "rank", True), Triple("winky", "worker", "rank", True))
     for number in range(5):
         word(f"zorblat{number}")
 

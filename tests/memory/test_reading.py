@@ -4,7 +4,7 @@ import time
 
 from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
@@ -180,7 +180,7 @@ def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
     cache = Cache()
     for number, word in enumerate(("zorblat", "repo", "type", "kvasir"), 1):
         cache.put_soas(word, SoasRow(number))
-    cache.put_edges(1, [UrdEdge(1, 2, 3, True)])
+    cache.put_edges(1, [EdgeRow(1, 2, 3, True)])
 
     assert [triple.subject for triple in first_sight(cache, "zorblat is a service").triples] == ["zorblat"]
     assert first_sight(cache, "kvasir is a service").triples is None

@@ -8,7 +8,7 @@ import pytest
 from memory.cache.state import Cache, Decided
 from memory.domain.messages import Message
 from memory.domain.recall.saliency import DAY, HOUR, saliency
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Reader
 from memory.recall.mentions import Mentions
@@ -23,7 +23,7 @@ def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection
     return recollect(cache, Mentions.of([Reader(cache).read(message) for message in messages]), now)
 
 
-def cache_of(rows: dict[str, SoasRow], edges: list[UrdEdge] = (), **settings: object) -> Cache:  # type: ignore[assignment]
+def cache_of(rows: dict[str, SoasRow], edges: list[EdgeRow] = (), **settings: object) -> Cache:  # type: ignore[assignment]
     cache = Cache(
         soas_by_token=rows,
         soas_by_id={row.id: token for token, row in rows.items()},
@@ -81,7 +81,7 @@ def test_a_above_the_threshold_a_concept_without_facts_is_asked_about() -> None:
 
 @pytest.fixture
 def world_b() -> Cache:
-    existing = UrdEdge(concept_id=101, parent_id=201, dim_id=1, is_isa=True, confidence=0.9, source="cloud_llm")
+    existing = EdgeRow(concept_id=101, parent_id=201, dim_id=1, is_isa=True, confidence=0.9, source="cloud_llm")
     return Cache(
         soas_by_token={
             "gnommoweb": SoasRow(id=101, saliency=1.2, novelty=1.0),
@@ -179,14 +179,14 @@ def test_another_triple_of_a_decided_slot_is_disputed(world_b: Cache) -> None:
 
 def test_a_fact_that_stands_where_it_was_moved_to_is_confirmed_and_not_disputed(world_b: Cache) -> None:
     world_b.put_decided(101, {CONTAINER: Decided(("dobby",), HERE, NOW, moved_to=7)})
-    world_b.put_edges(101, [*world_b.urd_by_concept[101], UrdEdge(101, 202, 7, True)])
+    world_b.put_edges(101, [*world_b.urd_by_concept[101], EdgeRow(101, 202, 7, True)])
 
     assert not is_disputed(world_b, agent="kreacher")
 
 
 def test_a_fact_that_stands_in_a_dimension_split_from_its_own_is_not_disputed(world_b: Cache) -> None:
     world_b.split_dims = {1: {7, 8}, 8: {9}, 9: {1}}
-    world_b.put_edges(101, [*world_b.urd_by_concept[101], UrdEdge(101, 202, 9, True)])
+    world_b.put_edges(101, [*world_b.urd_by_concept[101], EdgeRow(101, 202, 9, True)])
 
     assert not is_disputed(world_b)
     world_b.split_dims = {1: {7, 8}}
@@ -205,7 +205,7 @@ def test_edges_are_shown_by_descending_dimension_and_concepts_by_ascending_id() 
             "type": SoasRow(2),
             "tech": SoasRow(3),
         },
-        [UrdEdge(9, 1, 2, True), UrdEdge(5, 1, 2, True), UrdEdge(5, 1, 3, False)],
+        [EdgeRow(9, 1, 2, True), EdgeRow(5, 1, 2, True), EdgeRow(5, 1, 3, False)],
     )
 
     block = recall(cache, "dobby and gnommoweb").block
@@ -219,21 +219,21 @@ WORLD = {"gnommoweb": SoasRow(5, novelty=1), "repo": SoasRow(1), "type": SoasRow
 @pytest.mark.parametrize(
     ("edge", "is_recalled"),
     [
-        (UrdEdge(5, 1, 2, True, confidence=0.6), True),
-        (UrdEdge(5, 1, 2, True, confidence=0.59), False),
-        (UrdEdge(5, 1, 2, True, last_confirmed=NOW - 89 * DAY), True),
-        (UrdEdge(5, 1, 2, True, last_confirmed=NOW - 91 * DAY), False),
-        (UrdEdge(5, 1, 2, True, source="gutask", last_confirmed=NOW - 1000 * DAY), True),
-        (UrdEdge(5, 5, 5, True), False),
+        (EdgeRow(5, 1, 2, True, confidence=0.6), True),
+        (EdgeRow(5, 1, 2, True, confidence=0.59), False),
+        (EdgeRow(5, 1, 2, True, last_confirmed=NOW - 89 * DAY), True),
+        (EdgeRow(5, 1, 2, True, last_confirmed=NOW - 91 * DAY), False),
+        (EdgeRow(5, 1, 2, True, source="gutask", last_confirmed=NOW - 1000 * DAY), True),
+        (EdgeRow(5, 5, 5, True), False),
     ],
     ids=["at the floor", "below the floor", "recent", "old", "old, but from gutask", "a root"],
 )
-def test_a_fact_is_recalled_while_it_is_in_force(edge: UrdEdge, is_recalled: bool) -> None:
+def test_a_fact_is_recalled_while_it_is_in_force(edge: EdgeRow, is_recalled: bool) -> None:
     assert ("repo" in recall(cache_of(dict(WORLD), [edge]), "gnommoweb").block) is is_recalled
 
 
 def test_a_fact_whose_words_have_not_arrived_waits_for_them() -> None:
-    cache = cache_of(dict(WORLD), [UrdEdge(5, 1, 2, True), UrdEdge(5, 999, 3, True)])
+    cache = cache_of(dict(WORLD), [EdgeRow(5, 1, 2, True), EdgeRow(5, 999, 3, True)])
 
     assert recall(cache, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
 
@@ -246,7 +246,7 @@ def test_a_question_can_be_run_in_a_shell_whatever_the_concept_is_called() -> No
 
 def test_a_muted_concept_is_neither_recalled_nor_asked_about() -> None:
     row = SoasRow(5, saliency=2, novelty=1, is_muted=True)
-    cache = cache_of({**WORLD, "gnommoweb": row}, [UrdEdge(5, 1, 2, True)])
+    cache = cache_of({**WORLD, "gnommoweb": row}, [EdgeRow(5, 1, 2, True)])
 
     assert recall(cache, "gnommoweb") == Recollection()
 
@@ -271,7 +271,7 @@ COMMON = {
 def test_a_common_word_is_recalled_only_as_a_name_or_for_a_fact_someone_taught(
     text: str, source: str, is_recalled: bool
 ) -> None:
-    cache = cache_of(dict(COMMON), [UrdEdge(5, 1, 2, True, source=source)])
+    cache = cache_of(dict(COMMON), [EdgeRow(5, 1, 2, True, source=source)])
 
     assert ("mercury:" in recall(cache, text).block) is is_recalled
 
@@ -280,7 +280,7 @@ def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
     rows = {f"thing{i}": SoasRow(10 + i, novelty=1, last_seen=NOW - i * 30 * DAY) for i in range(4)}
     cache = cache_of(
         {**rows, "repo": SoasRow(1), "type": SoasRow(2)},
-        [UrdEdge(10 + i, 1, 2, True) for i in range(4)],
+        [EdgeRow(10 + i, 1, 2, True) for i in range(4)],
         recollection_max_concepts=2,
     )
 
@@ -312,7 +312,7 @@ def test_only_a_users_words_are_asked_about() -> None:
 
 
 def test_a_parent_or_a_dimension_is_not_asked_about() -> None:
-    cache = cache_of({"zorblat": unknown(), "dobby": SoasRow(8), "type": SoasRow(2)}, [UrdEdge(8, 7, 2, True)])
+    cache = cache_of({"zorblat": unknown(), "dobby": SoasRow(8), "type": SoasRow(2)}, [EdgeRow(8, 7, 2, True)])
 
     assert recall(cache, "zorblat").reasons == {"zorblat": "known as a parent or a dimension"}
 
@@ -354,7 +354,7 @@ def test_at_most_zero_hit_max_questions_are_asked() -> None:
 
 
 def test_facts_take_the_budget_before_questions() -> None:
-    cache = cache_of({**WORLD, "zorblat": unknown()}, [UrdEdge(5, 1, 2, True)], recollection_max_tokens=40)
+    cache = cache_of({**WORLD, "zorblat": unknown()}, [EdgeRow(5, 1, 2, True)], recollection_max_tokens=40)
 
     recollection = recall(cache, "gnommoweb zorblat")
 

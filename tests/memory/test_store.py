@@ -5,13 +5,13 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from memory.graph import store
-from memory.graph.store import Said, SlotTaken
+from memory.graph.store import Attribution, SlotTaken
 from memory.models import Edge, EdgeHistory, Soas, Source
 
 pytestmark = pytest.mark.django_db
 
 BY = {"actor": "operator", "source": Source.OPERATOR, "reason": "it is so"}
-SAID = Said("dobby", Source.GUTASK, 0.9, timezone.now(), evidence="he said so", role="user")
+SAID = Attribution("dobby", Source.GUTASK, 0.9, timezone.now(), evidence="he said so", role="user")
 
 
 @pytest.fixture(autouse=True)

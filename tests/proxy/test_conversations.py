@@ -270,7 +270,7 @@ def test_what_is_named_is_remembered_of_so_many_only(monkeypatch: pytest.MonkeyP
 
     for number in range(4):
         said: list[Said] = [("user", f"hello {number}")] * 100
-        memory.recall.mentions(cache, thread(*said), [reading] * 100)
+        memory.mentions(cache, thread(*said), [reading] * 100)
 
     assert len(memory._beginnings) == 3
     assert memory._names <= 300
@@ -488,7 +488,7 @@ def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(
         turns = turns[: max(2, len(turns) - 2 * step.back)]
         asked: list[Said] = [*turns[:-1], (turns[-1][0], turns[-1][1] + step.tail)]
         readings = reader.read_within([Message(role, text) for role, text in asked], Allowance(characters, inf))
-        found = memory.recall.mentions(cache, thread(*asked), readings)
+        found = memory.mentions(cache, thread(*asked), readings)
 
         anew = Mentions.of([reading for reading in readings if reading is not None])
         assert (found.names, found.emphasised, found.by_user) == (anew.names, anew.emphasised, anew.by_user)

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Source
 from proxy.api import serializers
 from proxy.api.conflicts import Wanted, listed
@@ -21,8 +21,8 @@ OPERATOR = Actor("hermione", Source.OPERATOR)
 
 
 def state(concept: str, parent: str) -> Conflict | None:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Fact(concept, parent, "membership", False), said).conflict
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    return assert_fact(Triple(concept, parent, "membership", False), said).conflict
 
 
 def dispute(concept: str) -> Conflict:

@@ -12,9 +12,9 @@ from psycopg.conninfo import make_conninfo
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 from memory.graph import retention
-from memory.graph.store import Said, constraint_of
+from memory.graph.store import Attribution, constraint_of
 from memory.models import Soas, Source
 from proxy import tasks
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
@@ -68,7 +68,7 @@ def test_an_hour_has_how_large_the_world_is() -> None:
     Soas.objects.create(token="table", is_common=True)
     before = Soas.objects.filter(is_common=False).count()
     for parent in ("repo", "container"):
-        assert_fact(Fact("gnommoweb", parent, "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+        assert_fact(Triple("gnommoweb", parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
 
     hourly_stats.take(NOW)
 
@@ -81,7 +81,7 @@ def test_conflicts_count_in_the_hours_in_which_they_were_opened_and_closed() -> 
     bootstrap.load_dimensions()
     for concept in ("one", "two", "three"):
         for parent in ("repo", "container"):
-            assert_fact(Fact(concept, parent, "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+            assert_fact(Triple(concept, parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
     Conflict.objects.update(created_at=NOW - HOUR)
     Conflict.objects.filter(concept__token="one").update(status="resolved", resolved_at=NOW)
     Conflict.objects.filter(concept__token="two").update(status="dismissed", resolved_at=NOW, created_at=NOW)

@@ -9,7 +9,7 @@ from memory.cache.state import Cache
 from memory.domain.messages import Message
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, block, question
 from memory.domain.recall.saliency import DAY
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.domain.formats.base import GAP, Edit
@@ -61,7 +61,7 @@ class Proxy:
         """Each dimension holds one parent."""
         concept_id, dim_id = self.slot(concept, dim)
         others = [edge for edge in self.cache.urd_by_concept.get(concept_id, ()) if edge.dim_id != dim_id]
-        made = UrdEdge(concept_id, self.cache.soas_by_token[parent].id, dim_id, True, 0.9, "gutask", None)
+        made = EdgeRow(concept_id, self.cache.soas_by_token[parent].id, dim_id, True, 0.9, "gutask", None)
         self.cache.put_edges(concept_id, [*others, replace(made, **more)])
 
     def forget(self, concept: str) -> None:
@@ -272,7 +272,7 @@ def test_of_each_place_one_change_is_told(proxy: Proxy) -> None:
     talk.says("hello")
     talk.says("ask kvasir")
     told: list[str] = []
-    proxy.enrichment.conversations.tell = lambda injection: told.append(injection.block)
+    proxy.conversations.tell = lambda injection: told.append(injection.block)
 
     proxy.teach("kvasir", "service")
 

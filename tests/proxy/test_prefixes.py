@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memory.cache.state import Cache
 from memory.domain.messages import Message
 from memory.domain.recall.rendering import read_block
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.domain.formats.base import RequestFormat
@@ -106,7 +106,7 @@ def put_edge(cache: Cache, concept: int, dim: int, parent: int) -> None:
     concept_id = cache.soas_by_token[CONCEPTS[concept]].id
     dim_id = cache.soas_by_token[DIMS[dim]].id
     edges = [edge for edge in cache.urd_by_concept.get(concept_id, ()) if edge.dim_id != dim_id]
-    made = UrdEdge(concept_id, cache.soas_by_token[PARENTS[parent]].id, dim_id, True, 0.9, "gutask", None)
+    made = EdgeRow(concept_id, cache.soas_by_token[PARENTS[parent]].id, dim_id, True, 0.9, "gutask", None)
     cache.put_edges(concept_id, [*edges, made])
 
 

@@ -12,9 +12,9 @@ from django.db import InternalError, OperationalError, connection
 from django.utils import timezone
 
 from memory import bootstrap
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 from memory.graph import placement
-from memory.graph.placement import WorldChanged
+from memory.graph.placement import GraphChanged
 from memory.models import Edge, EdgeHistory, Observation
 from resolution import tasks
 from resolution.intake import assertions
@@ -124,7 +124,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """The statement about ``poison`` breaks whatever transaction it is in."""
     place = placement.Slots.place
 
-    def place_or_break(self: placement.Slots, fact: Fact, *rest: Any) -> placement.Placement:
+    def place_or_break(self: placement.Slots, fact: Triple, *rest: Any) -> placement.Placement:
         if fact.concept == "poison":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1 / 0")
@@ -198,7 +198,7 @@ def caused(cause: type[psycopg.OperationalError]) -> OperationalError:
     [
         caused(psycopg.errors.DeadlockDetected),
         caused(psycopg.errors.SerializationFailure),
-        WorldChanged("a slot was filled meanwhile"),
+        GraphChanged("a slot was filled meanwhile"),
     ],
 )
 def test_a_lost_race_is_run_again_and_nothing_is_done_twice(failing: list[Exception], error: Exception) -> None:

@@ -9,8 +9,8 @@ from django.utils import timezone
 from psycopg import connect
 
 from memory import bootstrap
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.llm import explain_concept
 from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas, Source
 from resolution import tasks
@@ -114,7 +114,7 @@ def test_a_word_that_must_not_be_sent_is_not(llm: LlmServer, model: Any, changes
 
 def test_a_concept_that_is_known_or_gone_by_now_is_not_asked_about(llm: LlmServer, model: Any) -> None:
     wonder()
-    assert_fact(Fact("gnommoweb", "repo", "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+    assert_fact(Triple("gnommoweb", "repo", "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
     wonder("toves")
     Soas.objects.get(token="toves").delete()
 
@@ -196,7 +196,7 @@ def test_a_fact_that_collides_is_queued(llm: LlmServer, model: Any, monkeypatch:
     explain = explain_concept.explain
 
     def explain_meanwhile(*arguments: Any) -> Any:
-        assert_fact(Fact("gnommoweb", "service", "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+        assert_fact(Triple("gnommoweb", "service", "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
         return explain(*arguments)
 
     monkeypatch.setattr(explain_concept, "explain", explain_meanwhile)

@@ -9,8 +9,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, Soas, Source
 from resolution import decisions
 from resolution.actors import Actor
@@ -179,8 +179,8 @@ def test_of_more_than_is_looked_at_the_rest_is_only_estimated() -> None:
 def test_a_picture_of_two_steps_keeps_room_for_the_second() -> None:
     hub(100)
     for i in range(100):
-        said = Said("dobby", Source.OPERATOR, 1.0, timezone.now())
-        assert_fact(Fact(f"m{i}", f"far{i}", "owned-by", False), said)
+        said = Attribution("dobby", Source.OPERATOR, 1.0, timezone.now())
+        assert_fact(Triple(f"m{i}", f"far{i}", "owned-by", False), said)
 
     distances = list(shown(look("hub", 2)).values())
 

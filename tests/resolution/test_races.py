@@ -21,8 +21,8 @@ from django.utils import timezone
 from psycopg.conninfo import conninfo_to_dict
 
 from memory import bootstrap
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Observation, Source
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
@@ -63,8 +63,8 @@ def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
 
 def stating(text: str, agent: str = "dobby", minutes: float = 0.0) -> Callable[[], Outcome]:
     concept, relation, parent, dimension = text.split()
-    said = Said(agent, Source.GUTASK, 1.0, NOW + timedelta(minutes=minutes))
-    return lambda: assert_fact(Fact(concept, parent, dimension, relation == "isa"), said)
+    said = Attribution(agent, Source.GUTASK, 1.0, NOW + timedelta(minutes=minutes))
+    return lambda: assert_fact(Triple(concept, parent, dimension, relation == "isa"), said)
 
 
 def observe(texts: Sequence[str], agent: str = "dobby") -> None:

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.decisions import retirement
 from resolution.intake.assertions import Outcome, assert_fact
@@ -14,12 +14,12 @@ from resolution.models import DecidedTriple
 
 pytestmark = pytest.mark.django_db
 
-FACT = Fact("zorblat", "repo", "type", True)
+FACT = Triple("zorblat", "repo", "type", True)
 
 
-def say(agent: str, fact: Fact = FACT, *, source: Source = Source.INFERRED, days: float = 0) -> Outcome:
+def say(agent: str, fact: Triple = FACT, *, source: Source = Source.INFERRED, days: float = 0) -> Outcome:
     at = timezone.now() + timedelta(days=days)
-    return assert_fact(fact, Said(agent, source, 0.8, at, role="user", conversation=agent.encode().ljust(16)))
+    return assert_fact(fact, Attribution(agent, source, 0.8, at, role="user", conversation=agent.encode().ljust(16)))
 
 
 def retire_all() -> int:
@@ -57,7 +57,7 @@ def test_another_fact_takes_the_place_of_a_retired_one() -> None:
     say("dobby")
     retire_all()
 
-    assert say("dobby", Fact("zorblat", "container", "type", True)).status == "inserted"
+    assert say("dobby", Triple("zorblat", "container", "type", True)).status == "inserted"
 
 
 def test_where_the_newer_wins_a_retired_fact_may_come_back() -> None:

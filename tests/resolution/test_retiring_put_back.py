@@ -5,8 +5,8 @@ from datetime import datetime
 import pytest
 from django.utils import timezone
 
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.decisions import retirement
 from resolution.decisions.retirement import Refused
@@ -15,22 +15,22 @@ from resolution.models import Conflict, DecidedTriple
 
 pytestmark = pytest.mark.django_db
 
-REPO = Fact("zorblat", "repo", "type", True)
-CONTAINER = Fact("zorblat", "container", "type", True)
+REPO = Triple("zorblat", "repo", "type", True)
+CONTAINER = Triple("zorblat", "container", "type", True)
 
 
-def say(fact: Fact = REPO, agent: str = "dobby") -> Outcome:
-    said = Said(agent, Source.INFERRED, 0.8, timezone.now(), role="user", conversation=agent.encode().ljust(16))
+def say(fact: Triple = REPO, agent: str = "dobby") -> Outcome:
+    said = Attribution(agent, Source.INFERRED, 0.8, timezone.now(), role="user", conversation=agent.encode().ljust(16))
     return assert_fact(fact, said)
 
 
-def edge(fact: Fact = REPO) -> Edge:
+def edge(fact: Triple = REPO) -> Edge:
     return Edge.objects.select_related("concept", "parent", "dim").get(
         concept__token=fact.concept, dim__token=fact.dimension
     )
 
 
-def retire(fact: Fact = REPO) -> EdgeHistory:
+def retire(fact: Triple = REPO) -> EdgeHistory:
     row = retirement.retire_one(edge(fact), actor="hermione", reason="wrong")
     assert row is not None
     return row
@@ -90,7 +90,7 @@ def test_it_is_put_back_once() -> None:
 
 def test_when_it_was_put_back_or_came_back_is_told_as_the_pages_tell_it() -> None:
     say()
-    row, other = retire(), Fact("kvasir", "repo", "type", True)
+    row, other = retire(), Triple("kvasir", "repo", "type", True)
     retirement.put_back(row.pk, actor="harry")
     say(other)
     again = retire(other)
@@ -146,7 +146,7 @@ def test_it_does_not_take_the_place_of_another() -> None:
 
 
 def test_it_closes_no_ring() -> None:
-    inner, outer = Fact("inner", "outer", "membership", False), Fact("outer", "inner", "membership", False)
+    inner, outer = Triple("inner", "outer", "membership", False), Triple("outer", "inner", "membership", False)
     say(inner)
     row = retire(inner)
     say(outer)
@@ -170,8 +170,8 @@ def test_what_was_disputed_with_it_is_disputed_again() -> None:
 
 
 def test_a_dimension_that_has_gone_comes_back_with_it() -> None:
-    say(Fact("zorblat", "repo", "shelf", False))
-    row = retire(Fact("zorblat", "repo", "shelf", False))
+    say(Triple("zorblat", "repo", "shelf", False))
+    row = retire(Triple("zorblat", "repo", "shelf", False))
     Edge.objects.filter(dim__token="shelf").delete()
     Dimension.objects.filter(soas__token="shelf").delete()
 

@@ -13,7 +13,7 @@ from django_celery_beat.models import CrontabSchedule, IntervalSchedule, Periodi
 from memory.models import Config, Soas
 from resolution import resolver
 from resolution.models import Conflict, Run
-from resolution.resolver import run_records, schedule
+from resolution.resolver import run_records, schedule, service
 from resolution.resolver.run_records import AlreadyRunning
 from tests.llm_server import Fails, LlmServer, llm  # noqa: F401
 from tests.resolution.disputes import DISMISS, NONSENSE, choose, configure, places
@@ -35,7 +35,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 def wakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """A wake-up each, instead of a message."""
     sent: list[bool] = []
-    monkeypatch.setattr(resolver._waker, "ask", lambda: sent.append(True))
+    monkeypatch.setattr(service._waker, "ask", lambda: sent.append(True))
     return sent
 
 
@@ -302,7 +302,7 @@ def test_the_wake_up_is_a_message_for_the_worker(monkeypatch: pytest.MonkeyPatch
     sent: list[str] = []
     monkeypatch.setattr(celery.app, "send_task", lambda name, **options: sent.append(name))
 
-    resolver._waker._wake()
+    service._waker._wake()
 
     celery.app.loader.import_default_modules()
     assert sent == ["resolution.tasks.resolve_due"]

@@ -3,7 +3,7 @@
 import pytest
 
 from memory import bootstrap
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.intake import operator_statements
@@ -12,8 +12,8 @@ from resolution.models import Conflict
 
 pytestmark = pytest.mark.django_db
 
-REPO = Fact("gnommoweb", "repo", "type", True)
-RUNS_ON = Fact("gnommoweb", "heimdall", "runs-on", False)
+REPO = Triple("gnommoweb", "repo", "type", True)
+RUNS_ON = Triple("gnommoweb", "heimdall", "runs-on", False)
 HERMIONE = Actor("hermione", Source.OPERATOR)
 
 
@@ -40,13 +40,13 @@ def words() -> None:
         ("the gnommoweb service runs on Heimdall", [RUNS_ON]),
         ("is a repo and runs on heimdall", [REPO, RUNS_ON]),
         ("is a repo, runs on heimdall", [REPO, RUNS_ON]),
-        ("is a repo of Glitch University", [Fact("gnommoweb", "repo", "glitch_university", True)]),
-        ("is a repo in the context of Glitch University", [Fact("gnommoweb", "repo", "glitch_university", True)]),
-        ("is part of hogwarts [geography]", [Fact("gnommoweb", "hogwarts", "geography", False)]),
-        ("is a repo and belongs to hogwarts [geography]", [REPO, Fact("gnommoweb", "hogwarts", "geography", False)]),
+        ("is a repo of Glitch University", [Triple("gnommoweb", "repo", "glitch_university", True)]),
+        ("is a repo in the context of Glitch University", [Triple("gnommoweb", "repo", "glitch_university", True)]),
+        ("is part of hogwarts [geography]", [Triple("gnommoweb", "hogwarts", "geography", False)]),
+        ("is a repo and belongs to hogwarts [geography]", [REPO, Triple("gnommoweb", "hogwarts", "geography", False)]),
     ],
 )
-def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Fact]) -> None:
+def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Triple]) -> None:
     assert operator_statements.read("gnommoweb", text) == facts
 
 
@@ -75,7 +75,7 @@ def test_what_is_no_fact_about_it_is_refused_with_the_reason(text: str, why: str
 
 
 def test_a_dictionary_word_can_be_taught_where_it_is_shown() -> None:
-    assert operator_statements.read("server", "is a machine") == [Fact("server", "machine", "type", True)]
+    assert operator_statements.read("server", "is a machine") == [Triple("server", "machine", "type", True)]
 
 
 def test_what_is_taught_stands_as_the_operators_word_with_what_was_written() -> None:

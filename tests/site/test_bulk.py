@@ -13,8 +13,8 @@ from django.utils.html import escape
 
 from memory import bootstrap
 from memory.admin import base
-from memory.domain.types import Fact, whole_number
-from memory.graph.store import Said
+from memory.domain.types import Triple, whole_number
+from memory.graph.store import Attribution
 from memory.models import Edge, EdgeHistory, Observation, Soas, Source
 from resolution import decisions
 from resolution.actors import Actor
@@ -42,7 +42,7 @@ def operator(client: Client) -> Client:
 
 
 def say(concept: str, parent: str, dimension: str = "type", *, is_isa: bool = True) -> None:
-    assert_fact(Fact(concept, parent, dimension, is_isa), Said("dobby", Source.GUTASK, 1.0, timezone.now()))
+    assert_fact(Triple(concept, parent, dimension, is_isa), Attribution("dobby", Source.GUTASK, 1.0, timezone.now()))
 
 
 def take_all(client: Client, place: str, action: str, some: Any, **query: str) -> str:

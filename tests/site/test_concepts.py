@@ -15,8 +15,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
@@ -43,8 +43,8 @@ def world() -> None:
 
 def say(text: str, agent: str = "dobby") -> Outcome:
     subject, relation, parent, dimension = text.split()
-    said = Said(agent, Source.GUTASK, 1.0, timezone.now(), evidence=f"{subject} is {parent}")
-    return assert_fact(Fact(subject, parent, dimension, relation == "isa"), said)
+    said = Attribution(agent, Source.GUTASK, 1.0, timezone.now(), evidence=f"{subject} is {parent}")
+    return assert_fact(Triple(subject, parent, dimension, relation == "isa"), said)
 
 
 def concept(token: str = "gnommoweb") -> Soas:

@@ -20,8 +20,8 @@ from django.utils import timezone
 
 from memory import bootstrap
 from memory.admin.settings_fields import SHOWN
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import (
     Agent,
     Config,
@@ -69,8 +69,8 @@ class Address(NamedTuple):
 
 
 def fact(concept: str, parent: str, agent: str = "dobby") -> Any:
-    said = Said(agent, Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Fact(concept, parent, "type", True), said)
+    said = Attribution(agent, Source.GUTASK, 1.0, timezone.now())
+    return assert_fact(Triple(concept, parent, "type", True), said)
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Config, Edge, LanguageModel, Source
 from resolution import decisions, resolver
 from resolution.actors import Actor
@@ -52,9 +52,9 @@ def viewer(client: Client) -> Client:
 
 
 def dispute(concept: str) -> Conflict:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Fact(concept, "repo", "type", True), said)
-    conflict = assert_fact(Fact(concept, "container", "type", True), said).conflict
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Triple(concept, "repo", "type", True), said)
+    conflict = assert_fact(Triple(concept, "container", "type", True), said).conflict
     assert conflict is not None
     return conflict
 

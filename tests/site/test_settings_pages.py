@@ -16,8 +16,8 @@ from pytest_django import DjangoAssertNumQueries
 from memory import bootstrap
 from memory.access import agent_tokens
 from memory.admin.settings_fields import SHOWN
-from memory.domain.types import Fact
-from memory.graph.store import Said
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas, Source
 from memory.settings import cron, registry
 from resolution.intake.assertions import assert_fact
@@ -304,8 +304,8 @@ def test_deleting_an_agent_says_that_its_token_is_refused(operator: Client):
 
 
 def say(concept: str, parent: str, dimension: str = "type") -> None:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Fact(concept, parent, dimension, True), said)
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Triple(concept, parent, dimension, True), said)
 
 
 def test_a_dimension_is_listed_with_its_facts_and_open_conflicts(

@@ -20,7 +20,7 @@ from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.sentences import Line, mask
 from memory.domain.text.unicode import normalise
 
-__all__ = ["Triple", "Vocabulary", "find_cues", "iter_cues", "names_near_cues"]
+__all__ = ["CueMatch", "Vocabulary", "find_cues", "iter_cues", "names_near_cues"]
 
 # How far the statements of each role are believed, as a factor; a role we do not know is a tool.
 _TRUST: Final = {"user": 1.0, "system": 1.0, "developer": 1.0, "assistant": 0.8, "tool": 0.6}
@@ -37,7 +37,7 @@ _CONDITION: Final = re.compile(rf"\b(?:{lexicon.CONDITIONS})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Triple:
+class CueMatch:
     """One statement: the subject is in the parent, in a dimension; all three are tokens.
 
     `confidence` is in [0, 1]. `source[start:end]` reaches from the subject to the last word that was used.
@@ -71,7 +71,7 @@ class _Place:
 
 def find_cues(
     text: str, role: str = "user", *, vocabulary: Vocabulary, characters_max: int | None = None
-) -> list[Triple]:
+) -> list[CueMatch]:
     """The statements of a text in order; their spans do not overlap. Linear in the length of the text.
 
     Of the sentences with a cue, the first are read that have no more than ``characters_max`` together."""
@@ -81,7 +81,7 @@ def find_cues(
 
 def iter_cues(
     text: str, role: str = "user", *, vocabulary: Vocabulary, characters_max: int | None = None
-) -> Iterator[Triple | None]:
+) -> Iterator[CueMatch | None]:
     """The same step by step, for who must not take the processor for long: None where a step found nothing. A step
     takes some 40 ns a character of the text, or 10 µs a character of one cue's clause."""
     forms = list(find_forms(text))
@@ -156,7 +156,7 @@ def _lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]
         yield start, end, cues
 
 
-def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[Triple | None]:
+def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[CueMatch | None]:
     likely = [index for index, cue in enumerate(cues) if _may_have_subject(sentence, cue, vocabulary)]
     asserted = list(_asserted(sentence, cues, likely)) if likely else []
     if not asserted:
@@ -206,7 +206,7 @@ def _is_ordinary(word: str, vocabulary: Vocabulary) -> bool:
     return word.islower() and vocabulary.is_common(word) and not vocabulary.is_concept(word)
 
 
-def _read_cue(place: _Place, vocabulary: Vocabulary) -> Triple | None:
+def _read_cue(place: _Place, vocabulary: Vocabulary) -> CueMatch | None:
     form, phrase = _read_object(place)
     if phrase is None or not _is_object(phrase, form, vocabulary):
         return None
@@ -234,12 +234,12 @@ def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
     return form, phrase
 
 
-def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> Triple | None:
+def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> CueMatch | None:
     dimension = context.head if context else form.dimension
     if phrase.head == subject.concept or dimension in (subject.concept, phrase.head):
         return None
     end = context.end if context else phrase.end
-    return Triple(subject.concept, phrase.head, dimension, form.is_isa, form.confidence, subject.start, end)
+    return CueMatch(subject.concept, phrase.head, dimension, form.is_isa, form.confidence, subject.start, end)
 
 
 def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.names import one_name
-from memory.domain.types import Fact
+from memory.domain.types import Triple
 
 TRIPLES_MAX: Final = 20  # of one answer
 _SHOWN: Final = 60  # characters of a value that a rejection quotes
@@ -68,7 +68,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    fact: Fact
+    fact: Triple
     confidence: float
 
 
@@ -139,7 +139,7 @@ def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Ex
     is_isa = triple.get("is_isa")
     if not isinstance(is_isa, bool):
         raise _Rejected(f"is_isa is true or false, not {_shown(is_isa)}")
-    return Explained(Fact(concept, parent, dimension, is_isa), _confidence(triple.get("confidence")))
+    return Explained(Triple(concept, parent, dimension, is_isa), _confidence(triple.get("confidence")))
 
 
 def _name(triple: dict[str, object], role: str) -> str:

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Literal
 
 from memory.domain.recall.rendering import block_length, fact_line, question
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow
 
 Reason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
 ShownFact = tuple[str, str, bool]  # dimension, parent, disputed
@@ -19,7 +19,7 @@ class Candidate:
     row: SoasRow
     token: str
     priority: float
-    edges: Sequence[UrdEdge] = ()
+    edges: Sequence[EdgeRow] = ()
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Bounds:
     exempt: frozenset[str]
 
 
-def is_in_force(edge: UrdEdge, bounds: Bounds) -> bool:
+def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
     """Whether the canonical recollection query returns the edge; one without a time counts as just confirmed."""
     return (
         edge.confidence >= bounds.floor
@@ -50,7 +50,7 @@ def is_in_force(edge: UrdEdge, bounds: Bounds) -> bool:
     )
 
 
-def in_force(edges: Iterable[UrdEdge], bounds: Bounds) -> list[UrdEdge]:
+def in_force(edges: Iterable[EdgeRow], bounds: Bounds) -> list[EdgeRow]:
     """The edges the canonical recollection query returns, roots left out, in order of descending dimension."""
     kept = [edge for edge in edges if is_in_force(edge, bounds)]
     kept.sort(key=attrgetter("dim_id"), reverse=True)
@@ -61,7 +61,7 @@ def select(
     known: Sequence[Candidate],
     unknown: Sequence[Candidate],
     *,
-    show: Callable[[UrdEdge], ShownFact],
+    show: Callable[[EdgeRow], ShownFact],
     max_concepts: int,
     max_questions: int,
     max_characters: int,
@@ -82,7 +82,7 @@ def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
 def _choose_facts(
     selection: Selection,
     candidates: Sequence[Candidate],
-    show: Callable[[UrdEdge], ShownFact],
+    show: Callable[[EdgeRow], ShownFact],
     max_concepts: int,
     room: int,
 ) -> int:
@@ -104,7 +104,7 @@ def _choose_facts(
     return room
 
 
-def _longest_line_that_fits(candidate: Candidate, show: Callable[[UrdEdge], ShownFact], room: int) -> str:
+def _longest_line_that_fits(candidate: Candidate, show: Callable[[EdgeRow], ShownFact], room: int) -> str:
     """The line with as many of the most recently confirmed edges as there is room for; empty for none."""
     newest = sorted(
         candidate.edges,

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.cache.loader import load
 from memory.cache.state import Cache
 from memory.db.connections import connected
-from memory.domain.cues.extractor import Triple, find_cues
+from memory.domain.cues.extractor import CueMatch, find_cues
 from memory.domain.messages import Message
 from memory.domain.text.tokenizer import tokenise
 from memory.ingest.reader import Reader, describe, what_is_said
@@ -89,12 +89,12 @@ def parse(line: str, number: int, role: str) -> Message:
     return Message(said_by, text)
 
 
-def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[Triple]]:
+def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[CueMatch]]:
     said = what_is_said(said)
     return [token.text for token in tokenise(said.text)], find_cues(said.text, said.role, vocabulary=cache)
 
 
-def as_line(triple: Triple) -> str:
+def as_line(triple: CueMatch) -> str:
     relation = "ISA" if triple.is_isa else "ISPART"
     return (
         f"{triple.subject} {relation} {triple.parent} [{triple.dimension}]"

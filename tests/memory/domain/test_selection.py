@@ -9,14 +9,14 @@ from memory.domain.recall.rendering import CLOSING, CONFLICT, OPENING, block, bl
 from memory.domain.recall.saliency import DAY, priority, saliency
 from memory.domain.recall.selection import Candidate, Selection, select
 from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import SoasRow, UrdEdge
+from memory.domain.types import EdgeRow, SoasRow
 
 TYPE, TECH = 100, 101
 TOKENS = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: [t.text for t in tokenise(text)])
 tokens = TOKENS.filter(bool).map(lambda found: found[0])
 edges = st.lists(
     st.tuples(st.integers(200, 210), st.one_of(st.none(), st.floats(0, 1e9))), min_size=1, max_size=12
-).map(lambda drawn: [UrdEdge(0, parent, 1000 - i, True, last_confirmed=at) for i, (parent, at) in enumerate(drawn)])
+).map(lambda drawn: [EdgeRow(0, parent, 1000 - i, True, last_confirmed=at) for i, (parent, at) in enumerate(drawn)])
 
 
 @st.composite
@@ -74,7 +74,7 @@ def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
         assert not word or word in vocabulary or re.fullmatch(r"d\d+", word), word
 
 
-def show(edge: UrdEdge) -> tuple[str, str, bool]:
+def show(edge: EdgeRow) -> tuple[str, str, bool]:
     return {TYPE: "type", TECH: "tech"}.get(edge.dim_id, f"d{edge.dim_id}"), f"p{edge.parent_id}", False
 
 
@@ -83,7 +83,7 @@ def chosen(known: list[Candidate], **limits: int) -> Selection:
 
 
 def test_if_one_concept_alone_exceeds_the_budget_its_newest_facts_stay() -> None:
-    facts = [UrdEdge(1, i, 1000 - i, True, last_confirmed=float(i)) for i in range(100)]
+    facts = [EdgeRow(1, i, 1000 - i, True, last_confirmed=float(i)) for i in range(100)]
 
     [line] = chosen([Candidate(SoasRow(1), "gnommoweb", 1.0, facts)], max_characters=120).lines
 
@@ -94,9 +94,9 @@ def test_if_one_concept_alone_exceeds_the_budget_its_newest_facts_stay() -> None
 
 
 def test_a_shorter_concept_takes_the_room_a_longer_one_cannot_use() -> None:
-    long = Candidate(SoasRow(2), "long", 1.0, [UrdEdge(2, i, 1000 - i, True) for i in range(20)])
-    first = Candidate(SoasRow(1), "first", 2.0, [UrdEdge(1, 1, TYPE, True)])
-    short = Candidate(SoasRow(3), "short", 0.5, [UrdEdge(3, 1, TYPE, True)])
+    long = Candidate(SoasRow(2), "long", 1.0, [EdgeRow(2, i, 1000 - i, True) for i in range(20)])
+    first = Candidate(SoasRow(1), "first", 2.0, [EdgeRow(1, 1, TYPE, True)])
+    short = Candidate(SoasRow(3), "short", 0.5, [EdgeRow(3, 1, TYPE, True)])
 
     selection = chosen([long, first, short], max_characters=90)
 
