@@ -92,7 +92,7 @@ def test_a_word_with_a_fact_is_explained() -> None:
 def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
     cache = world()
 
-    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, REPO, TYPE)}
+    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
     assert confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
     assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
 

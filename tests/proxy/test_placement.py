@@ -14,7 +14,7 @@ from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.domain.formats.base import GAP, Edit
 from proxy.domain.prefixes import SHARED_MIN
-from proxy.enrichment.conversations import Conversations
+from proxy.conversations import Conversations
 from proxy.enrichment.placement import Placed, Placement
 from proxy.upstream.modelfiles import Modelfiles
 from tests.proxy.threads import Said, thread
@@ -526,7 +526,7 @@ def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Pr
 
     assert talk.says("look at gnommoweb") == Edit(top=REPO)
     assert talk.says("ask kvasir") == Edit(top=block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
-    assert len(proxy.enrichment.conversations) == 0
+    assert len(proxy.conversations) == 0
 
 
 def test_it_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:
