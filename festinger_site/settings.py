@@ -1,5 +1,5 @@
-"""Process wiring, from the environment only (README has the table). What operators tune lives in ``config.yaml``
-(proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
+"""Process wiring, from the environment only (docs/settings.md has the table). What operators tune lives in
+``config.yaml`` (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
 

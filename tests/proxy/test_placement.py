@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
+from proxy.conversations import Conversations
 
 from memory.cache.state import Cache
 from memory.domain.messages import Message
@@ -14,7 +15,6 @@ from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.domain.formats.base import GAP, Edit
 from proxy.domain.prefixes import SHARED_MIN
-from proxy.conversations import Conversations
 from proxy.enrichment.placement import Placed, Placement
 from proxy.upstream.modelfiles import Modelfiles
 from tests.proxy.threads import Said, thread
