@@ -8,6 +8,7 @@ from django.db import Error, connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.models import Heartbeat
 
@@ -30,7 +31,7 @@ def pulse_of_beat() -> None:
 def prune() -> None:
     """Deletes what is old of the memory, unless another run is at it."""
     now = timezone.now()
-    with retention.alone("memory") as is_alone:
+    with try_job_lock("memory") as is_alone:
         if not is_alone:
             return
         gone = {what: prune_old(now) for what, prune_old in retention.OLD.items()}

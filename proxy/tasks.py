@@ -6,6 +6,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
+from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.models import Config
 from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoopEvent, RecollectionEvent
@@ -27,7 +28,7 @@ def prune_events() -> None:
     """Deletes what was done so long ago that nobody asks why, what was put into prompts so long ago that no process
     loads it, and the oldest figures, unless another run is at it."""
     now = timezone.now()
-    with retention.alone("events") as is_alone:
+    with try_job_lock("events") as is_alone:
         if is_alone:
             old = {name: kind.objects.filter(at__lt=now - kept) for name, (kind, kept) in KINDS.items()}
             gone = {name: retention.prune(rows, by="at") for name, rows in old.items()}
@@ -38,7 +39,7 @@ def prune_events() -> None:
 @shared_task
 def take_figures() -> None:
     """Takes the figures of the running hour, unless another run is at it."""
-    with retention.alone("figures") as is_alone:
+    with try_job_lock("figures") as is_alone:
         if is_alone:
             logger.info("figures.taken", extra={"hours": len(hourly_stats.take(timezone.now()))})
 
@@ -47,6 +48,6 @@ def take_figures() -> None:
 def forget_prompt_texts() -> None:
     """Deletes what is kept of prompts' texts where an operator does not want it any more, unless another run is at
     it."""
-    with retention.alone("prompt texts") as is_alone:
+    with try_job_lock("prompt texts") as is_alone:
         if is_alone and not Config.tuning().keeps_prompt_text and (forgotten := prompt_texts.forget()):
             logger.info("prompt_texts.forgotten", extra={"events": forgotten})

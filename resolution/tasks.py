@@ -9,8 +9,8 @@ from celery import shared_task
 from django.db import Error
 
 from memory.db.connections import first_line
+from memory.db.locks import try_job_lock
 from memory.domain.seldom import Seldom
-from memory.graph import retention
 from resolution.resolver import schedule
 from resolution.workers import leases
 from resolution.workers.observations import explain_due, settle_due
@@ -37,7 +37,7 @@ def sweep() -> None:
 def explain_concepts() -> None:
     """Slow, and so for one process at a time: the others are there for what is said."""
     try:
-        with retention.alone("explaining") as is_alone:
+        with try_job_lock("explaining") as is_alone:
             if is_alone:
                 explain_due()
         if is_alone and leases.due(leases.Kind.CONCEPT).exists():

@@ -4,8 +4,6 @@ launcher stays small."""
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import django
@@ -15,8 +13,8 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from festinger_site import environment as env
+from memory.db.locks import hold_preparation_lock
 
-ADVISORY_LOCK = 4_119_570_001  # any number, the same in every start-up
 EXAMPLE = Path(__file__).resolve().parent.parent / "config.example.yaml"
 
 
@@ -40,7 +38,7 @@ def prepare() -> str:
     if not env.text("FESTINGER_CONFIG"):
         offer_config(settings.CONFIG_FILE)
     aside = Aside()
-    with one_at_a_time():
+    with hold_preparation_lock():  # several hosts may start on one database at once
         migrate()
         call_command("bootstrap", as_json=True, stdout=aside)
     return aside.kept
@@ -63,17 +61,6 @@ def migrate() -> None:
     if plan:
         print(f"database: applying {len(plan)} migrations", file=sys.stderr, flush=True)
         call_command("migrate", verbosity=0, interactive=False)
-
-
-@contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Several hosts may start on one database at once."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
-        try:
-            yield
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
 
 
 if __name__ == "__main__":

@@ -17,9 +17,6 @@ Item = TypeVar("Item")
 CONNECT_S = 5
 # A connection that died without a word is noticed within half a minute.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
-# Flushers take turns: two that update the same rows in another order would deadlock. So does pruning: a flusher must
-# not count a word that is about to go.
-FLUSHERS_TURN = "SELECT pg_advisory_xact_lock(75, 0)"
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from django.db.models import Max, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
+from memory.db.transactions import GraphChanged
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.store import (
     DELIBERATE,
@@ -39,10 +40,6 @@ CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
 Action = EdgeHistory.Action
 Voice = tuple[str, str]  # agent, role
-
-
-class GraphChanged(Exception):
-    """Somebody else has changed what was locked or looked at: it is to be done again from the start."""
 
 
 @dataclass(frozen=True, slots=True)

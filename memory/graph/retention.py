@@ -4,16 +4,16 @@ once and never again, calls of language models."""
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import Error, IntegrityError, connection, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
-from memory.db.connections import FLUSHERS_TURN, first_line
+from memory.db.connections import first_line
+from memory.db.locks import Lock, lock_until_commit
 from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
 from memory.models import EdgeHistory, Evidence, LlmCall, Observation, SeenMessage, Soas
 
@@ -29,24 +29,6 @@ WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
 BATCH = 1_900
 PAUSE_S = 0.1  # between two batches, for the others
 RUN_S = 20.0  # of one run: whoever stops the worker does not wait long. The next run goes on
-
-# 76 is the class of these locks, beside those of the ring trigger (74) and of the flusher (75).
-TRY_LOCK = "SELECT pg_try_advisory_lock(76, hashtext(%s))"
-UNLOCK = "SELECT pg_advisory_unlock(76, hashtext(%s))"
-
-
-@contextmanager
-def alone(what: str) -> Iterator[bool]:
-    """Whether nobody else prunes this; until the end, nobody else can."""
-    with connection.cursor() as cursor:
-        cursor.execute(TRY_LOCK, [what])
-        (is_alone,) = cursor.fetchone()
-    try:
-        yield is_alone
-    finally:
-        with suppress(Error), connection.cursor() as cursor:  # a lost connection has lost its lock, too
-            if is_alone:
-                cursor.execute(UNLOCK, [what])
 
 
 def prune_seen_messages(now: datetime) -> int:
@@ -127,7 +109,7 @@ def _forget(words: QuerySet[Soas]) -> int:
     """Deletes those of the words that are free to go. Where one came to be used meanwhile, all stay this time."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(FLUSHERS_TURN)
+            lock_until_commit(Lock.VOCABULARY)  # a flusher must not count a word that is about to go
             # Not those that somebody has locked, who may be about to use them.
             free = _unused(words).select_for_update(of=("self",), skip_locked=True)
             ids = list(free.values_list("id", flat=True))

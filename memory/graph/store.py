@@ -14,6 +14,8 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memory.db.connections import columns
+from memory.db.locks import Lock, lock_until_commit
+from memory.db.transactions import constraint_of
 from memory.models import Dimension, Edge, EdgeHistory, Source
 
 # Stated on purpose, not read in passing.
@@ -173,14 +175,7 @@ def lock_dimensions(dim_ids: Iterable[int]) -> None:
     """Until the end of the transaction nobody else can fill a slot of these dimensions. This is the lock of the ring
     trigger (migration 0002): who takes it first, for all its dimensions, and only then reads and locks rows, sees
     what the others have committed, and cannot deadlock with them."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(74, id) FROM unnest(%s::int[]) AS id", [sorted(set(dim_ids))])
-
-
-def constraint_of(error: IntegrityError) -> str | None:
-    """The name of the violated constraint."""
-    diagnostics = getattr(error.__cause__, "diag", None)
-    return getattr(diagnostics, "constraint_name", None)
+    lock_until_commit(Lock.DIMENSION, dim_ids)
 
 
 def picture(edge: Edge) -> dict[str, Any]:

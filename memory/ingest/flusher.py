@@ -11,7 +11,8 @@ import psycopg
 
 from memory.cache.loader import SOAS, Pace, all_rows, batches
 from memory.cache.state import Cache
-from memory.db.connections import FLUSHERS_TURN, Connection, chunks, columns, connected, first_line
+from memory.db.connections import Connection, chunks, columns, connected, first_line
+from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.types import SoasRow, TripleIds
 from memory.ingest import snippet_store
 from memory.ingest.encounters import Batch, Encounters
@@ -183,7 +184,7 @@ class Flusher:
 async def turn(connection: Connection) -> AsyncIterator[None]:
     """One transaction of one flusher at a time. Raises TimeoutError."""
     async with asyncio.timeout(WRITE_S), connection.transaction():
-        await connection.execute(FLUSHERS_TURN)
+        await connection.execute(UNTIL_COMMIT, [Lock.VOCABULARY, [0]])
         yield
 
 

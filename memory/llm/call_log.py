@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from memory.db.locks import Lock, lock_until_commit
 from memory.llm.errors import NoBudget
 from memory.models import LanguageModel, LlmCall
 
 UNDER_WAY = "no answer: it is under way, or the process ended"
-TURN = "SELECT pg_advisory_xact_lock(77, 0)"  # counting and adding, one at a time
 SUBJECT_MAX = 200  # characters
 ERROR_MAX = 1000  # characters
 TOKENS_MAX = 2**31 - 1
@@ -36,8 +36,8 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, daily_ca
     """The id of a new row, which is written before anything goes out: a killed process has asked, too.
 
     Raises NoBudget. Not within a transaction, which would hold a lock, and forget the call if it failed."""
-    with transaction.atomic(durable=True), connection.cursor() as cursor:
-        cursor.execute(TURN)
+    with transaction.atomic(durable=True):
+        lock_until_commit(Lock.LLM_CALLS)
         if LlmCall.objects.filter(at__gte=start_of_day()).count() >= daily_calls:
             raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
         call = LlmCall.objects.create(

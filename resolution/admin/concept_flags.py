@@ -10,8 +10,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import F, FloatField, Func
 from django.db.models.functions import Cast, Greatest
 
+from memory.db.transactions import run_transaction
 from memory.models import Soas
-from resolution.intake.assertions import retried
 
 # What the log says of a change, and the page in words.
 WORDS: Final = {
@@ -35,11 +35,11 @@ class Marked:
 
 def mute(keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> int:
     """How many of these concepts were not muted, or muted, as that before."""
-    return retried(lambda: len(_set("is_muted", keys, user, to)))
+    return run_transaction(lambda: len(_set("is_muted", keys, user, to)))
 
 
 def set_common(key: int, user: User | AnonymousUser, *, to: bool) -> None:
-    retried(lambda: _set("is_common", [key], user, to, saliency=0.0 if to else SALIENCY))
+    run_transaction(lambda: _set("is_common", [key], user, to, saliency=0.0 if to else SALIENCY))
 
 
 def last_changes(concept: Soas) -> list[Marked]:

@@ -6,12 +6,12 @@ from functools import partial
 from django.utils import timezone
 
 from memory.db.connections import chunks
+from memory.db.transactions import run_transaction
 from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.decisions import rulings
 from resolution.decisions.locking import closing_edge, edge_in, rebase
-from resolution.intake.assertions import retried
 from resolution.models import DecidedTriple
 
 Action = EdgeHistory.Action
@@ -27,18 +27,18 @@ def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> int:
     there still. Who has stated one of them does not bring it back by stating it again."""
     by_dimension = sorted(edges, key=lambda edge: (edge.dim_id, edge.pk))
     portions = chunks(by_dimension, PORTION)
-    return sum(len(retried(partial(_retire, portion, actor, reason))) for portion in portions)
+    return sum(len(run_transaction(partial(_retire, portion, actor, reason))) for portion in portions)
 
 
 def retire_one(edge: Edge, *, actor: str, reason: str) -> EdgeHistory | None:
     """The same for one fact: the row of the history from which it can be put back, None where it stood no more."""
-    return next(iter(retried(lambda: _retire([edge], actor, reason))), None)
+    return next(iter(run_transaction(lambda: _retire([edge], actor, reason))), None)
 
 
 def put_back(row_id: int, *, actor: str, reason: str = "") -> Edge:
     """The fact that this row of the history took out of the graph, there again as it was. That it was retired is
     forgotten: whoever states it again confirms it. Raises Refused."""
-    return retried(lambda: _put_back(row_id, actor, reason))
+    return run_transaction(lambda: _put_back(row_id, actor, reason))
 
 
 def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistory]:

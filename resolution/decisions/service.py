@@ -13,6 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from memory.db.transactions import run_transaction
 from memory.graph import store
 from memory.models import Source
 from resolution.actors import Actor
@@ -21,7 +22,6 @@ from resolution.decisions.actions import Case, Plan, apply_decompose, apply_dism
 from resolution.decisions.locking import DecisionError, Outdated, Unfit, enter, find, rebase
 from resolution.decisions.snapshots import Difference, ids
 from resolution.domain.verdicts import ALLOWED, Verdict, VerdictMistake, read_dimension, read_dimensions, read_reason
-from resolution.intake.assertions import retried
 from resolution.models import CollisionType, Conflict, DecidedTriple, Decision
 
 __all__ = ["Actor", "DecisionError", "decide", "decompose", "dismiss", "relocate", "update"]
@@ -101,7 +101,7 @@ def _read(reader: Callable[..., Any], *written: object) -> Any:
 
 def _take(conflict_id: int, plan: Plan, apply: Apply, seen: Conflict | None) -> Decision:
     try:
-        decision = retried(lambda: _transact(conflict_id, plan, apply, seen))
+        decision = run_transaction(lambda: _transact(conflict_id, plan, apply, seen))
     except Outdated:
         _look_again(conflict_id)
         raise

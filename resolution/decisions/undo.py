@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from memory.db.transactions import constraint_of, run_transaction
 from memory.domain.formatting import claim
 from memory.graph import store
 from memory.models import Edge, Soas
@@ -21,7 +22,6 @@ from resolution.decisions import snapshots
 from resolution.decisions.locking import DecisionError, Unknown, edge_in, rebase
 from resolution.decisions.snapshots import Difference, Picture, ids
 from resolution.domain.verdicts import read_reason
-from resolution.intake.assertions import retried
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict, DecidedTriple, Decision, Run
 
@@ -47,7 +47,7 @@ def undo(decision_id: int, actor: Actor, reason: str = "") -> Decision:
     """Puts the graph and the queue back as they were before the decision; new words stay in the vocabulary.
 
     Raises DecisionError, saying what is in the way."""
-    done = retried(lambda: _transact(decision_id, actor, read_reason(reason)))
+    done = run_transaction(lambda: _transact(decision_id, actor, read_reason(reason)))
     logger.info("decision.undone", extra={"decision": decision_id, "undo": done.pk})
     return done
 
@@ -157,7 +157,7 @@ class _Return:
                 with transaction.atomic():
                     store.put_back(picture, **self.by)
             except IntegrityError as error:
-                if store.constraint_of(error) != "urd_acyclic":
+                if constraint_of(error) != "urd_acyclic":
                     raise
                 raise DecisionError(f"{_sentence(picture)} would now close a ring.") from error
 

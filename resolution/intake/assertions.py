@@ -1,30 +1,22 @@
 """Asserting facts: they find their places in the graph, or their collisions go to the resolution queue."""
 
-import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
-import psycopg
-from django.db import OperationalError, transaction
 from django.utils import timezone
 
+from memory.db.transactions import run_transaction
 from memory.domain.reopening import is_reopened
 from memory.domain.text.names import is_name
 from memory.domain.types import Triple, TripleIds
-from memory.graph.placement import GraphChanged, Placement, Slots
+from memory.graph.placement import Placement, Slots
 from memory.graph.store import DELIBERATE, Attribution
 from memory.models import Edge, Source
 from resolution.intake.conflict_queue import Queue
 from resolution.models import Conflict, DecidedTriple
 
-logger = logging.getLogger(__name__)
-
-TRIES = 5
-PASSING = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
-
 Statement = tuple[Triple, Attribution]
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,7 @@ class Outcome:
 
 def assert_fact(fact: Triple, said: Attribution) -> Outcome:
     """Places the fact, or queues what it collides with, in a transaction of its own."""
-    return retried(lambda: settle(fact, said))
+    return run_transaction(lambda: settle(fact, said))
 
 
 def settle(fact: Triple, said: Attribution) -> Outcome:
@@ -64,23 +56,6 @@ def settle_all(statements: Sequence[Statement]) -> list[Outcome]:
     ]
     settlement.write()
     return outcomes
-
-
-def retried(work: Callable[[], Result]) -> Result:
-    """What the work returns, done in one transaction. A deadlock, or a world that changed meanwhile, is tried
-    again."""
-    for _ in range(TRIES - 1):
-        try:
-            with transaction.atomic():
-                return work()
-        except GraphChanged:
-            logger.info("intake.again", extra={"why": "the world changed"})
-        except OperationalError as error:
-            if not isinstance(error.__cause__, PASSING):
-                raise
-            logger.info("intake.again", extra={"why": type(error.__cause__).__name__})
-    with transaction.atomic():
-        return work()
 
 
 def mistake_in(fact: Triple) -> str:

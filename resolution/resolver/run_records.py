@@ -11,7 +11,7 @@ from django.db import Error, IntegrityError, connection, transaction
 from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Now
 
-from memory.graph.store import constraint_of
+from memory.db.transactions import constraint_of
 from memory.models import LlmCall
 from resolution.models import Conflict, Run
 

@@ -15,12 +15,12 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memory.db.connections import first_line
+from memory.db.transactions import run_transaction
 from memory.domain.types import Triple
 from memory.graph import store
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Soas, Source
 from resolution.actors import Actor
-from resolution.intake.assertions import retried
 from resolution.transfer import apply, staging
 from resolution.transfer.exporter import export
 from resolution.transfer.interchange import DimensionLine, Mistake, Unreadable
@@ -177,7 +177,7 @@ def take_in(
         actor.signature, Source.OPERATOR, 1.0, timezone.now(), f"imported from {name or 'a file'}", IMPORTED
     )
     try:
-        arrival = retried(lambda: _take_in(file, deed, differences, skip_invalid, progress))
+        arrival = run_transaction(lambda: _take_in(file, deed, differences, skip_invalid, progress))
     except (IntegrityError, DataError) as error:
         raise Unreadable(f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported.") from error
     logger.info("world.imported", extra={**arrival.report.facts, "mistakes": arrival.report.mistakes_count})

@@ -15,12 +15,13 @@ from django.utils import timezone
 
 from memory import llm
 from memory.db.connections import first_line
+from memory.db.transactions import run_transaction
 from memory.domain.llm.concept_prompt import Explained
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.llm import explain_concept
 from memory.models import Config, Edge, LanguageModel, Observation, Soas, Source
-from resolution.intake.assertions import retried, settle_all
+from resolution.intake.assertions import settle_all
 from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ def _settle(rows: Sequence[Observation]) -> None:
     """All of them in one transaction; or, where that fails, each in its own."""
     rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
     try:
-        found = retried(lambda: _settle_together(rows))
+        found = run_transaction(lambda: _settle_together(rows))
     except Exception as error:
         _raise_if_away(error)
         _tell("statements.apart", error, rows=len(rows))
@@ -84,7 +85,7 @@ def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
 
 def _settle_alone(row: Observation) -> Counter[str]:
     try:
-        return retried(lambda: _settle_together([row]))
+        return run_transaction(lambda: _settle_together([row]))
     except Exception as error:  # one bad row never stops the others
         _raise_if_away(error)
         _tell("statement.failed", error, observation=row.pk)
@@ -156,7 +157,7 @@ def _explain_next(model: LanguageModel) -> int:
 def _explain(row: Observation, model: LanguageModel) -> None:
     concept = Soas.objects.filter(token=row.concept).first()
     if concept is None or concept.is_muted or concept.is_common or Edge.objects.filter(concept=concept).exists():
-        retried(lambda: _finish(row, Observation.Outcome.NEEDLESS))
+        run_transaction(lambda: _finish(row, Observation.Outcome.NEEDLESS))
         return
     if (rest := _rest(concept)) > timedelta(0):
         leases.put_off(row, rest)
@@ -166,10 +167,10 @@ def _explain(row: Observation, model: LanguageModel) -> None:
         explained, answer = explain_concept.explain(concept, model)
     except (llm.Refused, llm.Unreadable) as error:
         why = str(error)
-        retried(lambda: _give_up(row, concept, why))
+        run_transaction(lambda: _give_up(row, concept, why))
         return
     evidence = evidence or str(answer.data.get("reasoning", ""))
-    outcomes = retried(lambda: _learn(row, concept, explained, said_by=answer.model, evidence=evidence))
+    outcomes = run_transaction(lambda: _learn(row, concept, explained, said_by=answer.model, evidence=evidence))
     logger.info("concept.explained", extra={"concept": concept.pk, **outcomes})
 
 

@@ -12,6 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import tasks
+from memory.db.locks import try_job_lock
 from memory.domain.types import Triple
 from memory.graph import retention, store
 from memory.models import Dimension, Edge, Evidence, LlmCall, Observation, SeenMessage, Soas, Source
@@ -154,7 +155,7 @@ def old_words_of(*facts: Triple) -> None:
     for token in {token for fact in facts for token in (fact.concept, fact.parent, fact.dimension)}:
         word(token)
     for fact in facts:
-        assert_fact(fact, store.Said("dobby", Source.GUTASK, 1.0, NOW))
+        assert_fact(fact, store.Attribution("dobby", Source.GUTASK, 1.0, NOW))
     Soas.objects.update(novelty=0)
 
 
@@ -281,7 +282,7 @@ def test_a_second_run_at_the_same_time_ends_at_once(dsn: str) -> None:
 
 
 def test_the_turn_is_given_back_also_after_an_error(dsn: str) -> None:
-    with pytest.raises(ZeroDivisionError), retention.alone("memory"):
+    with pytest.raises(ZeroDivisionError), try_job_lock("memory"):
         raise ZeroDivisionError
 
     with psycopg.connect(dsn) as other:

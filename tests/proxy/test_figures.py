@@ -12,9 +12,10 @@ from psycopg.conninfo import make_conninfo
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
+from memory.db.locks import Lock
+from memory.db.transactions import constraint_of
 from memory.domain.types import Triple
-from memory.graph import retention
-from memory.graph.store import Attribution, constraint_of
+from memory.graph.store import Attribution
 from memory.models import Soas, Source
 from proxy import tasks
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
@@ -144,10 +145,10 @@ def test_before_anything_is_known_only_the_running_hour_is_taken() -> None:
 def test_nobody_takes_them_while_another_does(transactional_db: None) -> None:
     dsn = make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
     with psycopg.connect(dsn, autocommit=True) as other:
-        other.execute(retention.TRY_LOCK, ["figures"])
+        other.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [Lock.JOB, "figures"])
         tasks.take_figures()
         while_other = HourlyFigures.objects.count()
-        other.execute(retention.UNLOCK, ["figures"])
+        other.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", [Lock.JOB, "figures"])
 
     tasks.take_figures()
 

@@ -12,12 +12,12 @@ from django.db import InternalError, OperationalError, connection
 from django.utils import timezone
 
 from memory import bootstrap
+from memory.db import transactions
+from memory.db.transactions import GraphChanged
 from memory.domain.types import Triple
 from memory.graph import placement
-from memory.graph.placement import GraphChanged
 from memory.models import Edge, EdgeHistory, Observation
 from resolution import tasks
-from resolution.intake import assertions
 from resolution.models import Conflict
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
@@ -203,7 +203,7 @@ def caused(cause: type[psycopg.OperationalError]) -> OperationalError:
 )
 def test_a_lost_race_is_run_again_and_nothing_is_done_twice(failing: list[Exception], error: Exception) -> None:
     row = observe("a isa b type")
-    failing += [error] * (assertions.TRIES - 1)
+    failing += [error] * (transactions.TRIES - 1)
 
     settle_due()
 
