@@ -18,10 +18,10 @@ from memory.outbox.wakeup import send_wakeup
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.injection_log import Injections
+from proxy.enrichment.injection_log import InjectionLog
 from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.pipeline import Counts, Enricher
-from proxy.enrichment.placement import Placement
+from proxy.enrichment.placement import BlockPlacer
 from proxy.telemetry.events import Events
 from proxy.upstream.client import Upstream
 from proxy.upstream.modelfiles import Modelfiles
@@ -49,7 +49,7 @@ class Runtime:
     flusher: Flusher
     events: Events
     conversations: Conversations
-    injections: Injections
+    injection_log: InjectionLog
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -64,10 +64,9 @@ class Runtime:
         observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
         encounters = Encounters(world, observations.add)
         events = Events(settings.DATABASE_URL)
-        conversations = Conversations()
-        injections = Injections(conversations, settings.DATABASE_URL)
-        conversations.tell = injections.add
-        coherence.follow("injection", injections)
+        injection_log = InjectionLog(settings.DATABASE_URL)
+        conversations = Conversations(record=injection_log.add)
+        coherence.follow("injection", conversations)
         guard = LoopGuard(tell_others=partial(tell_trip, coherence))
         coherence.subscribe(TRIPS, lambda told: guard.remember(trip_of(told)))
         settings_file.subscribe(partial(follow, upstream, modelfiles, conversations))
@@ -77,7 +76,7 @@ class Runtime:
             reader=Reader(world),
             encounters=encounters,
             conversations=conversations,
-            placement=Placement(world, conversations, modelfiles),
+            placer=BlockPlacer(world, conversations, modelfiles),
             guard=guard,
             events=events,
             loops=lambda: settings_file.rules.loops,
@@ -95,13 +94,13 @@ class Runtime:
             flusher=Flusher(world, encounters, settings.DATABASE_URL),
             events=events,
             conversations=conversations,
-            injections=injections,
+            injection_log=injection_log,
         )
 
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
-        writers = (self.observations, self.flusher, self.events, self.injections)
+        writers = (self.observations, self.flusher, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.encounters, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.wait_tried()
@@ -122,7 +121,7 @@ class Runtime:
             self.observations.write(),
             self.flusher.flush_last(),
             self.events.write_last(),
-            self.injections.write_last(),
+            self.injection_log.write_last(),
         )
         await self.observations.write_last()  # also what the last flush learned
         await self.modelfiles.aclose()

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Lines, block
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
-from memory.domain.recall.selection import Bounds, Candidate, ShownFact, by_priority, in_force, is_in_force, select
+from memory.domain.recall.selection import Bounds, Candidate, by_priority, in_force, is_in_force, select
 from memory.domain.reopening import is_reopened
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.ingest.reader import Reading, stated_among
@@ -21,25 +21,16 @@ QUESTIONS_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The block (empty for none), the rows asked about, and per salient concept why it is in or out."""
+    """The block, the rows asked about, and per salient concept why it is in or out."""
 
-    block: str = ""
+    block: Block = NOTHING
     asked: tuple[SoasRow, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Dispute:
-    """A fact stated in a prompt that contradicts the one in its slot."""
-
-    existing: EdgeRow
-    incoming_parent: str
-    incoming_is_isa: bool
-
-
-def recollect(cache: Cache, mentions: Mentions, now: float, shown: Lines = NOTHING) -> Recollection:
-    """What is recalled for these messages, less what their prompt shows already. ``now`` is in seconds since the
-    epoch."""
+def recollect(cache: Cache, mentions: Mentions, now: float, shown: Block = NOTHING) -> Recollection:
+    """What is recalled for these messages, less what their prompt shows already (``shown``, all of its blocks as one).
+    ``now`` is in seconds since the epoch."""
     salient = salient_among(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
         return Recollection()
@@ -56,30 +47,30 @@ def recollect(cache: Cache, mentions: Mentions, now: float, shown: Lines = NOTHI
         max_characters=room * CHARACTERS_PER_TOKEN,
     )
     return Recollection(
-        block=block(selection.lines),
+        block=selection.block(),
         asked=tuple(candidate.row for candidate in selection.asked),
         reasons=reasons | selection.reasons,
     )
 
 
-def holds(cache: Cache, lines: Lines, now: float) -> bool:
-    """Whether all that a block said would still be said: the facts as they were shown, the questions unanswered. What
+def still_holds(cache: Cache, block: Block, now: float) -> bool:
+    """Whether all that the block says would still be said: the facts as they were shown, the questions unanswered. What
     has come to be known besides takes nothing back."""
     bounds = _bounds(cache.tuning, now)
-    return all(_stands(cache, slot, shown, bounds) for slot, shown in lines.facts.items()) and not any(
-        _is_answered(cache, word) for word in lines.questions
+    return all(_is_in_force_as_shown(cache, fact, bounds) for fact in block.facts) and not any(
+        _is_answered(cache, concept) for concept in block.questions
     )
 
 
-def _stands(cache: Cache, slot: tuple[str, str], shown: tuple[str, bool], bounds: Bounds) -> bool:
-    concept, dim = cache.soas_by_token.get(slot[0]), cache.soas_by_token.get(slot[1])
+def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool:
+    concept, dim = cache.soas_by_token.get(fact.concept), cache.soas_by_token.get(fact.dimension)
     if concept is None or dim is None or concept.is_muted:
         return False
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
     if edge is None or not is_in_force(edge, bounds):
         return False
     is_disputed = (concept.id, dim.id) in cache.pending_by_concept_dim
-    return (cache.soas_by_id.get(edge.parent_id), is_disputed) == shown
+    return (cache.soas_by_id.get(edge.parent_id), is_disputed) == (fact.parent, fact.is_disputed)
 
 
 def _bounds(tuning: Tuning, now: float) -> Bounds:
@@ -95,30 +86,24 @@ def _is_answered(cache: Cache, word: str) -> bool:
     return row is None or row.is_muted or row.id in cache.urd_by_concept
 
 
-def disputes(
+def mark_disputes(
     cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
-) -> list[Dispute]:
-    """Marks the slots that new messages contradict, where placing them will queue a conflict, and returns what
-    collided: the very prompt that brings a contradiction already shows its ``?``. ``conversation`` is the digest of
-    its opening."""
+) -> None:
+    """Marks the slots that new messages contradict, where placing their statements will open a conflict: the very
+    prompt that brings a contradiction already shows its ``?``. ``conversation`` is the digest of its opening."""
     cache.forget_old_disputes(now)
-    found = []
-    for triple in (triple for reading in readings for triple in reading.triples or ()):
-        concept = cache.soas_by_token.get(triple.subject)
-        dim = cache.soas_by_token.get(triple.dimension)
+    for match in (match for reading in readings for match in reading.triples or ()):
+        concept = cache.soas_by_token.get(match.subject)
+        dim = cache.soas_by_token.get(match.dimension)
         if concept is None or dim is None or dim.id in cache.superseding_dims:
             continue
         existing = cache.urd_by_concept_dim.get((concept.id, dim.id))
         if existing is None or existing.is_root:
             continue
-        parent = cache.soas_by_token.get(triple.parent)
-        if parent is not None and _is_settled(
-            cache, TripleIds(concept.id, dim.id, parent.id), agent, conversation, now
-        ):
-            continue
-        cache.dispute((concept.id, dim.id), now)
-        found.append(Dispute(existing, triple.parent, triple.is_isa))
-    return found
+        parent = cache.soas_by_token.get(match.parent)
+        ids = TripleIds(concept.id, dim.id, parent.id) if parent is not None else None
+        if ids is None or not _is_settled(cache, ids, agent, conversation, now):
+            cache.dispute((concept.id, dim.id), now)
 
 
 def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, now: float) -> bool:
@@ -135,23 +120,24 @@ def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, n
 
 
 def _sort(
-    cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Lines
+    cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Block
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
     """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither. Edges
     whose words have not arrived yet wait for them: they are announced separately."""
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
+    shown_slots, asked_before = {(fact.concept, fact.dimension) for fact in shown.facts}, frozenset(shown.questions)
     known, unknown, reasons = [], [], {}
     for word, row in salient.items():
         edges = cache.urd_by_concept.get(row.id)
         if row.is_common and word not in mentions.emphasised and not _has_trusted_edge(edges):
             reasons[word] = "a common word"
         elif edges:
-            fresh = [edge for edge in edges if (word, names.get(edge.dim_id)) not in shown.facts]
+            fresh = [edge for edge in edges if (word, names.get(edge.dim_id)) not in shown_slots]
             if facts := in_force([edge for edge in fresh if edge.parent_id in names and edge.dim_id in names], bounds):
                 known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:
                 reasons[word] = "no facts in force" if len(fresh) == len(edges) else "recalled before"
-        elif word in shown.questions:
+        elif word in asked_before:
             reasons[word] = "asked before"
         elif refusal := _why_not_ask(cache, word, row, mentions, now):
             reasons[word] = refusal
@@ -189,8 +175,6 @@ def _not_stated(
 
 
 def _show(cache: Cache, edge: EdgeRow) -> ShownFact:
-    return (
-        cache.soas_by_id[edge.dim_id],
-        cache.soas_by_id[edge.parent_id],
-        (edge.concept_id, edge.dim_id) in cache.pending_by_concept_dim,
-    )
+    words = cache.soas_by_id
+    is_disputed = (edge.concept_id, edge.dim_id) in cache.pending_by_concept_dim
+    return ShownFact(words[edge.concept_id], words[edge.dim_id], words[edge.parent_id], is_disputed)

@@ -147,7 +147,7 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     reading = Reader(current.world).read(Message(said.role, said.text))
     recollection = recollect(current.world, Mentions.of([reading]), time.time())
     return {
-        "block": recollection.block,
+        "block": recollection.block.text,
         "concepts": listed(recollection.reasons),
         "cues": [describe(triple) for triple in reading.triples or ()],
     }

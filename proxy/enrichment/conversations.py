@@ -1,86 +1,80 @@
 """The bounded memory of running conversations: which blocks stand where in their prompts.
 
-Clients send the whole history again each turn. A model need not evaluate again what begins as it did before, so a block
-that was put into a prompt is put there again, byte for byte, and what is new goes to the prompt's end.
+Clients resend the whole history each turn. A model need not evaluate again what begins as it did before, so a block
+that was once put into a prompt is put there again, byte for byte, and what is new goes to the end.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
+from memory.db.connections import Connection
+from memory.domain.recall.rendering import Block
 from memory.recall.mentions import Beginning, Mentions, Read
 from proxy.domain.prefixes import Thread
+from proxy.enrichment.injection_log import RECENT, SOME, Injection, read_injections
 
 HOUR = 3600.0
 TAILS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
 SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
 KEY_BYTES = 200  # a digest and its places in dicts
-CHARACTER_BYTES = 2  # of a block
+CHARACTER_BYTES = 2  # of a block's text: half of them may hold a character outside of Latin-1
+FACT_BYTES = 100  # of a block's facts: a tuple each; the words are the cache's own
 NAMES_MAX = 300_000  # names and messages that are remembered of running conversations: some 30 MB
-
-
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """One change of the memory, for the other processes and for the time after a restart. ``conversation`` is its
-    key; ``keys`` are all keys of a new one. ``place`` is the link after which a tail stands, empty for the top.
-    ``block`` is empty where nothing stands there (any more). ``system``: the Modelfile's SYSTEM that had to come before
-    the block. ``at`` is in seconds since the epoch."""
-
-    conversation: bytes
-    keys: tuple[bytes, ...]
-    place: bytes
-    block: str
-    system: str | None
-    at: float
 
 
 @dataclass(slots=True)
 class Conversation:
-    """``top`` is the block before the first text of all its prompts; ``tails``, by link, those further down, with when
-    they were put there. ``at``: when it began, or was last written anew."""
+    """What was injected into one conversation, over all its forks. Times are seconds since the epoch."""
 
     key: bytes
-    keys: tuple[bytes, ...]
-    top: str
-    system: str | None
-    at: float
-    tails: dict[bytes, tuple[str, float]] = field(default_factory=dict)
+    keys: tuple[bytes, ...]  # all under which it is found
+    top: Block  # before the first text of all its prompts
+    system: str | None  # the Modelfile's SYSTEM that had to come before it
+    at: float  # when it began, or was last written to the log as a whole
+    tails: dict[bytes, tuple[Block, float]] = field(default_factory=dict)  # by link, and when they were put there
     size: int = 0  # bytes, roughly
 
     def __post_init__(self) -> None:
-        self.size = KEY_BYTES * len(self.keys) + CHARACTER_BYTES * (len(self.top) + len(self.system or ""))
+        self.size = KEY_BYTES * len(self.keys) + _size_of(self.top) + CHARACTER_BYTES * len(self.system or "")
 
-    def put(self, place: bytes, block: str, at: float) -> None:
-        """Unless something later is known of this place; an empty block takes away what stood there."""
+    def put(self, place: bytes, block: Block, at: float) -> None:
+        """Puts the block after this link, unless something later is known of it; an empty block removes what stood
+        there."""
         if place in self.tails and self.tails[place][1] > at:
             return
-        self._take_out(place)
+        self._remove(place)
         self.tails[place] = (block, at)
-        self.size += KEY_BYTES + CHARACTER_BYTES * len(block)
+        self.size += KEY_BYTES + _size_of(block)
         if len(self.tails) > TAILS_MAX:
-            self._take_out(next(iter(self.tails)))
+            self._remove(next(iter(self.tails)))
 
-    def _take_out(self, place: bytes) -> None:
+    def _remove(self, place: bytes) -> None:
         if (tail := self.tails.pop(place, None)) is not None:
-            self.size -= KEY_BYTES + CHARACTER_BYTES * len(tail[0])
+            self.size -= KEY_BYTES + _size_of(tail[0])
 
-    def standing(self, links: Iterable[bytes]) -> dict[int, str]:
-        """The blocks further down that have their place in this request, by the index of the part at whose end."""
-        found: dict[int, str] = {}
+    def use_tails(self, links: Iterable[bytes]) -> dict[int, Block]:
+        """The blocks further down that have their place in this request, by the index of the part at whose end. They
+        become the last to be dropped."""
+        found: dict[int, Block] = {}
         for index, link in enumerate(links) if self.tails else ():
             if (tail := self.tails.pop(link, None)) is not None:
-                self.tails[link] = tail  # the last to go
+                self.tails[link] = tail  # dicts keep the order of insertion: this one moves to the end
                 if tail[0]:
                     found[index] = tail[0]
         return found
 
 
-class Conversations:
-    """``tell`` is told of each change."""
+def _size_of(block: Block) -> int:
+    return CHARACTER_BYTES * len(block.text) + FACT_BYTES * len(block.facts)
 
-    def __init__(self, tell: Callable[[Injection], None] = lambda injection: None) -> None:
+
+class Conversations:
+    """``record`` takes every change, for the other processes and for the time after a restart."""
+
+    def __init__(self, record: Callable[[Injection], None] = lambda injection: None) -> None:
         self.conversations_max = 20_000
-        self.tell = tell
+        self._record = record
         self._size = 0
         self._by_key: dict[bytes, Conversation] = {}
         self._recent: dict[bytes, Conversation] = {}  # by their own keys, the one used last at the end
@@ -90,10 +84,11 @@ class Conversations:
     def __len__(self) -> int:
         return len(self._recent)
 
-    # --- what stands ---
+    # --- blocks ---
 
-    def find(self, thread: Thread, now: float) -> Conversation | None:
-        """The conversation with which the request shares the longest beginning; None for a new one."""
+    def resume(self, thread: Thread, now: float) -> Conversation | None:
+        """The conversation that this request goes on with, now the one used last. Where it is known only by a shared
+        prefix, a fork with the same top is begun. None where nothing is shared: a new one is to be begun."""
         own = self._recent.get(thread.key)
         if own is not None:
             self._use(own, now)
@@ -102,20 +97,32 @@ class Conversations:
         near = next((self._by_key[key] for key in keys if key in self._by_key), None)
         return None if near is None else self.begin(thread, near.top, near.system, now)
 
-    def begin(self, thread: Thread, top: str, system: str | None, now: float) -> Conversation:
-        """A new conversation, or one that is rebuilt: only ``top`` stands in it."""
+    def begin(self, thread: Thread, top: Block, system: str | None, now: float) -> Conversation:
+        """Begins a conversation, or rebuilds it: only ``top`` stands in it."""
         conversation = Conversation(thread.key, tuple(thread.all_keys), top, system, now)
         self._add(conversation)
-        self._tell_top(conversation)
+        self._record_top(conversation)
         return conversation
 
-    def put(self, conversation: Conversation, place: bytes, block: str, now: float) -> None:
-        """What stands after this link; an empty block takes it out."""
+    def put(self, conversation: Conversation, place: bytes, block: Block, now: float) -> None:
+        """Puts the block after this link; an empty one removes what stood there."""
         self._put(conversation, place, block, now)
-        self.tell(Injection(conversation.key, (), place, block, None, now))
+        self._record(Injection(conversation.key, (), place, block, None, now))
+
+    # --- what the log says ---
+
+    async def load(self, connection: Connection) -> None:
+        """Reads what was injected lately, by this process before it was started, or by others."""
+        async for injection in read_injections(connection, RECENT):
+            self.remember(injection)
+
+    async def refresh(self, connection: Connection, keys: list[int]) -> None:
+        """Reads the rows that were just announced."""
+        async for injection in read_injections(connection, SOME, keys):
+            self.remember(injection)
 
     def remember(self, injection: Injection) -> None:
-        """What another process wrote, or this one before it was started."""
+        """Takes over a change that was recorded, unless something later is known."""
         known = self._recent.get(injection.conversation)
         if known is not None and known.at > injection.at:
             return
@@ -123,10 +130,13 @@ class Conversations:
             if known is not None:
                 self._put(known, injection.place, injection.block, injection.at)
         elif known is None or (known.top, known.system) != (injection.block, injection.system):
-            made = Conversation(injection.conversation, injection.keys, injection.block, injection.system, injection.at)
-            self._add(made)
+            self._add(
+                Conversation(injection.conversation, injection.keys, injection.block, injection.system, injection.at)
+            )
 
-    def _put(self, conversation: Conversation, place: bytes, block: str, at: float) -> None:
+    # --- bounds ---
+
+    def _put(self, conversation: Conversation, place: bytes, block: Block, at: float) -> None:
         self._size -= conversation.size
         conversation.put(place, block, at)
         self._size += conversation.size
@@ -155,20 +165,17 @@ class Conversations:
     def _use(self, conversation: Conversation, now: float) -> None:
         self._recent.pop(conversation.key, None)
         self._recent[conversation.key] = conversation
-        if now - conversation.at > HOUR:  # what is old is not loaded at the next start
+        if now - conversation.at > HOUR:  # a start loads only the last day: what is in use must not grow that old
             conversation.at = now
-            self._tell_again(conversation)
+            self._record_top(conversation)
+            for place, (block, _) in conversation.tails.items():
+                self._record(Injection(conversation.key, (), place, block, None, now))
 
-    def _tell_again(self, conversation: Conversation) -> None:
-        self._tell_top(conversation)
-        for place, (block, _) in conversation.tails.items():
-            self.tell(Injection(conversation.key, (), place, block, None, conversation.at))
-
-    def _tell_top(self, conversation: Conversation) -> None:
+    def _record_top(self, conversation: Conversation) -> None:
         top, system = conversation.top, conversation.system
-        self.tell(Injection(conversation.key, conversation.keys, b"", top, system, conversation.at))
+        self._record(Injection(conversation.key, conversation.keys, b"", top, system, conversation.at))
 
-    # --- what was named ---
+    # --- mentions ---
 
     def mentions(self, cache: Cache, thread: Thread, readings: Sequence[Read]) -> Mentions:
         """What the messages name. Of a conversation that goes on only what is new is looked at; its last message may be

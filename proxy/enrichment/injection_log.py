@@ -4,13 +4,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 import psycopg
 
 from memory.cache.loader import batches
 from memory.db.connections import Connection, connected, first_line
+from memory.domain.recall.rendering import Block, ShownFact
 from proxy.domain.prefixes import SIZE
-from proxy.enrichment.conversations import Conversations, Injection
 from proxy.telemetry.events import Waiting
 
 logger = logging.getLogger(__name__)
@@ -22,7 +24,14 @@ LAST_WRITE_S = 1.0
 LOADED_MAX = 200_000  # rows, the newest
 
 # Types by column, but for ``at``.
-COLUMNS = {"conversation": "bytea", "keys": "bytea", "place": "bytea", "block": "text", "system": "text"}
+COLUMNS = {
+    "conversation": "bytea",
+    "keys": "bytea",
+    "place": "bytea",
+    "block": "text",
+    "content": "jsonb",
+    "system": "text",
+}
 READ = f"SELECT {', '.join(COLUMNS)}, extract(epoch FROM at)::float8 FROM"
 RECENT = f"""
     {READ} (
@@ -32,11 +41,22 @@ RECENT = f"""
 SOME = f"{READ} injection WHERE id = ANY(%s) ORDER BY id"
 
 
-class Injections:
-    """Keeps the memory of conversations in step with the table."""
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """One change of what stands in a conversation. ``at`` is in seconds since the epoch."""
 
-    def __init__(self, conversations: Conversations, dsn: str) -> None:
-        self._conversations = conversations
+    conversation: bytes  # its key
+    keys: tuple[bytes, ...]  # all keys of a new one
+    place: bytes  # the link after which a tail stands, empty for the top
+    block: Block  # empty where nothing stands there (any more)
+    system: str | None  # the Modelfile's SYSTEM that had to come before the block
+    at: float
+
+
+class InjectionLog:
+    """Writes injections in the background, soon after they come."""
+
+    def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._waiting = Waiting("injection", COLUMNS)
         self._wanted = asyncio.Event()
@@ -44,8 +64,6 @@ class Injections:
     @property
     def dropped(self) -> int:
         return self._waiting.dropped
-
-    # --- from this process ---
 
     def add(self, injection: Injection) -> None:
         self._waiting.add(as_row(injection))
@@ -82,33 +100,27 @@ class Injections:
             async with asyncio.timeout(LAST_WRITE_S), connected(self._dsn, "injections") as connection:
                 await self._write(connection)
 
-    # --- from all processes ---
 
-    async def load(self, connection: Connection) -> None:
-        async for injection in read(connection, RECENT):
-            self._conversations.remember(injection)
-
-    async def refresh(self, connection: Connection, keys: list[int]) -> None:
-        async for injection in read(connection, SOME, keys):
-            self._conversations.remember(injection)
-
-
-async def read(connection: Connection, query: str, keys: list[int] | None = None) -> AsyncIterator[Injection]:
+async def read_injections(
+    connection: Connection, query: str, keys: list[int] | None = None
+) -> AsyncIterator[Injection]:
+    """What ``RECENT``, or ``SOME`` with keys of rows, finds; in the order in which it was written."""
     async for rows in batches(connection, query, keys):
-        for conversation, others, place, block, system, at in rows:
-            yield Injection(bytes(conversation), split(bytes(others)), bytes(place), block, system, at)
+        for conversation, others, place, text, content, system, at in rows:
+            others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
+            facts = tuple(ShownFact(*fact) for fact in content["facts"]) if text else ()
+            block = Block(text, facts, tuple(content["questions"]) if text else ())
+            yield Injection(bytes(conversation), others, bytes(place), block, system, at)
 
 
-def split(keys: bytes) -> tuple[bytes, ...]:
-    return tuple(keys[start : start + SIZE] for start in range(0, len(keys), SIZE))
-
-
-def as_row(injection: Injection) -> dict[str, object]:
+def as_row(injection: Injection) -> dict[str, Any]:
+    block = injection.block
     return {
         "conversation": as_text(injection.conversation),
         "keys": as_text(b"".join(injection.keys)),
         "place": as_text(injection.place),
-        "block": injection.block,
+        "block": block.text,
+        "content": {"facts": block.facts, "questions": block.questions},
         "system": None if injection.system is None else injection.system.replace("\0", ""),  # Postgres takes no NUL
         "at": injection.at,
     }

@@ -1,4 +1,4 @@
-"""The part of the hot path between a request's body and the upstream's: read, observe, look for loops, recall, inject.
+"""The hot path between a request's body and the upstream's: read, observe, look for loops, recall, inject.
 
 It only reads and writes this process's memory. Whatever goes wrong in it is logged and counted, and the original
 request goes on.
@@ -6,7 +6,7 @@ request goes on.
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import getrandbits
 from typing import Any, TypedDict
@@ -17,8 +17,8 @@ from memory.cache.state import Cache
 from memory.domain.messages import Message
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader, digest_of
-from memory.recall.mentions import Mentions, Read
-from memory.recall.recollect import disputes, recollect
+from memory.recall.mentions import Mentions
+from memory.recall.recollect import mark_disputes, recollect
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.answers import ANSWERS
 from proxy.domain.formats.base import Edit, Payload, Prompt, RequestFormat, after
@@ -28,7 +28,7 @@ from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
-from proxy.enrichment.placement import Placed, Placement
+from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.stream_guard import TailGuard
 from proxy.telemetry.events import Events, shortened
 from proxy.telemetry.prompt_texts import said_last
@@ -87,7 +87,7 @@ class Enricher:
     reader: Reader
     encounters: Encounters
     conversations: Conversations
-    placement: Placement
+    placer: BlockPlacer
     guard: LoopGuard
     events: Events
     loops: Callable[[], Loops]
@@ -118,25 +118,42 @@ class Enricher:
         request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
         asked = Asked(request=request, agent=agent, model=printable(prompt.model), wire=wire.name, at=now)
         done = Enriched(body, prompt, asked)
+
         messages = [Message(part.role, part.text) for part in prompt.parts]
-        readings = self._read(messages)
+        # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
+        is_loaded = self.cache.loaded_at is not None
+        allowance = Allowance.of(self.cache)
+        readings = self.reader.read_within(messages, allowance) if is_loaded else [None] * len(messages)
         digests = [
             digest_of(message) if reading is None else reading.digest
             for message, reading in zip(messages, readings, strict=True)
         ]
         conversation = digests[opening_of(message.role for message in messages) or 0]
-        unread = self._observe(messages, readings, conversation, now, agent)
-        met = self._look(prompt, conversation, asked)
+
+        if is_loaded:
+            with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
+            new = self.encounters.observe(conversation, with_text, now, agent)
+            mark_disputes(self.cache, new, now, agent=agent, conversation=conversation)
+        unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
+        if is_loaded and unread:
+            self.counts.partial += 1
+            logger.warning("enrich.partial", extra={"unread_characters": unread})
+
+        intervention = self._look_for_loop(prompt, conversation, asked)
         placed = None
-        if met is not None and met.answer:
-            done.step = met.step
-            done.answer = made_up(path, prompt, met.answer, asked)
+        if intervention is not None and intervention.answer:
+            done.step = intervention.step
+            done.answer = made_up(path, prompt, intervention.answer, asked)
         else:
-            placed = self._place(prompt, digests, readings, now) if self.cache.loaded_at is not None else None
-            self._change(wire, payload, done, placed, met)
-        if placed is not None and placed.is_said:
+            if is_loaded:
+                thread = Thread.of(prompt, digests)
+                mentions = self.conversations.mentions(self.cache, thread, readings)
+                placed = self.placer.place(thread, mentions, now)
+            self._apply(wire, payload, done, placed, intervention)
+        if placed is not None and placed.is_shown:
             self._note_asked(placed, now)
-        event = told(asked, placed, unread, started)
+
+        event = request_event(asked, placed, unread if is_loaded else 0, started)
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = said_last(prompt.parts, readings)
         self.events.add(event)
@@ -151,58 +168,39 @@ class Enricher:
             return None
         return TailGuard(ANSWERS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
-    def _read(self, messages: Sequence[Message]) -> Sequence[Read]:
-        """Without the vocabulary nothing can be read."""
-        if self.cache.loaded_at is None:
-            return [None] * len(messages)
-        return self.reader.read_within(messages, Allowance.of(self.cache))
-
-    def _observe(
-        self, messages: Sequence[Message], readings: Sequence[Read], conversation: bytes, now: float, agent: str
-    ) -> int:
-        """Counts what is new and marks what it disputes. How many characters of new text were left unread."""
-        if self.cache.loaded_at is None:
-            return 0
-        said = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
-        new = self.encounters.observe(conversation, said, now, agent)
-        disputes(self.cache, new, now, agent=agent, conversation=conversation)
-        unread = sum(len(message.text) for message, reading in said if reading is None)
-        if unread:
-            self.counts.partial += 1
-            logger.warning("enrich.partial", extra={"unread_characters": unread})
-        return unread
-
-    def _look(self, prompt: Prompt, conversation: bytes, asked: Asked) -> Intervention | None:
+    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: Asked) -> Intervention | None:
         """What is to be done against a loop. An error here costs neither the answer nor the recollection."""
         try:
-            met = self.guard.look(prompt, conversation, self.loops(), asked["at"])
-            if met is not None:
+            intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
+            if intervention is not None:
                 self.counts.loops += 1
-                self.events.loop_met(met, **asked)
+                self.events.loop_met(intervention, **asked)
         except Exception:
             self.counts.errors += 1
             logger.exception("loop.failed", extra={"request": asked["request"], "wire": asked["wire"]})
             return None
-        return met
+        return intervention
 
-    def _place(self, prompt: Prompt, digests: Sequence[bytes], readings: Sequence[Read], now: float) -> Placed:
-        thread = Thread.of(prompt, digests)
-        return self.placement.place(thread, self.conversations.mentions(self.cache, thread, readings), now)
-
-    def _change(
-        self, wire: RequestFormat, payload: Payload, done: Enriched, placed: Placed | None, met: Intervention | None
+    def _apply(
+        self,
+        wire: RequestFormat,
+        payload: Payload,
+        done: Enriched,
+        placed: Placed | None,
+        intervention: Intervention | None,
     ) -> None:
-        """Puts into the payload what was placed, and what was decided against a loop."""
+        """Puts into the payload what was placed, and what was decided against a loop. Without either the body stays as
+        it came, byte for byte."""
         assert done.prompt is not None
         edit = placed.edit if placed is not None else Edit()
-        if met is not None:
-            done.step = met.step
-            edit = against_loop(edit, done.prompt, met)
-            if "temperature" in met.steps:
-                wire.warm(payload, met.warmth, met.seed)
+        if intervention is not None:
+            done.step = intervention.step
+            edit = against_loop(edit, done.prompt, intervention)
+            if "temperature" in intervention.steps:
+                wire.warm(payload, intervention.warmth, intervention.seed)
         if edit:
             wire.apply(payload, done.prompt, edit)
-        if edit or met is not None:
+        if edit or intervention is not None:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
 
@@ -214,8 +212,8 @@ class Enricher:
         self.encounters.note_asked([row.id for row in asked], now)
 
 
-def told(asked: Asked, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
-    """What is told of the request, for ``/why``."""
+def request_event(asked: Asked, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
+    """What ``/why`` and the live view say of the request."""
     reasons, left_out = shortened(placed.recollection.reasons if placed is not None else {})
     return {
         **asked,

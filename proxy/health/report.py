@@ -60,7 +60,7 @@ async def report(current: Runtime) -> dict[str, Any]:
         "journaled_observations": current.observations.journaled,
         "dropped_observations": current.observations.dropped,
         "dropped_events": current.events.dropped,
-        "dropped_injections": current.injections.dropped,
+        "dropped_injections": current.injection_log.dropped,
         "conversations": len(current.conversations),
         "requests": counts.requests,
         "enriched": counts.enriched,

@@ -12,7 +12,7 @@ from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Reader
 from memory.recall.mentions import Mentions
-from memory.recall.recollect import Recollection, disputes, recollect
+from memory.recall.recollect import Recollection, mark_disputes, recollect
 from memory.settings.registry import Tuning
 
 NOW = 1_800_000_000.0
@@ -53,7 +53,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     [heard] = encounters.take().heard.values()
     assert set(heard.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
-    assert recollect(cache, Mentions.of([reading]), NOW).block == ""
+    assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
     assert cache.soas_by_token["please"].saliency == 0
 
 
@@ -63,7 +63,7 @@ def test_a_above_the_threshold_a_concept_without_facts_is_asked_about() -> None:
         soas_by_id={101: "gnommoweb"},
     )
 
-    block = recall(cache, PROMPT_A).block
+    block = recall(cache, PROMPT_A).block.text
 
     assert block.splitlines() == [
         "<recollection>",
@@ -100,46 +100,49 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
     existing = world_b.urd_by_concept_dim[(101, 1)]
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container deployed on Docker"))
 
-    [dispute] = disputes(world_b, [reading], NOW)
-    block = recollect(world_b, Mentions.of([reading]), NOW).block
+    mark_disputes(world_b, [reading], NOW)
+    block = recollect(world_b, Mentions.of([reading]), NOW).block.text
 
     assert block == "<recollection>\ngnommoweb: [type?] repo — conflict pending\n</recollection>"
-    assert (dispute.existing, dispute.incoming_parent, dispute.incoming_is_isa) == (existing, "container", True)
     assert world_b.urd_by_concept_dim[(101, 1)] is existing
     assert world_b.pending_conflicts == {101}
 
 
 def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    disputes(world_b, [reading], NOW)
+    mark_disputes(world_b, [reading], NOW)
 
-    disputes(world_b, [], NOW + 61)
+    mark_disputes(world_b, [], NOW + 61)
 
-    assert recall(world_b, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
+    assert recall(world_b, "gnommoweb").block.text == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
     assert world_b.pending_conflicts == set()
 
 
 def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    disputes(world_b, [reading], NOW)
+    mark_disputes(world_b, [reading], NOW)
     world_b.put_pending(101, [1])
 
-    disputes(world_b, [], NOW + 61)
+    mark_disputes(world_b, [], NOW + 61)
 
-    assert "[type?]" in recall(world_b, "gnommoweb").block
+    assert "[type?]" in recall(world_b, "gnommoweb").block.text
 
 
 def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a repo"))
 
-    assert disputes(world_b, [reading], NOW) == []
+    mark_disputes(world_b, [reading], NOW)
+
+    assert world_b.pending_conflicts == set()
 
 
 def test_a_dimension_that_supersedes_disputes_nothing(world_b: Cache) -> None:
     world_b.superseding_dims = {1}
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
 
-    assert disputes(world_b, [reading], NOW) == []
+    mark_disputes(world_b, [reading], NOW)
+
+    assert world_b.pending_conflicts == set()
 
 
 CONTAINER = (101, 1, 202)
@@ -148,9 +151,8 @@ HERE, THERE = b"1" * 16, b"2" * 16
 
 def is_disputed(world: Cache, *, agent: str = "dobby", conversation: bytes = HERE, now: float = NOW) -> bool:
     reading = Reader(world).read(Message("user", "gnommoweb is a container"))
-    found = disputes(world, [reading], now, agent=agent, conversation=conversation)
-    assert ("[type?]" in recall(world, "gnommoweb").block) is bool(found)
-    return bool(found)
+    mark_disputes(world, [reading], now, agent=agent, conversation=conversation)
+    return "[type?]" in recall(world, "gnommoweb").block.text
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_edges_are_shown_by_descending_dimension_and_concepts_by_ascending_id() 
         [EdgeRow(9, 1, 2, True), EdgeRow(5, 1, 2, True), EdgeRow(5, 1, 3, False)],
     )
 
-    block = recall(cache, "dobby and gnommoweb").block
+    block = recall(cache, "dobby and gnommoweb").block.text
 
     assert block.splitlines()[1:-1] == ["gnommoweb: [tech] repo [type] repo", "dobby: [type] repo"]
 
@@ -229,17 +231,17 @@ WORLD = {"gnommoweb": SoasRow(5, novelty=1), "repo": SoasRow(1), "type": SoasRow
     ids=["at the floor", "below the floor", "recent", "old", "old, but from gutask", "a root"],
 )
 def test_a_fact_is_recalled_while_it_is_in_force(edge: EdgeRow, is_recalled: bool) -> None:
-    assert ("repo" in recall(cache_of(dict(WORLD), [edge]), "gnommoweb").block) is is_recalled
+    assert ("repo" in recall(cache_of(dict(WORLD), [edge]), "gnommoweb").block.text) is is_recalled
 
 
 def test_a_fact_whose_words_have_not_arrived_waits_for_them() -> None:
     cache = cache_of(dict(WORLD), [EdgeRow(5, 1, 2, True), EdgeRow(5, 999, 3, True)])
 
-    assert recall(cache, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
+    assert recall(cache, "gnommoweb").block.text == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
 
 
 def test_a_question_can_be_run_in_a_shell_whatever_the_concept_is_called() -> None:
-    block = recall(cache_of({"o'brien": unknown()}), "o'brien").block
+    block = recall(cache_of({"o'brien": unknown()}), "o'brien").block.text
 
     assert """  gutask iknowthat "o'brien -isa <parent> in context of <dimension>\"""" in block
 
@@ -273,7 +275,7 @@ def test_a_common_word_is_recalled_only_as_a_name_or_for_a_fact_someone_taught(
 ) -> None:
     cache = cache_of(dict(COMMON), [EdgeRow(5, 1, 2, True, source=source)])
 
-    assert ("mercury:" in recall(cache, text).block) is is_recalled
+    assert ("mercury:" in recall(cache, text).block.text) is is_recalled
 
 
 def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
@@ -286,15 +288,15 @@ def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
 
     recollection = recall(cache, " ".join(rows))
 
-    assert recollection.block.splitlines()[1:-1] == ["thing0: [type] repo", "thing1: [type] repo"]
+    assert recollection.block.text.splitlines()[1:-1] == ["thing0: [type] repo", "thing1: [type] repo"]
     assert recollection.reasons["thing3"] == "too many concepts"
 
 
 def test_the_threshold_of_the_config_table_is_obeyed() -> None:
     rows = {"gnommoweb": SoasRow(5, encounter_count=4, saliency=saliency(4))}
 
-    assert recall(cache_of(dict(rows)), "gnommoweb").block
-    assert not recall(cache_of(dict(rows), saliency_read_threshold=0.7), "gnommoweb").block
+    assert recall(cache_of(dict(rows)), "gnommoweb").block.text
+    assert not recall(cache_of(dict(rows), saliency_read_threshold=0.7), "gnommoweb").block.text
 
 
 # --- who is asked about ---
@@ -307,8 +309,8 @@ def unknown(**changes: object) -> SoasRow:
 def test_only_a_users_words_are_asked_about() -> None:
     cache = cache_of({"zorblat": unknown()})
 
-    assert recall(cache, Message("tool", "zorblat")).block == ""
-    assert recall(cache, Message("tool", "zorblat"), Message("user", "what is zorblat")).block
+    assert recall(cache, Message("tool", "zorblat")).block.text == ""
+    assert recall(cache, Message("tool", "zorblat"), Message("user", "what is zorblat")).block.text
 
 
 def test_a_parent_or_a_dimension_is_not_asked_about() -> None:
@@ -337,11 +339,11 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 def test_questions_back_off(asked_count: int, asked_ago: float, asks: bool) -> None:
     cache = cache_of({"zorblat": unknown(asked_count=asked_count, asked_at=NOW - asked_ago)})
 
-    assert bool(recall(cache, "zorblat").block) is asks
+    assert bool(recall(cache, "zorblat").block.text) is asks
 
 
 def test_zero_hit_max_switches_questions_off() -> None:
-    assert recall(cache_of({"zorblat": unknown()}, zero_hit_max=0), "zorblat").block == ""
+    assert recall(cache_of({"zorblat": unknown()}, zero_hit_max=0), "zorblat").block.text == ""
 
 
 def test_at_most_zero_hit_max_questions_are_asked() -> None:
@@ -349,7 +351,7 @@ def test_at_most_zero_hit_max_questions_are_asked() -> None:
 
     recollection = recall(cache_of(rows), " ".join(rows))
 
-    assert recollection.block.count("? thing") == 3
+    assert recollection.block.text.count("? thing") == 3
     assert len(recollection.asked) == 3
 
 
@@ -358,9 +360,9 @@ def test_facts_take_the_budget_before_questions() -> None:
 
     recollection = recall(cache, "gnommoweb zorblat")
 
-    assert "gnommoweb: [type] repo" in recollection.block
+    assert "gnommoweb: [type] repo" in recollection.block.text
     assert recollection.reasons == {"gnommoweb": "recalled", "zorblat": "no room"}
 
 
 def test_the_same_prompt_gives_the_same_block(world_b: Cache) -> None:
-    assert recall(world_b, "gnommoweb").block == recall(world_b, "gnommoweb").block
+    assert recall(world_b, "gnommoweb").block.text == recall(world_b, "gnommoweb").block.text

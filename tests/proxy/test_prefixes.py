@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.recall.rendering import read_block
 from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
@@ -22,8 +21,8 @@ from proxy.domain.formats.base import RequestFormat
 from proxy.domain.formats.requests import REQUESTS
 from proxy.domain.prefixes import Thread
 from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.placement import Placement
-from tests.prompts import FORMATS, Turn, blocks_of, rendered, shared, without_blocks
+from proxy.enrichment.placement import BlockPlacer
+from tests.prompts import FORMATS, Turn, blocks_of, facts_in, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0
 CONCEPTS = [f"zorb{number}" for number in range(12)]
@@ -61,7 +60,7 @@ class Proxy:
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.cache)
-        self.placement = Placement(self.cache, self.conversations, Models())  # type: ignore[arg-type]
+        self.placer = BlockPlacer(self.cache, self.conversations, Models())  # type: ignore[arg-type]
 
     def sends(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The payload as it goes to the model."""
@@ -71,7 +70,7 @@ class Proxy:
         assert prompt is not None
         readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
         thread = Thread.of(prompt, [reading.digest for reading in readings])
-        placed = self.placement.place(thread, self.conversations.mentions(self.cache, thread, readings), self.clock)
+        placed = self.placer.place(thread, self.conversations.mentions(self.cache, thread, readings), self.clock)
         self.wire.apply(payload, prompt, placed.edit)
         return payload
 
@@ -166,7 +165,7 @@ def test_no_prompt_holds_two_lines_that_contradict_each_other(
             put_edge(cache, *step.change)
         model = rendered(proxy.sends(write(turns)))
 
-        said = [fact for block in blocks_of(model) for fact in read_block(block).facts.items()]
+        said = [fact for block in blocks_of(model) for fact in facts_in(block).items()]
         assert len(said) == len({slot for slot, _ in said})
         for (concept, dim), (parent, is_disputed) in said:
             slot = (cache.soas_by_token[concept].id, cache.soas_by_token[dim].id)

@@ -1,39 +1,70 @@
-"""The recollection block as text. The same input always gives the same bytes: no times, no scores."""
+"""The recollection block as text, and what it says. The same input always gives the same bytes: no times, no scores."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 OPENING = "<recollection>"
 CLOSING = "</recollection>"
 CONFLICT = " — conflict pending"
 CHARACTERS_PER_TOKEN = 4
 
-# The alphabet of tokens has neither brackets nor white space, and no colon.
-FACT_LINE = re.compile(r"([^\s:]+): (?=\[)")
-FACT = re.compile(r"\[([^\]?]+)(\??)\] (\S+)")
-QUESTION = re.compile(r"\? (\S+): no recollection\.")
+
+class ShownFact(NamedTuple):
+    """One fact as a block shows it, in words."""
+
+    concept: str
+    dimension: str
+    parent: str
+    is_disputed: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """What blocks say: by concept and dimension the parent, and whether that is disputed; which concepts they ask
-    about; their length in model tokens, and that of the questions in it."""
+class Block:
+    """A recollection as it stands in a prompt, byte for byte, and what it says: a block that stays in a conversation
+    is asked again and again whether it still holds, and its text is never parsed for that. False where it is empty."""
 
-    facts: Mapping[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)
-    questions: frozenset[str] = frozenset()
-    tokens: int = 0
-    question_tokens: int = 0
+    text: str = ""
+    facts: tuple[ShownFact, ...] = ()
+    questions: tuple[str, ...] = ()  # the concepts that it asks about
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    @property
+    def tokens(self) -> int:
+        """Its length in model tokens, roughly."""
+        return _tokens(len(self.text))
+
+    @property
+    def question_tokens(self) -> int:
+        """The length of its questions."""
+        return _tokens(sum(len(question(concept)) for concept in self.questions))
 
 
-NOTHING = Lines()
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
-def fact_line(concept: str, facts: Sequence[tuple[str, str, bool]]) -> str:
-    """One concept's line; ``facts`` are (dimension, parent, disputed) in the order they are shown."""
-    shown = " ".join(f"[{dim}{'?' if disputed else ''}] {parent}" for dim, parent, disputed in facts)
-    return f"{concept}: {shown}{CONFLICT if any(disputed for *_, disputed in facts) else ''}"
+NOTHING = Block()
+
+
+def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
+    """Blocks that do not contradict each other, one after the other with ``gap`` between."""
+    present = [block for block in blocks if block]
+    if len(present) == 1:
+        return present[0]
+    return Block(
+        gap.join(block.text for block in present),
+        tuple(fact for block in present for fact in block.facts),
+        tuple(concept for block in present for concept in block.questions),
+    )
+
+
+def fact_line(facts: Sequence[ShownFact]) -> str:
+    """One concept's line, with at least one fact, in the order given."""
+    shown = " ".join(f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {fact.parent}" for fact in facts)
+    return f"{facts[0].concept}: {shown}{CONFLICT if any(fact.is_disputed for fact in facts) else ''}"
 
 
 def question(concept: str) -> str:
@@ -47,38 +78,11 @@ def question(concept: str) -> str:
     )
 
 
-def block(parts: Sequence[str]) -> str:
-    """The block around its lines; empty where there are none."""
-    return "\n".join([OPENING, *parts, CLOSING]) if parts else ""
+def render_block(lines: Sequence[str]) -> str:
+    """The lines between their tags; empty where there are none."""
+    return "\n".join([OPENING, *lines, CLOSING]) if lines else ""
 
 
 def block_length(part_lengths: Sequence[int]) -> int:
-    """How many characters ``block`` has for parts of these lengths, at least one of them."""
+    """How many characters ``render_block`` makes of lines of these lengths, at least one of them."""
     return len(OPENING) + len(CLOSING) + 1 + sum(part_lengths) + len(part_lengths)
-
-
-@lru_cache(maxsize=4096)
-def read_block(text: str) -> Lines:
-    """What a block says that ``block`` made, or several of them in one text."""
-    facts, questions = {}, set()
-    for line in text.split("\n"):
-        if head := FACT_LINE.match(line):
-            for dim, mark, parent in FACT.findall(line, head.end()):
-                facts[head[1], dim] = (parent, bool(mark))
-        elif asked := QUESTION.match(line):
-            questions.add(asked[1])
-    asking = sum(len(question(word)) for word in questions)
-    return Lines(facts, frozenset(questions), -(-len(text) // CHARACTERS_PER_TOKEN), -(-asking // CHARACTERS_PER_TOKEN))
-
-
-def together(blocks: Iterable[Lines]) -> Lines:
-    """What several blocks say that do not contradict each other."""
-    facts: dict[tuple[str, str], tuple[str, bool]] = {}
-    questions: frozenset[str] = frozenset()
-    tokens = question_tokens = 0
-    for lines in blocks:
-        facts.update(lines.facts)
-        questions |= lines.questions
-        tokens += lines.tokens
-        question_tokens += lines.question_tokens
-    return Lines(facts, questions, tokens, question_tokens)

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Literal
 
-from memory.domain.recall.rendering import block_length, fact_line, question
+from memory.domain.recall.rendering import Block, ShownFact, block_length, fact_line, question, render_block
 from memory.domain.types import EdgeRow, SoasRow
 
 Reason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
-ShownFact = tuple[str, str, bool]  # dimension, parent, disputed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +23,18 @@ class Candidate:
 
 @dataclass(slots=True)
 class Selection:
-    """Lines in the order they are printed, and for every candidate why it is in or out."""
+    """What goes into a block, in the order it is printed: each concept's facts, then the candidates to ask about; and
+    for every candidate why it is in or out."""
 
-    lines: list[str] = field(default_factory=list)
+    facts: list[list[ShownFact]] = field(default_factory=list)
     asked: list[Candidate] = field(default_factory=list)
     reasons: dict[str, Reason] = field(default_factory=dict)
+
+    def block(self) -> Block:
+        """Empty where nothing was selected."""
+        questions = tuple(candidate.token for candidate in self.asked)
+        lines = [*map(fact_line, self.facts), *map(question, questions)]
+        return Block(render_block(lines), tuple(fact for line in self.facts for fact in line), questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,39 +92,41 @@ def _choose_facts(
     max_concepts: int,
     room: int,
 ) -> int:
-    chosen: list[tuple[int, str]] = []
+    chosen: list[tuple[int, list[ShownFact]]] = []
     for candidate in candidates:
         if len(chosen) == max_concepts:
             selection.reasons[candidate.token] = "too many concepts"
             continue
-        line = fact_line(candidate.token, [show(edge) for edge in candidate.edges])
-        if len(line) >= room and not chosen:
-            line = _longest_line_that_fits(candidate, show, room)
-        if not line or len(line) >= room:
+        facts = [show(edge) for edge in candidate.edges]
+        length = len(fact_line(facts))
+        if length >= room and not chosen:
+            facts = _newest_facts_that_fit(candidate, show, room)
+            length = len(fact_line(facts)) if facts else room
+        if length >= room:
             selection.reasons[candidate.token] = "no room"
             continue
-        room -= len(line) + 1
-        chosen.append((candidate.row.id, line))
+        room -= length + 1
+        chosen.append((candidate.row.id, facts))
         selection.reasons[candidate.token] = "recalled"
-    selection.lines += [line for _, line in sorted(chosen)]
+    selection.facts = [facts for _, facts in sorted(chosen, key=itemgetter(0))]
     return room
 
 
-def _longest_line_that_fits(candidate: Candidate, show: Callable[[EdgeRow], ShownFact], room: int) -> str:
-    """The line with as many of the most recently confirmed edges as there is room for; empty for none."""
+def _newest_facts_that_fit(candidate: Candidate, show: Callable[[EdgeRow], ShownFact], room: int) -> list[ShownFact]:
+    """As many of the most recently confirmed facts as there is room for in one line, dimensions descending."""
     newest = sorted(
         candidate.edges,
         key=lambda edge: float("inf") if edge.last_confirmed is None else edge.last_confirmed,
         reverse=True,
     )
-    line = ""
+    facts: list[ShownFact] = []
     for count in range(1, len(newest)):
         kept = {edge.dim_id for edge in newest[:count]}
-        longer = fact_line(candidate.token, [show(edge) for edge in candidate.edges if edge.dim_id in kept])
-        if len(longer) >= room:
+        more = [show(edge) for edge in candidate.edges if edge.dim_id in kept]
+        if len(fact_line(more)) >= room:
             break
-        line = longer
-    return line
+        facts = more
+    return facts
 
 
 def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max_questions: int, room: int) -> None:
@@ -134,4 +142,3 @@ def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max
         selection.asked.append(candidate)
         selection.reasons[candidate.token] = "asked"
     selection.asked.sort(key=lambda candidate: candidate.row.id)
-    selection.lines += [question(candidate.token) for candidate in selection.asked]

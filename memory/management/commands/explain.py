@@ -62,7 +62,7 @@ class Command(BaseCommand):
         self.section("tokens", [" ".join(tokens)] if tokens else [])
         self.section("cues", [as_line(cue) for cue in cues])
         self.section("salient", [f"{word}: {why}" for word, why in sorted(recollection.reasons.items())])
-        self.section("block", recollection.block.splitlines())
+        self.section("block", recollection.block.text.splitlines())
 
     def section(self, title: str, lines: list[str]) -> None:
         self.stdout.write(self.style.MIGRATE_HEADING(title))
