@@ -39,8 +39,8 @@ bench: $(VENV)/installed-dev
 bench-llm: $(VENV)/installed-bench-llm
 	@exec $(VENV)/bin/python -m benchmarks --only prefix_time $(ARGS)
 
-house: $(VENV)/installed
-	@exec $(VENV)/bin/python -m benchmarks.house $(ARGS)
+house:
+	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)
