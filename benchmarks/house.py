@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from statistics import median_low
 
+from benchmarks.walks import Code, FunctionNode, Walk
+
 PROJECT = Path(__file__).resolve().parent.parent
 PRODUCT = ("memory", "proxy", "resolution", "festinger_site", "manage.py")
 LEFT_OUT = {"tests", "migrations", "static", "benchmarks", "standin", "clients", "__pycache__"}
@@ -62,8 +64,8 @@ THEIRS = {
     "participles": ("0.9 %", "0.4 %", "0.7 %", "", "", ""),
     "one-word": ("41 %", "45 %", "17 %", "", "", ""),
 }
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+# A fact, a conflict and a decision on their ways.
+WALKS = ("assert_fact:fact", "decide:conflict_id", "undo:decision_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +316,9 @@ def main() -> int:
     """The exit status: with ``--check``, 1 where an aim is missed."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ``--list lines | head`` ends quietly
     arguments = parse_arguments()
+    if arguments.walks is not None:
+        print("\n".join(describe_walk(start) for start in arguments.walks or WALKS))
+        return 0
     figures = {figure.name: figure for figure in House(PROJECT).measure()}
     if arguments.list and arguments.list not in figures:
         sys.exit(f"There is no figure {arguments.list}; there are: {', '.join(figures)}")
@@ -327,8 +332,21 @@ def main() -> int:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.house", description=__doc__)
     parser.add_argument("--list", metavar="FIGURE", help="what is counted, as file:line; by the first column")
+    words = "follow a value instead: [module:]function:parameter; those named in the code where none is given"
+    parser.add_argument("--walks", metavar="START", nargs="*", help=words)
     parser.add_argument("--check", action="store_true", help="fail where an aim is missed")
     return parser.parse_args()
+
+
+def describe_walk(start: str) -> str:
+    """Its figures, then the functions in the order in which it comes through them."""
+    names = {module.path.removesuffix(".py").removesuffix("/__init__"): module for module in read_modules(PROJECT)}
+    code = Code({name.replace("/", "."): module.tree for name, module in names.items()})
+    try:
+        walk = Walk(code, start)
+    except LookupError as error:
+        sys.exit(str(error))
+    return "\n  ".join([f"{start}: {walk}", *walk.entered])
 
 
 def format_table(figures: Sequence[Figure]) -> str:
