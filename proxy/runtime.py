@@ -6,10 +6,12 @@ import logging
 from dataclasses import dataclass, field
 from functools import partial
 
+from django.apps import apps
 from django.conf import settings
 
 from festinger_site.celery import wake
-from memory import cache
+from memory.apps import MemoryConfig
+from memory.cache import Cache
 from memory.coherence import Coherence
 from memory.encounters import Encounters
 from memory.flusher import Flusher
@@ -38,7 +40,7 @@ LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 class Runtime:
     """Started and stopped by the ASGI lifespan."""
 
-    world: cache.Cache
+    world: Cache
     settings_file: SettingsFile
     upstream: Upstream
     modelfiles: Modelfiles
@@ -54,11 +56,12 @@ class Runtime:
 
     @classmethod
     def from_settings(cls) -> "Runtime":
-        world = cache.world
+        memory = apps.get_app_config("memory")
+        assert isinstance(memory, MemoryConfig)
+        world, coherence = memory.cache, memory.coherence
         settings_file = SettingsFile.from_settings()
         server = settings_file.rules.upstream
         upstream = Upstream(server.url, server.connect_timeout_s)
-        coherence = Coherence(world, settings.DATABASE_URL)
         modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
         coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
         observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(wake, SETTLE))
