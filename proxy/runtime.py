@@ -15,6 +15,7 @@ from memory.cache import Cache
 from memory.coherence import Coherence
 from memory.encounters import Encounters
 from memory.flusher import Flusher
+from memory.heartbeats import ServerPulse
 from memory.observations import Observations
 from memory.reading import Reader
 from proxy.conversations import Conversations
@@ -52,6 +53,7 @@ class Runtime:
     events: Events
     conversations: Conversations
     injections: Injections
+    pulse: ServerPulse
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -99,13 +101,14 @@ class Runtime:
             events=events,
             conversations=conversations,
             injections=injections,
+            pulse=ServerPulse(settings.DATABASE_URL),
         )
 
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
         writers = (self.observations, self.flusher, self.events, self.injections)
-        parts = (self.settings_file, self.coherence, self.encounters, *writers)
+        parts = (self.settings_file, self.coherence, self.encounters, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.wait_tried()
         if self.world.loaded_at is not None:
@@ -126,6 +129,7 @@ class Runtime:
             self.flusher.flush_last(),
             self.events.write_last(),
             self.injections.write_last(),
+            self.pulse.write_last(),
         )
         await self.observations.write_last()  # also what the last flush learned
         await self.modelfiles.aclose()
