@@ -44,7 +44,8 @@ TYPE_NAME = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")  # Slot, _Asking
 FIELD_LIKE = {"property", "cached_property", "display"}
 
 PROJECTS = ("healthchecks", "httpx", "procrastinate", "starlette", "readthedocs", "stamina")
-# Counted once by the same rules, from their releases of autumn 2026; "" where it was not counted.
+# Counted once, without their tests and migrations: the first three by rules like these, so that a tenth more or less
+# says nothing; the others by an earlier, shorter count. "" where it was not counted.
 THEIRS = {
     "files": ("178", "23", "45", "34", "325", "10"),
     "lines": ("16,885", "8,827", "8,977", "", "", "1,512"),
@@ -52,7 +53,7 @@ THEIRS = {
     "file-p90": ("161", "641", "358-419", "548", "456", "913"),
     "file-max": ("1,584", "2,019", "1,042", "", "", ""),
     "levels": ("13", "16", "24", "23", "", "7"),
-    "comments": ("4.3 %", "4.0 %", "3.0 %", "2.5 %", "6.5 %", "2.8 %"),
+    "comments": ("4.3 %", "3.9-4.0 %", "3.0 %", "2.5 %", "6.5 %", "2.8 %"),
     "readme": ("3,287", "548", "461", "", "", ""),
     "function-median": ("8", "9", "8", "5", "8", "8"),
     "function-p90": ("32", "34", "32", "27", "36", "28"),
