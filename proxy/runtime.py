@@ -6,10 +6,13 @@ import logging
 from dataclasses import dataclass, field
 from functools import partial
 
+from django.apps import apps
 from django.conf import settings
 
-from memory.cache import state
+from memory.apps import MemoryConfig
+from memory.cache.state import Cache
 from memory.cache.sync import Coherence
+from memory.heartbeats import ServerPulse
 from memory.ingest.encounters import Encounters
 from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
@@ -38,7 +41,7 @@ LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 class Runtime:
     """Started and stopped by the ASGI lifespan."""
 
-    world: state.Cache
+    world: Cache
     settings_file: SettingsFile
     upstream: Upstream
     modelfiles: Modelfiles
@@ -50,15 +53,17 @@ class Runtime:
     events: Events
     conversations: Conversations
     injection_log: InjectionLog
+    pulse: ServerPulse
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
     def from_settings(cls) -> "Runtime":
-        world = state.world
+        app = apps.get_app_config("memory")
+        assert isinstance(app, MemoryConfig)
+        world, coherence = app.cache, app.coherence
         settings_file = SettingsFile.from_settings()
         server = settings_file.rules.upstream
         upstream = Upstream(server.url, server.connect_timeout_s)
-        coherence = Coherence(world, settings.DATABASE_URL)
         modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
         coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
         observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
@@ -95,13 +100,14 @@ class Runtime:
             events=events,
             conversations=conversations,
             injection_log=injection_log,
+            pulse=ServerPulse(settings.DATABASE_URL),
         )
 
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
         writers = (self.observations, self.flusher, self.events, self.injection_log)
-        parts = (self.settings_file, self.coherence, self.encounters, *writers)
+        parts = (self.settings_file, self.coherence, self.encounters, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.wait_tried()
         if self.world.loaded_at is not None:
@@ -122,6 +128,7 @@ class Runtime:
             self.flusher.flush_last(),
             self.events.write_last(),
             self.injection_log.write_last(),
+            self.pulse.write_last(),
         )
         await self.observations.write_last()  # also what the last flush learned
         await self.modelfiles.aclose()

@@ -66,7 +66,8 @@ def resolve_due() -> None:
 
 @shared_task
 def keep_schedule() -> None:
-    """Sent every minute: the setting may have been changed in any way."""
+    """Sent every minute: the setting may have been changed elsewhere than in the admin, whose changes beat's row
+    follows at once."""
     try:
         schedule.keep()
     except Error as error:

@@ -2,10 +2,10 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,7 +26,8 @@ from festinger_site.launcher.supervision import Supervisor, SupervisorFailed
 READY_TIMEOUT_S = 120
 MAKE_PID = os.getppid() if "MAKELEVEL" in os.environ else 0
 
-stop_asked = threading.Event()
+# Where a signal that asks to stop leaves a byte, which nobody takes out. Empty until the signals are ours.
+stop_pipes: list[int] = []
 
 
 class StopAsked(Exception):
@@ -34,8 +35,7 @@ class StopAsked(Exception):
 
 
 def main() -> int:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: stop_asked.set())
+    catch_stop_signals()
     try:
         site = wiring()
         home = homes.ensure()
@@ -48,6 +48,17 @@ def main() -> int:
     return 1
 
 
+def catch_stop_signals() -> None:
+    """From now on ``pause`` notices them. Python's own C code writes the byte; a handler in Python runs in the middle
+    of anything, a second one in the middle of the first, and whoever takes a lock there may wait for himself."""
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    stop_pipes.append(readable)
+
+
 def wiring() -> ModuleType:
     """Django's settings as a plain module, without Django. Raises EnvironmentMistake for what cannot be used."""
     from festinger_site import settings
@@ -57,7 +68,8 @@ def wiring() -> ModuleType:
 
 def pause(seconds: float) -> None:
     """Raises StopAsked instead, where that is so; the launcher breaks off at these places and no other."""
-    if stop_asked.wait(seconds) or (MAKE_PID and os.getppid() != MAKE_PID):
+    asked, _, _ = select.select(stop_pipes, [], [], seconds)
+    if asked or (MAKE_PID and os.getppid() != MAKE_PID):
         raise StopAsked
 
 

@@ -6,6 +6,7 @@ fifth of the processor time of a ``manage.py`` command), and it never starts a d
 import argparse
 import http.client
 import json
+import socket
 import sys
 from typing import Any
 
@@ -16,7 +17,11 @@ from festinger_site.environment import EnvironmentMistake
 ANSWER_S = 10
 CONNECT_S = 5
 OLDEST_S = 45.0  # a pulse comes every 10 s, later on a busy machine
-AGE = "SELECT extract(epoch FROM now() - at)::float8 FROM heartbeat WHERE name = %s"
+# Of this machine, if it has one: a container asks for its own worker, whatever others do.
+AGE = """
+    SELECT extract(epoch FROM now() - at)::float8 FROM heartbeat WHERE name = %s
+    ORDER BY host = %s DESC, at DESC LIMIT 1
+"""
 LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to reach what listens everywhere
 
 
@@ -64,7 +69,7 @@ def complaint(part: str, oldest_s: float) -> str:
 def heartbeat_age_s(database_url: str, part: str) -> float | None:
     """None where that part never gave one. Raises psycopg.Error."""
     with psycopg.connect(database_url, connect_timeout=CONNECT_S) as connection:
-        row = connection.execute(AGE, [part]).fetchone()
+        row = connection.execute(AGE, [part, socket.gethostname()]).fetchone()
     return row[0] if row else None
 
 

@@ -99,9 +99,9 @@ class AgentAdmin(Page):
 
 @admin.register(Heartbeat)
 class HeartbeatAdmin(ReadOnly, Page):
-    list_display = ("name", "at", "ago")
-    ordering = ("name",)
-    fields = ("name", "at", "ago")
+    list_display = ("name", "host", "pid", "at", "ago")
+    ordering = ("name", "-at")
+    fields = ("name", "host", "pid", "at", "ago")
     readonly_fields = ("ago",)
 
     @admin.display(description="how long ago")

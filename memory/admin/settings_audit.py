@@ -2,7 +2,7 @@
 
 What a command or a person at the database changed has no line; the row's own time tells that it was changed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, cast
@@ -20,6 +20,9 @@ from memory.settings import registry
 # An anonymous one never gets here: the log refuses him.
 Operator = User | AnonymousUser
 MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id")
+
+# By setting: what follows it in the same transaction. Apps that this one does not know add theirs when they are ready.
+followers: dict[str, Callable[[], object]] = {}
 
 
 class ChangedMeanwhile(Exception):
@@ -41,8 +44,8 @@ class LastChange:
 
 @transaction.atomic
 def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
-    """Stores new texts of settings, by key the text that was shown and the new one, all or none; a line for each that
-    differs. Raises ChangedMeanwhile."""
+    """Stores new texts of settings, by key the text that was shown and the new one, all or none, with what
+    follows them; a line for each that differs. Raises ChangedMeanwhile."""
     now = timezone.now()
     lines = []
     for key, (shown, new) in sorted(changes.items()):
@@ -51,6 +54,8 @@ def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
         if not Config.objects.filter(key=key, value=shown).update(value=new, updated_at=now):
             raise ChangedMeanwhile(key)
         lines.append((key, f"{key}: {shown or 'none'} -> {new or 'none'}"))
+        if key in followers:
+            followers[key]()
     kind = ContentType.objects.get_for_model(Config)
     LogEntry.objects.bulk_create(
         LogEntry(

@@ -1,6 +1,6 @@
 """This process's picture of the world: plain dicts, read by the hot path without a query.
 
-``world`` is the one instance of a server process. memory/cache/sync.py fills it and keeps it in step with
+The app (memory/apps.py) has the one instance of a process. memory/cache/sync.py fills it and keeps it in step with
 Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
 """
 
@@ -209,6 +209,3 @@ class Cache:
         concept = slot[0]
         if concept not in self.queued_slots and not any(concept == other for other, _ in self.provisional):
             self.pending_conflicts.discard(concept)
-
-
-world = Cache()

@@ -143,13 +143,19 @@ class Agent(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of a part: ``proxy``, ``worker``, ``beat``."""
+    """The last sign of life of a process. Of beat there is one row, without ``host`` and ``pid``: what it sends is
+    written down by any worker."""
 
-    name = models.CharField(max_length=64, primary_key=True)
+    SERVER, WORKER, BEAT = "proxy", "worker", "beat"
+
+    name = models.CharField("part", max_length=64)
+    host = models.CharField(max_length=255, blank=True, default="", db_default="")
+    pid = models.PositiveIntegerField("process id", default=0, db_default=0)
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
         db_table = "heartbeat"
+        constraints = [models.UniqueConstraint(fields=["name", "host", "pid"], name="heartbeat_one_a_process")]
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name} {self.pid} on {self.host}" if self.host else self.name

@@ -22,7 +22,10 @@ COUNTED_MAX = 10_000  # rows that wait: more are not counted
 NEWEST = 5_000  # observations among which failed ones are counted
 BROKER_S = 2.0
 
-AGES = "SELECT name, extract(epoch FROM clock_timestamp() - at)::float8 FROM heartbeat"
+AGES = """
+    SELECT name, array_agg(age ORDER BY age)
+    FROM (SELECT name, extract(epoch FROM clock_timestamp() - at)::float8 AS age FROM heartbeat) beats GROUP BY name
+"""
 WAKE_UPS = (
     "SELECT coalesce(sum(queue_length), 0)::int, coalesce(max(oldest_msg_age_sec), 0)::float8 FROM pgmq.metrics_all()"
 )

@@ -24,7 +24,7 @@ from proxy.upstream.client import Upstream
 
 UPSTREAM_S = 2.0
 DATABASE_S = 2.0
-AGES = "SELECT name, extract(epoch FROM now() - at)::float8 FROM heartbeat ORDER BY name"
+BEATS = "SELECT name, pid, extract(epoch FROM now() - at)::float8 FROM heartbeat ORDER BY name, at DESC"
 OPEN_CONFLICTS = "SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')"
 WAITING = "SELECT count(*) FROM observation WHERE state = 'pending'"
 LAST_RUN = "SELECT id, status, started_at, ended_at, counts, note FROM run ORDER BY started_at DESC, id DESC LIMIT 1"
@@ -125,13 +125,16 @@ async def database_report(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any
     """How the database does, and what it knows of the work that waits; None for what it cannot be asked."""
     try:
         async with asyncio.timeout(DATABASE_S), connected(settings.DATABASE_URL, "health") as connection:
-            beats = await rows(connection, AGES)
+            beats = [(name, pid, round(age, 1)) for name, pid, age in await rows(connection, BEATS)]
             stored = await work_report(connection, tuning)
     except TimeoutError:
         return {"reachable": False, "error": f"no answer within {DATABASE_S:g} s"}, NOTHING_KNOWN
     except (psycopg.Error, OSError) as error:
         return {"reachable": False, "error": first_line(error)}, NOTHING_KNOWN
-    return {"reachable": True, "heartbeat_ages_s": {name: round(age, 1) for name, age in beats}}, stored
+    # Of each part the youngest: it is alive while one of its processes is.
+    youngest = {name: age for name, _, age in reversed(beats)}
+    each = [{"part": name, "pid": pid, "age_s": age} for name, pid, age in beats]
+    return {"reachable": True, "heartbeat_ages_s": youngest, "heartbeats": each}, stored
 
 
 async def work_report(connection: Connection, tuning: Tuning) -> dict[str, Any]:

@@ -78,10 +78,11 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """``process``: what /health says of this process; None outside of a server. ``ages_s``: of the signs of life."""
+    """``process``: what /health says of this process; None outside of a server. ``ages_s``: of the signs of life,
+    by part, each process's last, the youngest first."""
 
     process: dict[str, Any] | None
-    ages_s: dict[str, float]
+    ages_s: dict[str, list[float]]
     broker: Broker
     learning: Learning
     models: Models
@@ -90,13 +91,14 @@ class Findings:
 
 def signs(found: Findings) -> list[Sign]:
     """What is worst comes first."""
-    worker = of_worker(found.ages_s.get("worker"))
+    worker = of_worker(found.ages_s.get("worker", []))
     all_signs = [
         of_upstream(found.process),
         of_database(found.process),
         of_listener(found.process),
+        of_servers(found.ages_s.get("proxy", []), found.process),
         worker,
-        of_beat(found.ages_s.get("beat"), worker),
+        of_beat(found.ages_s.get("beat", []), worker),
         of_broker(found.broker, worker),
         of_learning(found.learning, found.process),
         of_models(found.models),
@@ -180,22 +182,48 @@ def of_listener(process: dict[str, Any] | None) -> Sign:
     return Sign(part, State.GOOD, f"This process knows {knows}, and hears what changes.")
 
 
-def of_worker(age_s: float | None) -> Sign:
-    part = "Worker"
-    if age_s is not None and age_s <= LATE_S:
-        return Sign(part, State.GOOD, f"It gave a sign of life {span(age_s)} ago.")
-    silence = "yet" if age_s is None else f"for {span(age_s)}"
+def of_servers(ages_s: Sequence[float], process: dict[str, Any] | None) -> Sign:
+    part = "Server"
+    if process is not None and not process["database"]["reachable"]:
+        return Sign(part, State.UNKNOWN, "Not known while the database does not answer.")
+    if not ages_s:
+        return Sign(part, State.UNKNOWN, "No server process has given a sign of life yet.")
+    return of_processes(part, ages_s, "server process", "server processes", "proxy")
+
+
+def of_processes(part: str, ages_s: Sequence[float], one: str, many: str, log: str) -> Sign:
+    """Of a part with at least one process, whose others may have died."""
+    late = [age_s for age_s in ages_s if age_s > LATE_S]
+    if not late:
+        who = "It gave a sign" if len(ages_s) == 1 else f"All {len(ages_s)} {many} gave signs"
+        return Sign(part, State.GOOD, f"{who} of life, the last {span(ages_s[0])} ago.")
+    have = "has" if len(late) == 1 else "have"
     return Sign(
         part,
-        State.WARNING if age_s is not None and age_s <= SILENT_S else State.BAD,
+        State.WARNING,
+        f"{len(late)} of {counted(len(ages_s), one, many)} {have} given no sign of life for {span(late[0])}.",
+        f"Look at {LOGS.format(log)}; the heartbeats say which. One that died while others go on is forgotten after"
+        " an hour.",
+    )
+
+
+def of_worker(ages_s: Sequence[float]) -> Sign:
+    part = "Worker"
+    if ages_s and ages_s[0] <= LATE_S:
+        return of_processes(part, ages_s, "worker", "workers", "worker")
+    silence = f"for {span(ages_s[0])}" if ages_s else "yet"
+    return Sign(
+        part,
+        State.WARNING if ages_s and ages_s[0] <= SILENT_S else State.BAD,
         f"No worker has given a sign of life {silence}: statements are not placed, conflicts are not decided.",
         f"Look at {LOGS.format('worker')}, or start one: celery -A festinger_site worker.",
     )
 
 
-def of_beat(age_s: float | None, worker: Sign) -> Sign:
+def of_beat(ages_s: Sequence[float], worker: Sign) -> Sign:
     """Its sign goes through the broker to a worker, which writes it down."""
     part = "Beat"
+    age_s = ages_s[0] if ages_s else None
     if age_s is not None and age_s <= LATE_S:
         return Sign(part, State.GOOD, f"What it sends arrives: the last {span(age_s)} ago.")
     if worker.needs_someone:

@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from festinger_site import settings
 from festinger_site.home import PROJECT
 from festinger_site.launcher.liveness_probe import complaint
-from memory.tasks import beat_heart
+from memory.heartbeats import Process, give_sign
 from tests.served.server import free_port
 from tests.site.test_launch import environment
 
@@ -54,24 +54,39 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
 
 
 def test_a_worker_that_never_ran_is_not_alive(database):
-    beat_heart("beat")
+    give_sign(Process("beat"))
 
     assert complaint("worker", OLDEST_S) == "has given no sign of life yet"
 
 
 def test_a_young_sign_of_life_is_enough(database):
-    beat_heart("worker")
+    give_sign(Process.this("worker"))
 
     assert complaint("worker", OLDEST_S) == ""
 
 
 def test_an_old_sign_of_life_is_not(database):
-    beat_heart("beat")
+    give_sign(Process("beat"))
     with psycopg.connect(database) as other:
         other.execute("UPDATE heartbeat SET at = now() - interval '100 seconds'")
 
     assert complaint("beat", OLDEST_S) == "has given no sign of life for 100 s"
     assert complaint("beat", 200) == ""
+
+
+def test_a_container_asks_for_the_worker_in_it_and_not_for_another(database):
+    give_sign(Process.this("worker"))
+    with psycopg.connect(database) as other:
+        other.execute("UPDATE heartbeat SET at = now() - interval '100 seconds'")
+    give_sign(Process("worker", "elsewhere", 1))
+
+    assert complaint("worker", OLDEST_S) == "has given no sign of life for 100 s"
+
+
+def test_where_no_worker_runs_one_elsewhere_is_asked_for(database):
+    give_sign(Process("worker", "elsewhere", 1))
+
+    assert complaint("worker", OLDEST_S) == ""
 
 
 def test_without_its_database_nobody_can_tell(monkeypatch):

@@ -157,7 +157,7 @@ def test_a_config_file_to_begin_with_is_in_the_home(run):
 
 
 def test_worker_and_beat_give_signs_of_life_through_the_broker(run):
-    wait_until(lambda: run.health()["database"]["heartbeat_ages_s"].keys() == {"worker", "beat"}, 60)
+    wait_until(lambda: run.health()["database"]["heartbeat_ages_s"].keys() == {"proxy", "worker", "beat"}, 60)
     ages = run.health()["database"]["heartbeat_ages_s"]
 
     assert max(ages.values()) < 30

@@ -464,6 +464,27 @@ def test_the_resolvers_schedule_is_kept_from_the_settings_and_says_so(operator: 
     assert (row.enabled, str(row.crontab.hour)) == (False, "2")
 
 
+def test_a_changed_schedule_of_the_resolver_is_beats_at_once(operator: Client):
+    resolver_schedule.keep()
+    told_at = PeriodicTasks.last_change()
+
+    operator.post(CONFIG, shown() | {"resolution_schedule": "30 4 * * 1"})
+
+    row, _ = schedule(resolver_schedule.TASK)
+    assert (row.crontab.minute, row.crontab.hour, row.crontab.day_of_week) == ("30", "4", "1")
+    assert PeriodicTasks.last_change() > told_at
+
+
+def test_a_schedule_that_somebody_else_changed_meanwhile_leaves_beats_row_alone(operator: Client):
+    resolver_schedule.keep()
+    entered = shown() | {"resolution_schedule": "30 4 * * 1"}
+    Config.objects.filter(key="resolution_schedule").update(value="0 5 * * *")
+
+    operator.post(CONFIG, entered)
+
+    assert schedule(resolver_schedule.TASK)[0].crontab.hour == "2"
+
+
 def test_other_kinds_of_schedules_are_out_of_sight(superuser: Client):
     for name in ("intervalschedule", "crontabschedule", "solarschedule", "clockedschedule"):
         assert superuser.get(f"/admin/django_celery_beat/{name}/").status_code == 404
