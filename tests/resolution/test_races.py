@@ -151,12 +151,12 @@ import sys
 import django
 django.setup()
 from django.db import connection
-from resolution import claims, learning
-learning.BATCH = 10
+from resolution.workers import leases, observations
+observations.BATCH = 10
 print("ready", flush=True)
 sys.stdin.readline()
 {before}
-print(learning.settle_due(), flush=True)
+print(observations.settle_due(), flush=True)
 """
 HANG = """
 import time
