@@ -6,7 +6,8 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all conformance check bench bench-check bench-llm soak demo screenshots clean secrets
+.PHONY: help run test test-slow test-all conformance check house bench bench-check bench-llm soak demo screenshots \
+	clean secrets
 
 PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
 
@@ -16,6 +17,7 @@ help:
 	@echo "make test   what to run before a commit (ARGS='-k words', JOBS=1)   make check   linters and types, as CI runs them"
 	@echo "make test-slow   what waits for whole Festingers, kills and installs     make test-all   both"
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
+	@echo "make house  how the code is cut and named, beside projects we admire (ARGS='--list participles', '--check')"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
 	@echo "make bench-check   does everything that make bench measures still work?"
@@ -25,7 +27,7 @@ help:
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
 run: $(VENV)/installed
-	@exec $(VENV)/bin/python -m festinger_site.launch
+	@exec $(VENV)/bin/python -m festinger_site.launcher.launch
 
 demo: $(VENV)/installed
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
@@ -50,6 +52,9 @@ bench-check: $(VENV)/installed-dev
 
 bench-llm: $(VENV)/installed-bench-llm
 	@exec $(VENV)/bin/python -m benchmarks --only prefix_time $(ARGS)
+
+house:
+	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)

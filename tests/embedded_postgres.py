@@ -27,7 +27,8 @@ PROCESS = os.getpid()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from festinger_site import home, postgres
+    from festinger_site import home
+    from festinger_site.launcher import postgres_cluster
     from tests import prepared_postgres
 
     prepared_postgres.shared_folder()  # made by the process that starts the others, so that they inherit it
@@ -38,18 +39,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         prepared_postgres.copy_cluster(home.path())
     else:  # a single file or two: most do not need what takes seconds to prepare
-        postgres.ensure_cluster(home.path(), durable=False)
-    SERVERS.append(postgres.start(home.path()))
-    postgres.ensure_database(home.path())
+        postgres_cluster.ensure_cluster(home.path(), durable=False)
+    SERVERS.append(postgres_cluster.start(home.path()))
+    postgres_cluster.ensure_database(home.path())
 
 
 @atexit.register  # not a hook of pytest: reached also where it breaks off before its own end
 def remove_home() -> None:
     if os.getpid() != PROCESS:  # a fork that a test made
         return
-    from festinger_site import postgres
+    from festinger_site.launcher import postgres_cluster
 
-    postgres.remove(HOME)
+    postgres_cluster.remove(HOME)
     for server in SERVERS:
         server.wait()
     shutil.rmtree(HOME, ignore_errors=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from festinger_site import home as homes
-from festinger_site import postgres
+from festinger_site.launcher import postgres_cluster
 
 PREPARED = "festinger_prepared"  # the database's name, in the cluster and in its copies
 SHARED_FOLDER = "FESTINGER_TEST_SHARED"  # environment variable: processes that a run starts inherit it
@@ -25,18 +25,18 @@ DURABLE = "fsync = on\nfull_page_writes = on\n"  # the last line of postgresql.c
 
 
 def copy_cluster(home: Path, *, durable: bool = False) -> None:
-    """Gives the home a cluster with the database PREPARED in it, as ``postgres.ensure_cluster`` gives it an empty one.
+    """Gives the home a cluster with the database PREPARED in it, where ``ensure_cluster`` would give it an empty one.
 
     Prepares the original if that has not happened in this run, and waits while another process does."""
     original = prepared_cluster()
     if (shared_folder() / "postgres").is_symlink():  # Postgres' user cannot enter where temporary folders are made
         (home / "postgres").symlink_to(f"{original}-{secrets.token_hex(4)}")
-    copy = postgres.data_folder(home)
+    copy = postgres_cluster.data_folder(home)
     subprocess.run(["cp", "-a", str(original), str(copy)], check=True)  # with its owner, who is not always ours
     if durable:
         with (copy / "postgresql.conf").open("a") as settings:
             settings.write(DURABLE)
-    postgres.ensure_cluster(home)
+    postgres_cluster.ensure_cluster(home)
 
 
 def prepared_cluster() -> Path:
@@ -47,13 +47,13 @@ def prepared_cluster() -> Path:
         if not (home / "is_prepared").exists():
             _prepare_cluster(home)
             (home / "is_prepared").touch()
-    return postgres.data_folder(home)
+    return postgres_cluster.data_folder(home)
 
 
 def prepare_database(url: str) -> None:
     """Migrates and bootstraps it, as every start of Festinger does."""
     subprocess.run(
-        [sys.executable, "-m", "festinger_site.preparation"],
+        [sys.executable, "-m", "festinger_site.launcher.prepare_database"],
         cwd=homes.PROJECT,
         env=os.environ | {"DATABASE_URL": url, "FESTINGER_HOME": str(shared_folder())},
         capture_output=True,
@@ -78,17 +78,17 @@ def shared_folder() -> Path:
 
 
 def _prepare_cluster(home: Path) -> None:
-    postgres.ensure_cluster(home, durable=False)
-    server = postgres.start(home)
+    postgres_cluster.ensure_cluster(home, durable=False)
+    server = postgres_cluster.start(home)
     try:
-        postgres.ensure_database(home, PREPARED)
+        postgres_cluster.ensure_database(home, PREPARED)
         prepare_database(embedded_url(home, PREPARED))
     finally:
-        postgres.stop(home)
+        postgres_cluster.stop(home)
         server.wait()
 
 
 def _remove(folder: Path, *, maker: int) -> None:
     if os.getpid() == maker:  # not a fork that a test made
-        postgres.remove(folder)
+        postgres_cluster.remove(folder)
         shutil.rmtree(folder, ignore_errors=True)

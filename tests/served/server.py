@@ -13,7 +13,7 @@ import httpx
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from festinger_site.programs import uvicorn
+from festinger_site.launcher.programs import uvicorn
 from tests.prepared_postgres import PREPARED, prepare_database
 
 PROJECT = Path(__file__).parent.parent.parent
