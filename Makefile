@@ -6,28 +6,40 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance check bench bench-llm soak demo screenshots clean secrets
+.PHONY: help run test test-slow test-all conformance check house bench bench-check bench-llm soak demo screenshots \
+	clean secrets
+
+PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
 	@echo "make demo   the same against a stand-in for Ollama, with a few prompts"
-	@echo "make test   all tests (ARGS='-k words', JOBS=1)   make check   what CI runs besides them"
+	@echo "make test   what to run before a commit (ARGS='-k words', JOBS=1)   make check   linters and types, as CI runs them"
+	@echo "make test-slow   what waits for whole Festingers, kills and installs     make test-all   both"
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
+	@echo "make house  how the code is cut and named, beside projects we admire (ARGS='--list participles', '--check')"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
+	@echo "make bench-check   does everything that make bench measures still work?"
 	@echo "make bench-llm   the same with a small model, which is built first: what its first token waits for"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
 run: $(VENV)/installed
-	@exec $(VENV)/bin/python -m festinger_site.launch
+	@exec $(VENV)/bin/python -m festinger_site.launcher.launch
 
 demo: $(VENV)/installed
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
 
 test: $(VENV)/installed-dev
-	@exec $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@exec $(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: $(VENV)/installed-dev
+	@exec $(PYTEST) -m slow $(ARGS)
+
+test-all: $(VENV)/installed-dev
+	@exec $(PYTEST) $(ARGS)
 
 conformance: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/conformance $(ARGS)
@@ -35,8 +47,14 @@ conformance: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks $(ARGS)
 
+bench-check: $(VENV)/installed-dev
+	@exec $(VENV)/bin/python -m pytest tests/benchmarks/check_all_measures.py $(ARGS)
+
 bench-llm: $(VENV)/installed-bench-llm
 	@exec $(VENV)/bin/python -m benchmarks --only prefix_time $(ARGS)
+
+house:
+	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)

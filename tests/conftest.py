@@ -1,21 +1,46 @@
-"""The order of the tests: what takes long begins first, so that at the end no process waits for the other."""
+"""What holds for all tests: how thoroughly properties are searched, the order of files, the emptying of tables."""
 
 import gc
+import os
+import signal
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
+import hypothesis
 import pytest
 
-TESTS = Path(__file__).parent
-FIRST = ("served/test_kills.py", "benchmarks", "served", "browser", "site", "conformance", "resolution")
+from tests import scheduling
+
+# A shell ignores Ctrl-C for what it starts with "&", and every child inherits that: then a test that interrupts one
+# would wait in vain.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Without deadlines: how long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("dev", max_examples=25, deadline=None)
+hypothesis.settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("night", max_examples=300, deadline=None, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _place(item.path.relative_to(TESTS).as_posix()))
+    items.sort(key=scheduling.place_of)
 
 
-def _place(file: str) -> int:
-    return next((place for place, beginning in enumerate(FIRST) if file.startswith(beginning)), len(FIRST))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.FilesTogether:
+    return scheduling.FilesTogether(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_cheaply() -> Iterator[None]:
+    from django.test import TransactionTestCase
+
+    from tests.flushing import empty_tables
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
+        yield
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, StorageState
@@ -15,6 +16,12 @@ from tests.standin import StandIn
 
 As = Callable[..., Person]
 Cookies = Callable[[Name], StorageState]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
 
 
 # Not for the whole session: while it is open, nothing else in this process can run an event loop.

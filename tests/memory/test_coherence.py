@@ -14,15 +14,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache import Cache, Decided
-from memory.coherence import NAME, Coherence, refresh_soas
-from memory.database import connected
-from memory.domain.rows import Fact, UrdEdge
-from memory.domain.selection import Bounds, in_force
-from memory.loading import BATCH_ROWS
+from memory.cache.loader import BATCH_ROWS
+from memory.cache.state import Cache, Decided
+from memory.cache.sync import NAME, Coherence, refresh_soas
+from memory.db.connections import connected
+from memory.domain.recall.selection import Bounds, in_force
+from memory.domain.types import EdgeRow, Triple
+from memory.graph.placement import place
+from memory.graph.store import Attribution, ensure_tokens
 from memory.models import Edge, Source
-from memory.placing import place
-from memory.store import Said, ensure_tokens
 from tests import waiting
 
 WITHIN_S = 5.0
@@ -236,7 +236,7 @@ class CanonicalQuery(TestCase):
         names = list(ensure_tokens(f"t{i}" for i in range(12)).values())
         slots = {}
         for concept, parent, dim, confidence, age, is_isa in graph:
-            slots[names[concept], names[dim]] = UrdEdge(
+            slots[names[concept], names[dim]] = EdgeRow(
                 names[concept], names[parent], names[dim], is_isa, confidence, "inferred", now - age * 86400 + 60
             )
         with connection.cursor() as cursor:
@@ -265,6 +265,6 @@ def test_a_placed_fact_has_the_time_it_was_said() -> None:
 
     at = timezone.now()
 
-    place(Fact("a", "b", "c", True), Said("dobby", Source.GUTASK, 1.0, at))
+    place(Triple("a", "b", "c", True), Attribution("dobby", Source.GUTASK, 1.0, at))
 
     assert Edge.objects.get(concept__token="a").last_confirmed == at

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import config
-from memory.config import ConfigMistake, Tuning
+from memory.settings import registry
+from memory.settings.registry import ConfigMistake, Tuning
 
 
 def test_every_default_is_stored_and_read_back_as_itself() -> None:
-    assert config.tuning(config.defaults()) == (Tuning(), [])
+    assert registry.tuning(registry.defaults()) == (Tuning(), [])
 
 
 def test_every_setting_has_a_help_text() -> None:
-    assert all(entry.metadata["help"].endswith(".") for entry in config.REGISTRY.values())
+    assert all(entry.metadata["help"].endswith(".") for entry in registry.REGISTRY.values())
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_every_setting_has_a_help_text() -> None:
     ],
 )
 def test_a_value_is_read(key: str, raw: str, value: object) -> None:
-    assert config.parse(key, raw) == value
+    assert registry.parse(key, raw) == value
 
 
 @pytest.mark.parametrize(
@@ -50,17 +50,17 @@ def test_a_value_is_read(key: str, raw: str, value: object) -> None:
 )
 def test_a_bad_value_is_told_with_what_it_takes(key: str, raw: str, takes: str) -> None:
     with pytest.raises(ConfigMistake, match=f"{key} {takes}"):
-        config.parse(key, raw)
+        registry.parse(key, raw)
 
 
-@given(st.dictionaries(st.sampled_from([*config.REGISTRY, "unknown"]), st.text(max_size=8)))
+@given(st.dictionaries(st.sampled_from([*registry.REGISTRY, "unknown"]), st.text(max_size=8)))
 def test_whatever_is_stored_a_tuning_comes_out_and_bad_rows_are_named(rows: dict[str, str]) -> None:
-    tuning, mistakes = config.tuning(rows)
+    tuning, mistakes = registry.tuning(rows)
 
     for key in rows:
         try:
-            config.parse(key, rows[key])
+            registry.parse(key, rows[key])
         except ConfigMistake:
             assert any(mistake.startswith(key) for mistake in mistakes)
-            if key in config.REGISTRY:
+            if key in registry.REGISTRY:
                 assert getattr(tuning, key) == getattr(Tuning(), key)

@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, connection
 
-from memory.store import constraint_of
+from memory.db.transactions import constraint_of
 
 pytestmark = pytest.mark.django_db
 

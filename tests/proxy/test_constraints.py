@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection
 
-from memory.store import constraint_of
+from memory.db.transactions import constraint_of
 
 pytestmark = pytest.mark.django_db
 

@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.asgi import Event
-from proxy.domain.answers import ANSWERS
-from proxy.domain.loops.tails import Tail, TailLoop
-from proxy.relay import Relay, StreamGuard
-from proxy.standin.speech import Said
-from proxy.tail_guard import TailGuard
-from proxy.upstream import Upstream
+from proxy.domain.formats.answers import ANSWERS
+from proxy.domain.loops.repeating_tail import Tail, TailLoop
+from proxy.enrichment.stream_guard import TailGuard
+from proxy.upstream.asgi_types import Event
+from proxy.upstream.client import Upstream
+from proxy.upstream.relay import Relay, StreamGuard
+from standin.speech import Said
 from tests.proxy.domain.answers.shapes import SHAPES, streamed
 
 STREAM = {"content-type": "application/x-ndjson"}
@@ -137,7 +137,7 @@ def test_only_a_stream_that_went_well_is_guarded(status: int, headers: dict[str,
 def test_after_an_error_of_the_guard_the_rest_goes_by(caplog: pytest.LogCaptureFixture) -> None:
     guard = Guard(lambda chunk: (chunk, False) if chunk == b"a" else (chunk[99].to_bytes(), True))
 
-    with caplog.at_level(logging.ERROR, "proxy.relay"):
+    with caplog.at_level(logging.ERROR, "proxy.upstream.relay"):
         sent = relayed(Chunks(b"a", b"b", b"c"), guard)
 
     assert bodies(sent) == [b"a", b"b", b"c", b""]

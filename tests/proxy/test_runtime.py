@@ -6,7 +6,8 @@ from unittest.mock import AsyncMock
 
 from proxy.runtime import Runtime
 
-PARTS = ("settings_file", "upstream", "modelfiles", "observations", "encounters", "flusher", "events", "injections")
+WRITERS = ("observations", "flusher", "events", "injection_log", "pulse")
+PARTS = ("settings_file", "upstream", "modelfiles", "encounters", *WRITERS)
 
 
 async def fail() -> None:

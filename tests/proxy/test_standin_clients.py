@@ -1,6 +1,5 @@
-"""The stand-in Ollama, asked by the clients that ask the real one."""
+"""The stand-in Ollama, asked by Ollama's own client. LiteLLM asks it in tests/conformance/test_standin.py."""
 
-import json
 from collections.abc import Iterator
 
 import ollama
@@ -120,35 +119,3 @@ class TestOllamaClient:
 
         uploaded = standin.last()
         assert (uploaded.path, uploaded.body) == (f"/api/blobs/{uploaded.body_digest}", b"weights")
-
-
-@pytest.fixture(scope="module")
-def litellm():
-    """LiteLLM with the price list of its package: the newest one would come from the network."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-        import litellm
-    litellm.suppress_debug_info = True
-    return litellm
-
-
-class TestLiteLLM:
-    @pytest.mark.parametrize("provider", ["ollama", "ollama_chat"])
-    @pytest.mark.parametrize("stream", [True, False])
-    def test_answers_arrive_both_ways(self, litellm, standin, provider, stream):
-        answer = litellm.completion(f"{provider}/llama3", HELLO, api_base=standin.url, stream=stream)
-
-        said = [chunk.choices[0].delta.content for chunk in answer] if stream else [answer.choices[0].message.content]
-        assert "".join(part or "" for part in said).startswith("The sky is blue because")
-
-    def test_the_flattened_prompt_can_be_read_back(self, litellm, standin):
-        messages = [{"role": "system", "content": "Be kind."}, *HELLO]
-
-        answer = litellm.completion("ollama/echo", messages, api_base=standin.url)
-
-        prompt = json.loads(answer.choices[0].message.content)["prompt"]
-        assert prompt == "### System:\nBe kind.\n\n### User:\nhello\n\n"
-
-    def test_a_full_queue_is_told(self, litellm, standin):
-        with pytest.raises(litellm.ServiceUnavailableError):
-            litellm.completion("ollama/busy", HELLO, api_base=standin.url)

@@ -10,10 +10,11 @@ import pytest
 from django.db import connection, connections
 
 from memory.models import Dimension, Edge, EdgeHistory, Source
-from resolution.decisions import Actor, DecisionError, decide, decompose, dismiss, update
+from resolution.actors import Actor
+from resolution.decisions import DecisionError, decide, decompose, dismiss, update
+from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, Decision
-from resolution.undo import undo
 from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,8 +12,8 @@ import psutil
 import psycopg
 
 from festinger_site import home as homes
-from festinger_site import postgres
-from tests.served.server import new_database
+from festinger_site.launcher import postgres_cluster
+from tests.prepared_postgres import PREPARED, copy_cluster, embedded_url
 
 
 class OwnPostgres:
@@ -24,18 +24,12 @@ class OwnPostgres:
         self.home = Path(tempfile.mkdtemp(prefix="festinger-own-")).resolve()
         self.home.chmod(0o711)  # as root, Postgres is another user, who has to pass through
         homes.ensure_run_folder(self.home)
+        self.url = embedded_url(self.home, PREPARED)
         self._server: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        postgres.ensure_cluster(self.home, durable=self._durable)
+        copy_cluster(self.home, durable=self._durable)
         self.start()
-        with postgres.connect(self.home) as connection:
-            server = psycopg.conninfo.make_conninfo(**connection.info.get_parameters())
-        try:
-            self.url = new_database(server, "festinger_own")
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
         return self
 
     def __exit__(
@@ -43,47 +37,47 @@ class OwnPostgres:
     ) -> None:
         self.thaw()
         self.stop()
-        postgres.remove(self.home)
+        postgres_cluster.remove(self.home)
         shutil.rmtree(self.home, ignore_errors=True)
 
     @property
     def is_running(self) -> bool:
-        return postgres.is_running(self.home)
+        return postgres_cluster.is_running(self.home)
 
     def start(self) -> None:
-        self._server = postgres.start(self.home)
+        self._server = postgres_cluster.start(self.home)
 
     def stop(self) -> None:
-        postgres.stop(self.home)
+        postgres_cluster.stop(self.home)
         if self._server is not None:
             self._server.wait()
 
     def freeze(self) -> None:
         """It takes connections, as the kernel does that, and answers nothing."""
-        for process in postgres.processes(self.home):
+        for process in postgres_cluster.processes(self.home):
             with suppress(psutil.NoSuchProcess):  # a backend that ended meanwhile
                 process.suspend()
 
     def thaw(self) -> None:
-        for process in postgres.processes(self.home):
+        for process in postgres_cluster.processes(self.home):
             with suppress(psutil.NoSuchProcess):
                 process.resume()
 
     def kill(self) -> None:
         """All its processes, at once and without warning."""
-        for process in postgres.processes(self.home):
+        for process in postgres_cluster.processes(self.home):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(postgres.processes(self.home))
+        psutil.wait_procs(postgres_cluster.processes(self.home))
         self.stop()
 
     def copy(self, name: str) -> str:
         """A database of this name that is like the one at ``url`` now; its address. Nobody may be connected there.
 
         Copied by way of the log, its sequences would go back at a crash: they take their next 32 numbers for logged."""
-        with postgres.connect(self.home) as admin:
-            admin.execute(f'CREATE DATABASE "{name}" TEMPLATE festinger_own STRATEGY file_copy')
-        return self.url.replace("/festinger_own?", f"/{name}?")
+        with postgres_cluster.connect(self.home) as admin:
+            admin.execute(f'CREATE DATABASE "{name}" TEMPLATE {PREPARED} STRATEGY file_copy')
+        return embedded_url(self.home, name)
 
     def run(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url) as client:

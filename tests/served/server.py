@@ -11,9 +11,10 @@ from typing import Any
 
 import httpx
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 
-from festinger_site.programs import uvicorn
+from festinger_site.launcher.programs import uvicorn
+from tests.prepared_postgres import PREPARED, prepare_database
 
 PROJECT = Path(__file__).parent.parent.parent
 READY_S = 120  # of a busy machine
@@ -27,15 +28,15 @@ def free_port() -> int:
 
 def new_database(server: str, name: str) -> str:
     """A migrated and bootstrapped database beside the tests' own; its address."""
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        admin.execute(f'CREATE DATABASE "{name}"')
-    dsn = make_conninfo(server, dbname=name)
-    parts = psycopg.conninfo.conninfo_to_dict(dsn)
+    parts = conninfo_to_dict(server)
     query = "&".join(f"{key}={value}" for key, value in parts.items() if key not in ("dbname", "user", "password"))
     url = f"postgresql://{parts.get('user', '')}:{parts.get('password', '')}@/{name}?{query}"
-    for command in ("migrate", "bootstrap"):
-        manage(command, DATABASE_URL=url)
+    with psycopg.connect(server, autocommit=True) as admin:
+        prepared = admin.execute("SELECT FROM pg_database WHERE datname = %s", [PREPARED]).fetchone()
+        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE {"template1" if prepared is None else PREPARED}')
+    if prepared is None:
+        prepare_database(url)
     return url
 
 

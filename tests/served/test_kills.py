@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from memory.domain.observed import decode
+from memory.domain.statement import decode
 from tests.served.learning import Festinger, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
+
+pytestmark = pytest.mark.slow
 
 SAFE_S = 3.0  # after its answer, what a prompt states is in the table or in a journal: a second, on a busy machine more
 CLIENTS = 4

@@ -10,6 +10,8 @@ from tests.served.learning import Conversation, Festinger, block, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 OFTEN_ENOUGH_TO_RECALL = 4  # messages: log10 of it is over saliency_read_threshold
 OFTEN_ENOUGH_TO_ASK = 16  # the same for saliency_write_threshold
 

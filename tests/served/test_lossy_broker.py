@@ -9,6 +9,8 @@ from tests.served.learning import Conversation, Festinger, Row, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 SLOTS = 300
 STATEMENTS_A_PROMPT = 10
 OFTEN_ENOUGH_TO_ASK = 16

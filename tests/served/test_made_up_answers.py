@@ -10,8 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from proxy.domain.answers import ANSWERS
-from proxy.standin.speech import Said
+from proxy.domain.formats.answers import ANSWERS
+from standin.speech import Said
 from tests.proxy.domain.answers.shapes import cut_call, streamed
 from tests.served.speakers import SPEAKERS, Speaker
 

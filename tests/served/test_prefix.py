@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.wire import GAP
+from proxy.domain.formats.base import GAP
 from tests import waiting
 from tests.prompts import FORMATS, Turn, rendered, shared, without_blocks
 from tests.served.learning import PATIENCE_S, block
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
+
+pytestmark = pytest.mark.slow
 
 eventually = partial(waiting.eventually, within_s=PATIENCE_S)
 PROCESSES = 3

@@ -11,6 +11,8 @@ from tests.served.learning import Conversation, Festinger, Row, block, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 Question = dict[str, Any]
 
 

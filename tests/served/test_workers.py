@@ -14,6 +14,8 @@ from tests.served.server import Served, free_port
 from tests.standin import StandIn
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 SOON_S = 120  # a worker imports Django and loads the cache, on a machine that has much else to do
 
 

@@ -13,6 +13,8 @@ from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
 
+pytestmark = pytest.mark.slow
+
 WITHIN_S = 60.0  # on a machine that has much else to do
 eventually = partial(waiting.eventually, within_s=WITHIN_S)
 

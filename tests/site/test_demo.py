@@ -15,6 +15,8 @@ import pytest
 from festinger_site import home
 from festinger_site.management.commands.demo import SYSTEM, Command, NotShown
 
+pytestmark = pytest.mark.slow
+
 START_S, STOP_S = 240, 60
 TITLES = [
     "1. A word it does not know",

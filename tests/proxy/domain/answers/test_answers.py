@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.domain.answers import ANSWERS
-from proxy.domain.answers.framing import Events, Lines
-from proxy.standin.speech import Said
+from proxy.domain.formats.answers import ANSWERS
+from proxy.domain.formats.answers.framing import Events, Lines
+from standin.speech import Said
 from tests.proxy.domain.answers.shapes import PIECES, SHAPES, cut_call, end_of, streamed
 from tests.proxy.domain.answers.test_framing import cut
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.domain.answers import framing
-from proxy.domain.answers.framing import Events, Frames, Lines, object_in, written
+from proxy.domain.formats.answers import framing
+from proxy.domain.formats.answers.framing import Events, Frames, Lines, object_in, written
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20)
 BODY = st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b"data:", b"data: x", b"event: y", b":", "ö€".encode()]))

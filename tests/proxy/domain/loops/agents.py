@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from proxy.domain.requests.chat import CHAT
-from proxy.domain.requests.chat_completions import CHAT_COMPLETIONS
-from proxy.domain.requests.generate import GENERATE
-from proxy.domain.requests.messages import MESSAGES
-from proxy.domain.requests.responses import RESPONSES
-from proxy.domain.wire import Part
+from proxy.domain.formats.base import Part
+from proxy.domain.formats.requests.anthropic_messages import MESSAGES
+from proxy.domain.formats.requests.ollama_chat import CHAT
+from proxy.domain.formats.requests.ollama_generate import GENERATE
+from proxy.domain.formats.requests.openai_chat import CHAT_COMPLETIONS
+from proxy.domain.formats.requests.openai_responses import RESPONSES
 
 FORMATS = {form.name: form for form in (CHAT, CHAT_COMPLETIONS, GENERATE, MESSAGES, RESPONSES)}
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from proxy.domain.config_schema import Detector
+from proxy.domain.formats.requests import REQUESTS
 from proxy.domain.loops import LoopDetector
-from proxy.domain.requests import REQUESTS
-from proxy.domain.rules import Detector
 
 CLICK = {"x": 10, "y": 20}
 PICTURE = "iVBORw0KGgo="

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from proxy.domain.requests.chat import CHAT
-from proxy.domain.requests.chat_completions import CHAT_COMPLETIONS
-from proxy.domain.requests.completions import COMPLETIONS
-from proxy.domain.requests.generate import GENERATE
-from proxy.domain.requests.messages import MESSAGES
-from proxy.domain.requests.responses import RESPONSES
-from proxy.domain.wire import RequestFormat
+from proxy.domain.formats.base import RequestFormat
+from proxy.domain.formats.requests.anthropic_messages import MESSAGES
+from proxy.domain.formats.requests.ollama_chat import CHAT
+from proxy.domain.formats.requests.ollama_generate import GENERATE
+from proxy.domain.formats.requests.openai_chat import CHAT_COMPLETIONS
+from proxy.domain.formats.requests.openai_completions import COMPLETIONS
+from proxy.domain.formats.requests.openai_responses import RESPONSES
 
 Payload = dict[str, Any]
 Seen = Sequence[tuple[str, str]] | str  # the roles and texts of messages, or one prompt

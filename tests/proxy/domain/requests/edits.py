@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from proxy.domain.wire import Edit, Prompt, RequestFormat
+from proxy.domain.formats.base import Edit, Prompt, RequestFormat
 
 B = "<recollection>\nx\n</recollection>"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.chat import CHAT
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.requests.ollama_chat import CHAT
 from tests.proxy.domain.requests.edits import B, applied, read
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.chat_completions import CHAT_COMPLETIONS
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.requests.openai_chat import CHAT_COMPLETIONS
 from tests.proxy.domain.requests.edits import B, applied, read
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:;base64,AA=="}}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.completions import COMPLETIONS
-from proxy.domain.wire import Edit, Part
+from proxy.domain.formats.base import Edit, Part
+from proxy.domain.formats.requests.openai_completions import COMPLETIONS
 from tests.proxy.domain.requests.edits import B, applied, read
 
 

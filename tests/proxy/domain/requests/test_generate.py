@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.generate import GENERATE
-from proxy.domain.wire import Edit, Part
+from proxy.domain.formats.base import Edit, Part
+from proxy.domain.formats.requests.ollama_generate import GENERATE
 from tests.proxy.domain.requests.edits import B, applied, read
 
 FLAT = "### System:\nSYS\n\n### User:\nu1\n\n### Assistant:\na1\n\n### User:\nu2\n\n"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.messages import MESSAGES
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.requests.anthropic_messages import MESSAGES
 from tests.proxy.domain.requests.edits import B, applied, read
 
 CACHED = {"cache_control": {"type": "ephemeral"}}

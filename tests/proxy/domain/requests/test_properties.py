@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from proxy.domain.requests import REQUESTS
-from proxy.domain.wire import Edit, Prompt, RequestFormat
+from proxy.domain.formats.base import Edit, Prompt, RequestFormat
+from proxy.domain.formats.requests import REQUESTS
 from tests.proxy.domain.requests.conversations import CASES, Case, Payload, Turn, conversations, systems
 from tests.proxy.domain.requests.edits import B, applied
 

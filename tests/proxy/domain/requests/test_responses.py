@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.responses import RESPONSES
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.requests.openai_responses import RESPONSES
 from tests.proxy.domain.requests.edits import B, applied, read
 
 CALL = {"type": "function_call", "call_id": "1", "name": "f", "arguments": '{"a": 1}'}
