@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from memory.admin.base import Page, ReadOnly, link, preformatted
 from memory.models import Config
 from proxy.admin import live
-from proxy.domain.formats.requests import REQUESTS
+from proxy.domain.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry.live_feed import SHOWN, ids_of
 
@@ -27,7 +27,7 @@ class WireFilter(admin.SimpleListFilter):
     parameter_name = "wire"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(wire.name, wire.name) for wire in REQUESTS.values()]
+        return [(wire.name, wire.name) for wire in FORMATS.values()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(wire=self.value()) if self.value() else queryset

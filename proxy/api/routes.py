@@ -31,8 +31,7 @@ from proxy import runtime
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
 from proxy.auth.permissions import caller_of, forwarded_headers, require
-from proxy.domain.formats.errors import error_body
-from proxy.domain.formats.requests import REQUESTS
+from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.enrichment.pipeline import Enriched
 from proxy.errors import DatabaseAway, NotFound, ProxyError
@@ -75,7 +74,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
         "prompt.forwarded",
         extra={
             "request": done.request,
-            "wire": REQUESTS[request.path].name,
+            "wire": FORMATS[request.path].name,
             "status": answer.status_code,
             "bytes": len(request.body),
             "added": len(done.body) - len(request.body),
@@ -99,7 +98,7 @@ def made_up(done: Enriched) -> HttpResponse:
     return HttpResponse(content, content_type=content_type, headers={**headers, "Cache-Control": "no-cache"})
 
 
-for path, wire in REQUESTS.items():
+for path, wire in FORMATS.items():
     api.post(path, operation_id=wire.name, include_in_schema=False)(forward)
 
 

@@ -20,9 +20,8 @@ from memory.ingest.reader import Allowance, Reader, digest_of
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import mark_disputes, recollect
 from proxy.domain.config_schema import Loops
-from proxy.domain.formats.answers import ANSWERS
-from proxy.domain.formats.base import Edit, Payload, Prompt, RequestFormat, after
-from proxy.domain.formats.requests import REQUESTS
+from proxy.domain.formats import FORMATS
+from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
@@ -111,7 +110,7 @@ class Enricher:
 
     def _enrich(self, path: str, body: bytes, agent: str) -> Enriched:
         started, now = time.perf_counter(), time.time()
-        wire, payload = REQUESTS[path], parse(body)
+        wire, payload = FORMATS[path], parse(body)
         prompt = wire.read(payload) if payload is not None else None
         if payload is None or prompt is None:
             return Enriched(body)
@@ -166,7 +165,7 @@ class Enricher:
             return None
         if not loops.enabled or not loops.detector.stream:
             return None
-        return TailGuard(ANSWERS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
+        return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: Asked) -> Intervention | None:
         """What is to be done against a loop. An error here costs neither the answer nor the recollection."""
@@ -183,7 +182,7 @@ class Enricher:
 
     def _apply(
         self,
-        wire: RequestFormat,
+        wire: WireFormat,
         payload: Payload,
         done: Enriched,
         placed: Placed | None,
@@ -197,7 +196,7 @@ class Enricher:
             done.step = intervention.step
             edit = against_loop(edit, done.prompt, intervention)
             if "temperature" in intervention.steps:
-                wire.warm(payload, intervention.warmth, intervention.seed)
+                wire.raise_temperature(payload, intervention.warmth, intervention.seed)
         if edit:
             wire.apply(payload, done.prompt, edit)
         if edit or intervention is not None:
@@ -227,8 +226,8 @@ def request_event(asked: Asked, placed: Placed | None, unread: int, started: flo
 
 def made_up(path: str, prompt: Prompt, text: str, asked: Asked) -> tuple[str, bytes]:
     """Content type and body of an answer that says the text, in the format that the request asks for."""
-    answers = ANSWERS[path]
-    return answers.made_up(prompt.model, text, is_stream=prompt.is_stream, now=asked["at"], unique=asked["request"])
+    wire = FORMATS[path]
+    return wire.write_answer(prompt.model, text, is_stream=prompt.is_stream, now=asked["at"], unique=asked["request"])
 
 
 def against_loop(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
@@ -237,7 +236,7 @@ def against_loop(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
     last = len(prompt.parts) - 1
     tails: Mapping[int, str] = edit.tails
     if met.note and prompt.parts[last].takes_block:
-        tails = {**tails, last: after(tails.get(last, ""), met.note)}
+        tails = {**tails, last: join_texts(tails.get(last, ""), met.note)}
     if met.without:
         tails = {index: text for index, text in tails.items() if prompt.parts[index].place not in met.without}
     return Edit(edit.top, edit.modelfile_system, tails, met.without)

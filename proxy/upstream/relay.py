@@ -10,7 +10,7 @@ import httpx
 import orjson
 from django.http import HttpResponseBase
 
-from proxy.domain.formats.errors import error_body
+from proxy.domain.formats import error_body
 from proxy.domain.headers import Headers, to_client
 from proxy.errors import BodyTooLarge, ProxyError, UpstreamUnreachable
 from proxy.upstream.asgi_types import Event, Receive, Send, body, start
