@@ -15,7 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from festinger_site import environment as env
 from memory.db.locks import hold_preparation_lock
 
-EXAMPLE = Path(__file__).resolve().parent.parent / "config.example.yaml"
+EXAMPLE = settings.PROJECT / "config.example.yaml"
 
 
 class Aside:

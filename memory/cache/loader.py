@@ -253,7 +253,7 @@ async def read_dimensions(cache: Cache, connection: Connection) -> None:
 
 
 async def read_config(cache: Cache, connection: Connection) -> None:
-    cache.tuning, cache.config_mistakes = registry.tuning(dict(await all_rows(connection, CONFIG)))
+    cache.tuning, cache.config_mistakes = registry.read_rows(dict(await all_rows(connection, CONFIG)))
 
 
 async def read_agents(cache: Cache, connection: Connection) -> None:

@@ -2,20 +2,12 @@
 proxy/config_file/parser.py reads it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from memory.domain.addresses import base_address
-
-
-@dataclass(frozen=True, slots=True)
-class Takes:
-    """What a key takes, where type and range do not say it; ``item``: each item of a list."""
-
-    words: str
-    item: str = ""
+from memory.settings.grammar import Takes
 
 
 def never_or_several(number: int) -> int:

@@ -15,7 +15,8 @@ from festinger_site.environment import EnvironmentMistake
 from festinger_site.home import PROJECT
 from festinger_site.launcher import preflight, prepare_database, supervision
 from festinger_site.launcher.manage import needs_embedded_database
-from proxy.config_file.parser import FIELDS, bounds, names_in, read
+from memory.settings.grammar import describe_range
+from proxy.config_file.parser import FIELDS, names_in, read
 from proxy.domain.config_schema import Limits, Rules, given, values
 
 EXAMPLE = (PROJECT / "config.example.yaml").read_text()
@@ -55,7 +56,7 @@ def test_a_limit_of_the_schema_stands_in_the_comment_of_its_key() -> None:
 
     for key, field in FIELDS.items():
         told = re.sub(r"\s*\n\s*# ", " ", about[key])
-        for number in re.findall(r"[\d.]+", bounds(field.metadata)):
+        for number in re.findall(r"[\d.]+", describe_range(field.metadata)):
             assert number in told or "mitigations" in key, key
 
 
@@ -66,7 +67,7 @@ def test_all_stands_in_it_in_the_order_of_the_schema() -> None:
 
 
 def test_the_environment_takes_the_range_of_the_schema() -> None:
-    assert bounds(Limits.model_fields["max_body_bytes"].metadata) == f"from 1024 to {site.BODY_MAX_BYTES}"
+    assert describe_range(Limits.model_fields["max_body_bytes"].metadata) == f"from 1024 to {site.BODY_MAX_BYTES}"
 
 
 # --- where it is ---
