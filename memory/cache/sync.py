@@ -27,7 +27,7 @@ from memory.cache.loader import (
     all_rows,
     batches,
     in_slices,
-    load,
+    load_cache,
     read_decided,
 )
 from memory.cache.state import Cache
@@ -247,7 +247,7 @@ class Coherence:
         async with connected(self._dsn, NAME) as connection:
             for follower in self._followers.values():
                 await follower.load(connection)
-            await load(self.cache, connection, self._touched)
+            await load_cache(self.cache, connection, self._touched)
         logger.info(
             "cache.loaded",
             extra={

@@ -49,12 +49,12 @@ class Rest:
 
 
 class LoopGuard:
-    """``tell_others`` is called when a breaker trips, with what the other processes are to `remember`; without it, each
+    """``broadcast`` is called when a breaker trips, with what the other processes are to `remember`; without it, each
     of them lets the model rest, and try, on its own."""
 
-    def __init__(self, tell_others: Callable[[Trip], None] = lambda trip: None) -> None:
+    def __init__(self, broadcast: Callable[[Trip], None] = lambda trip: None) -> None:
         self._detector = LoopDetector()
-        self._tell_others = tell_others
+        self._broadcast = broadcast
         self._rests: OrderedDict[bytes, Rest] = OrderedDict()
 
     def look(self, prompt: Prompt, conversation: bytes, loops: Loops, now: float) -> Intervention | None:
@@ -82,7 +82,7 @@ class LoopGuard:
             return None
         trip = Trip(conversation, now + cooldown_s, count)
         self.remember(trip)
-        self._tell_others(trip)
+        self._broadcast(trip)
         return cooldown_s
 
     def remember(self, trip: Trip) -> None:

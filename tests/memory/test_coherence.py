@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from memory.cache.loader import BATCH_ROWS
-from memory.cache.state import Cache, Decided
+from memory.cache.state import Cache, RulingRow
 from memory.cache.sync import NAME, Coherence, refresh_soas
 from memory.db.connections import connected
 from memory.domain.recall.selection import Bounds, in_force
@@ -125,7 +125,7 @@ STEPS: dict[str, Step] = {
         "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
         " SELECT u.id, u.dim_id, c.id, 'dismissed', '{dobby}', 'opening', to_timestamp(5) FROM urd u, soas c"
         " WHERE c.token = 'container'",
-        lambda cache: list(cache.decided.values()) == [Decided(("dobby",), b"opening", 5.0)],
+        lambda cache: list(cache.decided.values()) == [RulingRow(("dobby",), b"opening", 5.0)],
     ),
     "a dimension is split": (
         "INSERT INTO dimension (id, is_isa) SELECT id, true FROM soas WHERE token = 'type';"

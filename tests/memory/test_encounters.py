@@ -107,8 +107,8 @@ def test_what_could_not_be_written_is_kept() -> None:
     encounters.give_back(batch)
 
     batch = encounters.take()
-    assert [heard.at for heard in batch.heard.values()] == [NOW, NOW + 1]
-    assert batch.named == {"known": 2, "zorblat": 2, "again": 1}
+    assert [heard.at for heard in batch.messages.values()] == [NOW, NOW + 1]
+    assert batch.counts == {"known": 2, "zorblat": 2, "again": 1}
     assert batch.asked == {1: NOW}
 
 
@@ -150,7 +150,7 @@ def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
     hear(encounters, "poison", "zorblat")
     asyncio.run(encounters.learn())
 
-    assert encounters.take().named["zorblat"] == 1
+    assert encounters.take().counts["zorblat"] == 1
     assert [record.message for record in caplog.records] == ["learn.failed"]
 
 
@@ -165,9 +165,9 @@ def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
     asyncio.run(encounters.learn())
 
     whole = Reader(Cache()).read(message)
-    [heard] = encounters.take().heard.values()
-    assert set(heard.reading.words.split()) == set(whole.words.split())
-    assert (heard.reading.names, heard.reading.emphasised) == (whole.names, whole.emphasised)
+    [message] = encounters.take().messages.values()
+    assert set(message.reading.words.split()) == set(whole.words.split())
+    assert (message.reading.names, heard.reading.emphasised) == (whole.names, whole.emphasised)
     assert [(one.subject, one.parent, one.dimension) for one in observed] == [("dobby", "worker", "glitch_university")]
 
 
@@ -204,7 +204,7 @@ def test_learning_that_is_cut_short_begins_anew() -> None:
 
     asyncio.run(cut_short())
 
-    assert encounters.take().named["zorblat"] == 1
+    assert encounters.take().counts["zorblat"] == 1
 
 
 def placed_last(observed: list[Observed]) -> str:
