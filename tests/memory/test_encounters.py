@@ -146,7 +146,7 @@ def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
             raise ValueError(reading.words)
         yield
 
-    monkeypatch.setattr("memory.ingest.encounters.learn", learn)
+    monkeypatch.setattr("memory.ingest.encounters.read_rest", learn)
     hear(encounters, "poison", "zorblat")
     asyncio.run(encounters.learn())
 
@@ -167,7 +167,7 @@ def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
     whole = Reader(Cache()).read(message)
     [message] = encounters.take().messages.values()
     assert set(message.reading.words.split()) == set(whole.words.split())
-    assert (message.reading.names, heard.reading.emphasised) == (whole.names, whole.emphasised)
+    assert (message.reading.names, message.reading.emphasised) == (whole.names, whole.emphasised)
     assert [(one.subject, one.parent, one.dimension) for one in observed] == [("dobby", "worker", "glitch_university")]
 
 

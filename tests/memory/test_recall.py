@@ -51,7 +51,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     encounters.observe(b"", [(message, reading)], NOW)
 
     [message] = encounters.take().messages.values()
-    assert set(heard.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
+    assert set(message.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
     assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
     assert cache.soas_by_token["please"].saliency == 0
