@@ -2,6 +2,7 @@
 ``config.yaml`` (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
+from datetime import timedelta
 
 from festinger_site import environment as env
 from festinger_site import home
@@ -115,6 +116,8 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_TIMEZONE = TIME_ZONE
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True
+# Longer than a batch of statements takes on a busy machine; what a worker that died had claimed waits as long.
+OBSERVATION_LEASE = timedelta(seconds=30)
 
 LOG_LEVEL = env.choice("FESTINGER_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING = {
