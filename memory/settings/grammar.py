@@ -47,10 +47,16 @@ def describe_range(metadata: Sequence[object]) -> str:
     return " ".join([*above, *least, *most])
 
 
+def split_words(raw: object) -> object:
+    """Before validation: the comma-separated parts of a text, stripped; what is no text stays as it is."""
+    return [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else raw
+
+
 def show_value(value: object) -> str:
     """A value as a file may have it; of a text its beginning, without a password."""
     if isinstance(value, str):
-        return f"'{shorten(re.sub(r'//.*@', '//...@', value, flags=re.DOTALL))}'"
+        text = re.sub(r"//.*@", "//...@", value, flags=re.DOTALL)
+        return f"'{shorten(text)}'" if text.isprintable() else shorten(text)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):

@@ -2,12 +2,14 @@
 proxy/config_file/parser.py reads it."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from memory.domain.addresses import base_address
 from memory.settings.grammar import Takes
+
+BODY_MAX_BYTES: Final = 4 * 1024**3
 
 
 def never_or_several(number: int) -> int:
@@ -24,6 +26,7 @@ Step = Annotated[
     Takes("0 for never, or a whole number from 2 to 1000"),
 ]
 Address = Annotated[str, AfterValidator(base_address), Takes("an address such as http://127.0.0.1:11434")]
+BodyBytes = Annotated[int, Field(ge=1024, le=BODY_MAX_BYTES)]
 Complaint = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
 Complaints = Annotated[
     tuple[Complaint, ...],
@@ -53,7 +56,7 @@ class Upstream(Section):
 class Limits(Section):
     """``max_body_bytes``: of a request; model files have none. ``conversations``: how many are remembered."""
 
-    max_body_bytes: Annotated[int, Field(ge=1024, le=4 * 1024**3)] = 64 * 1024 * 1024
+    max_body_bytes: BodyBytes = 64 * 1024 * 1024
     conversations: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
 
 

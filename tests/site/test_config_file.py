@@ -10,14 +10,13 @@ import yaml
 from django.core.management import CommandError, call_command
 
 from festinger_site import home
-from festinger_site import settings as site
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.home import PROJECT
 from festinger_site.launcher import preflight, prepare_database, supervision
 from festinger_site.launcher.manage import needs_embedded_database
 from memory.settings.grammar import describe_range
 from proxy.config_file.parser import FIELDS, names_in, read
-from proxy.domain.config_schema import Limits, Rules, given, values
+from proxy.domain.config_schema import Rules, given, values
 
 EXAMPLE = (PROJECT / "config.example.yaml").read_text()
 KEY = re.compile(r"^( *)# ([a-z_]+): (.*)$", re.MULTILINE)
@@ -64,10 +63,6 @@ def test_all_stands_in_it_in_the_order_of_the_schema() -> None:
     assert [match[2] for match in KEY.finditer(EXAMPLE)] == [key.rpartition(".")[2] for key in FIELDS]
     assert list(yaml.safe_load(EXAMPLE)) == names_in("")
     assert {*yaml.safe_load(EXAMPLE)["loops"]} == {"detector", "mitigations"}
-
-
-def test_the_environment_takes_the_range_of_the_schema() -> None:
-    assert describe_range(Limits.model_fields["max_body_bytes"].metadata) == f"from 1024 to {site.BODY_MAX_BYTES}"
 
 
 # --- where it is ---
