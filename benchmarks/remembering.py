@@ -22,8 +22,8 @@ from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.rendering import Block, ShownFact, fact_line, render_block
+from memory.domain.types import Message
 from memory.ingest.reader import Reading, digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
 from proxy.domain.prefixes import Thread

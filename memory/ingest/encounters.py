@@ -14,11 +14,10 @@ from dataclasses import dataclass, field, replace
 
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
-from memory.domain.first_seen import Sightings
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import DAY, HOUR, saliency
-from memory.domain.statement import Observed
-from memory.domain.types import SoasRow, TripleIds
+from memory.domain.statement import Statement
+from memory.domain.timing import FirstSeenClock
+from memory.domain.types import Message, SoasRow, TripleIds
 from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
 from memory.ingest.reader import MessageKey, Reading, read_rest, readable_length
 
@@ -69,12 +68,12 @@ class Encounters:
     rest right after the request, and hands statements to ``add_statements``."""
 
     cache: Cache
-    add_statements: Callable[[list[Observed]], None] = lambda statements: None
+    add_statements: Callable[[list[Statement]], None] = lambda statements: None
     wanted: asyncio.Event = field(default_factory=asyncio.Event)  # asks for a flush before its time
     dropped: int = 0  # messages that found no room
     _batch: Batch = field(default_factory=Batch)
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, and when it was last put into a batch
-    _sightings: Sightings = field(default_factory=Sightings)
+    _sightings: FirstSeenClock = field(default_factory=FirstSeenClock)
     _unlearned: deque[NewMessage] = field(default_factory=deque)
     _has_unlearned: asyncio.Event = field(default_factory=asyncio.Event)
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -186,7 +185,7 @@ class Encounters:
         self._unlearned.append(message)
         self._has_unlearned.set()
 
-    def _note(self, message: NewMessage, statements: list[Observed]) -> None:
+    def _note(self, message: NewMessage, statements: list[Statement]) -> None:
         """Notes all that was learned from one message, at once."""
         self._count(message.reading.names - message.reading.parts - message.counted, message.at)
         if statements:

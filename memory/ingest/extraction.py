@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import CueMatch
-from memory.domain.first_seen import MICROSECOND
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import HOUR
-from memory.domain.statement import Observed
+from memory.domain.statement import Statement
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
-from memory.domain.types import TripleIds
+from memory.domain.timing import MICROSECOND
+from memory.domain.types import Message, TripleIds
 from memory.ingest.reader import Reading, unwrap_readable
 
 # Whose mention of a concept together with its parent confirms the fact.
@@ -30,7 +29,7 @@ class NewMessage:
     counted: frozenset[str]  # names that were counted on the hot path
 
 
-def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Observed]:
+def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
     """What the message states, each triple once, with its sentence, in the order of the text."""
     triples: dict[tuple[str, str, str, bool], CueMatch] = {}
     for triple in message.reading.triples or ():
@@ -39,7 +38,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Observed]:
         return
     text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
     for index, triple in enumerate(triples.values()):
-        yield Observed(
+        yield Statement(
             key=message.key,
             subject=triple.subject,
             parent=triple.parent,

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import CueMatch, find_cues, iter_cues, names_near_cues
-from memory.domain.messages import Message
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.text.agent_envelopes import unwrap
-from memory.domain.text.tokenizer import Words, is_plain, known_words, words
+from memory.domain.text.tokenizer import Words, find_known_words, find_words, is_plain
+from memory.domain.types import Message
 
 # What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
 READINGS_MAX_BYTES = 64_000_000
@@ -136,7 +136,7 @@ class Reader:
         size = READING_BYTES + CHARACTER_BYTES * len(said.text)
         reading = Reading(digest_message(message), said.role, said.text, size, self.cache.edition)
         nameless = self.cache.nameless
-        reading.put(known_words(said.text, self.cache.soas_by_token, nameless), nameless)
+        reading.put(find_known_words(said.text, self.cache.soas_by_token, nameless), nameless)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts and names_near_cues(said.text[:CUE_TEXT_MAX], concepts):
             read_statements(self.cache, reading)
@@ -155,7 +155,7 @@ def complete_reading(cache: Cache, reading: Reading) -> Reading:
     """The same reading with all its words, at once."""
     if reading.text:
         read_statements(cache, reading)
-        _put_words(cache, reading, words(reading.text))
+        _put_words(cache, reading, find_words(reading.text))
     return reading
 
 
@@ -166,7 +166,7 @@ def read_rest(cache: Cache, reading: Reading) -> Iterator[None]:
         return
     found = Words(set(), set())
     for part in _split_lines(text, STEP_CHARACTERS):
-        some = words(part)
+        some = find_words(part)
         found.tokens.update(some.tokens)
         found.emphasised.update(some.emphasised)
         yield

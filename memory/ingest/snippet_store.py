@@ -11,9 +11,9 @@ import psycopg
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.db.connections import Connection, chunks, columns
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import is_salient
 from memory.domain.text.snippets import sentences_naming
+from memory.domain.types import Message
 from memory.ingest.extraction import NewMessage
 from memory.ingest.reader import unwrap_message
 

@@ -7,7 +7,7 @@ from memory.cache.state import Cache
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import Bounds, Candidate, by_priority, in_force, is_in_force, select
-from memory.domain.reopening import is_reopened
+from memory.domain.statement import is_reopened
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.ingest.reader import Reading, find_stated
 from memory.recall.mentions import Mentions, filter_salient

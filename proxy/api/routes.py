@@ -20,8 +20,7 @@ from psycopg import DataError, Error
 from memory.cache.notify import announce
 from memory.db.connections import first_line
 from memory.domain.fact_syntax import FactMistake, parse_fact
-from memory.domain.messages import Message
-from memory.domain.types import Triple
+from memory.domain.types import Message, Triple
 from memory.graph.store import Attribution
 from memory.ingest.reader import Reader, describe_match
 from memory.models import Source

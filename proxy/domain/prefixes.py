@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import orjson
 
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from proxy.domain.formats.base import Part, Prompt
 
 SIZE = 16  # bytes of a link

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 import orjson
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader, digest_message
 from memory.recall.mentions import Mentions

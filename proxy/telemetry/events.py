@@ -155,10 +155,9 @@ class Events:
 
     def loop_met(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """What was done about a loop of the model that is asked."""
-        verdict = met.verdict
         asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
-        loop = {"kind": verdict.kind, "count": verdict.count, "period": verdict.period, "steps": list(met.steps)}
-        self._add_loop(asked, loop, verdict.repeated)
+        loop = {"kind": met.loop.kind, "count": met.loop.count, "period": met.loop.period, "steps": list(met.steps)}
+        self._add_loop(asked, loop, met.loop.repeated)
 
     def tail_met(self, met: TailLoop, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """A running answer was ended, because its tail repeats."""

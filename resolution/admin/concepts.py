@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from unfold.views import ChangeList
 
 from memory.admin.base import COUNTED_MAX, Page, address, as_token, chosen, link, next_page, with_keys
-from memory.domain.formatting import claim
+from memory.domain.formatting import format_fact
 from memory.domain.types import Triple, whole_number
 from memory.models import Edge, Soas, called_like
 from resolution.admin import concept_flags
@@ -265,7 +265,7 @@ def told(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
 
 
 def _claim(fact: Triple) -> str:
-    return claim(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
+    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
 
 
 def _with_conflict(sentence: str, conflict: Conflict | None) -> SafeString | str:

@@ -15,7 +15,7 @@ from hypothesis.extra.django import TestCase
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import Connection, connected
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from memory.graph.store import ensure_tokens
 from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import saliency
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
 from memory.ingest.reader import Allowance, Reader, read_rest
 

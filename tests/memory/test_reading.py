@@ -3,8 +3,7 @@
 import time
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,

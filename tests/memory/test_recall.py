@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from memory.cache.state import Cache, RulingRow
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import DAY, HOUR, saliency
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Reader
 from memory.recall.mentions import Mentions

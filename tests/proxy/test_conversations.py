@@ -9,9 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.rendering import Block
-from memory.domain.types import SoasRow
+from memory.domain.types import Message, SoasRow
 from memory.ingest.reader import Allowance, Reader, complete_reading
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning

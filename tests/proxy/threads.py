@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from memory.ingest.reader import digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
 from proxy.domain.prefixes import Thread

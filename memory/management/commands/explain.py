@@ -15,8 +15,8 @@ from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import connected
 from memory.domain.cues.extractor import CueMatch, find_cues
-from memory.domain.messages import Message
 from memory.domain.text.tokenizer import tokenise
+from memory.domain.types import Message
 from memory.ingest.reader import Reader, describe_match, unwrap_message
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect

@@ -9,10 +9,10 @@ from proxy.domain.formats.base import Part
 from proxy.domain.loops.history import Turn, Turns
 from proxy.domain.loops.memo import Readings
 from proxy.domain.loops.near_duplicates import Gist, differ
-from proxy.domain.loops.normalization import folded
+from proxy.domain.loops.normalization import fold
 from proxy.domain.loops.react_scratchpad import unfolded
 
-Kind = Literal["same", "near", "cycle", "complaint"]
+LoopKind = Literal["same", "near", "cycle", "complaint"]
 
 LEAST: Final = 3  # outputs in a row, or repeats of a cycle, that make a loop
 PERIODS: Final = range(2, 6)
@@ -20,12 +20,12 @@ TOLD_MAX: Final = 200  # parts in which an id is looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Loop:
     """``count``: identical outputs in a row, or repeats of a cycle of ``period`` outputs; from three on. ``repeated``:
     one excerpt for each output of the cycle. ``repeats``: the places of all but the last repetition, which can be taken
     out. ``is_json_call``: the client understands nothing but Agent Zero's JSON."""
 
-    kind: Kind
+    kind: LoopKind
     count: int
     period: int
     repeated: tuple[str, ...]
@@ -39,9 +39,9 @@ class LoopDetector:
     def __init__(self) -> None:
         self._readings = Readings(())
 
-    def look(self, parts: Sequence[Part], rules: Detector) -> Verdict | None:
+    def find_loop(self, parts: Sequence[Part], rules: Detector) -> Loop | None:
         """The loop that the end of this history is in; None where it is in none."""
-        complaints = tuple(folded(complaint) for complaint in rules.complaints if complaint.strip())
+        complaints = tuple(fold(complaint) for complaint in rules.complaints if complaint.strip())
         if complaints != self._readings.complaints:
             self._readings = Readings(complaints)
         history = _History(self._readings, unfolded(parts), rules)
@@ -56,12 +56,12 @@ class _History:
         self._turns = Turns(readings, parts, rules.window)
         self._asked: list[Gist] | None = None
 
-    def row(self) -> Verdict | None:
+    def row(self) -> Loop | None:
         """Where the last outputs are alike, or where the client complains about the last one."""
         last = self._turns.get(0)
         if last is None:
             return None
-        kind: Kind = "same"
+        kind: LoopKind = "same"
         length = self._row(last, self._is_same)
         if last.output.is_text and self._rules.similarity < 1 and (near := self._row(last, self._is_like)) > length:
             kind, length = "near", near
@@ -70,7 +70,7 @@ class _History:
         count = self._beyond_patience(length, 1)
         return self._verdict(kind, count, 1, length) if count >= LEAST else None
 
-    def cycle(self) -> Verdict | None:
+    def cycle(self) -> Loop | None:
         """Where the last outputs go round in a cycle."""
         for period in PERIODS:
             length = period
@@ -140,9 +140,9 @@ class _History:
             return count - self._rules.patience + LEAST
         return count
 
-    def _verdict(self, kind: Kind, count: int, period: int, length: int) -> Verdict:
+    def _verdict(self, kind: LoopKind, count: int, period: int, length: int) -> Loop:
         cycle = self._turns.first(period)
-        return Verdict(
+        return Loop(
             kind=kind,
             count=count,
             period=period,

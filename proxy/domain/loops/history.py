@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 from proxy.domain.formats.base import Part
 from proxy.domain.loops.memo import Readings
 from proxy.domain.loops.near_duplicates import Gist
-from proxy.domain.loops.outputs import Exchange, Output, exchanges
-from proxy.domain.loops.tool_results import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, Said
+from proxy.domain.loops.outputs import Output, RawTurn, exchanges
+from proxy.domain.loops.tool_results import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, FollowUp
 
 _AUTOMATIC: Final = 3  # outputs that the same words have followed
 
 
-class Result(NamedTuple):
+class TurnResult(NamedTuple):
     """What followed an output. ``texts`` are hashes, None where it says nothing of its own: a complaint about the
     output, or nothing yet. ``is_under_way``: the work goes on, so that asking again is right."""
 
@@ -24,9 +24,9 @@ class Result(NamedTuple):
 
 
 class Turn(NamedTuple):
-    exchange: Exchange
+    exchange: RawTurn
     output: Output
-    result: Result
+    result: TurnResult
 
     @property
     def parts(self) -> list[Part]:
@@ -67,7 +67,7 @@ class Turns:
         said = (*opening, *(part for part in self._last_said if part.role == "user"))
         return [gist for part in said if (gist := self._readings.gist((part,)))]
 
-    def _outputs(self) -> Iterator[tuple[Exchange, Output]]:
+    def _outputs(self) -> Iterator[tuple[RawTurn, Output]]:
         left = self._window
         for exchange in exchanges(self._parts):
             output = self._readings.output(exchange.output)
@@ -76,10 +76,10 @@ class Turns:
             if not left:
                 return
 
-    def _result(self, exchange: Exchange, output: Output) -> Result | None:
+    def _result(self, exchange: RawTurn, output: Output) -> TurnResult | None:
         """None where a human has spoken."""
-        heard: list[Said] = []
-        notices: list[Said] = []  # that stand beside a result: news of the client's
+        heard: list[FollowUp] = []
+        notices: list[FollowUp] = []  # that stand beside a result: news of the client's
         awaits = output.is_call  # its result, whoever sends it
         place = None  # of that result
         told_at = None  # where a tool answered last
@@ -102,9 +102,9 @@ class Turns:
                 heard.append(said)
                 place = part.place if awaits else place
                 awaits = False
-        return _summed_up(heard, notices, seen, is_step=output.is_step)
+        return _sum_up(heard, notices, seen, is_step=output.is_step)
 
-    def _is_from_program(self, said: Said) -> bool:
+    def _is_from_program(self, said: FollowUp) -> bool:
         """Also what has followed three outputs word for word, unless it is a question or the conversation began so."""
         if said.is_program or said.is_complaint:
             return True
@@ -121,7 +121,9 @@ class Turns:
         return frozenset(text for text, count in often.items() if count >= _AUTOMATIC and text != opening)
 
 
-def _summed_up(heard: Sequence[Said], notices: Sequence[Said], seen: Sequence[int], *, is_step: bool) -> Result:
+def _sum_up(
+    heard: Sequence[FollowUp], notices: Sequence[FollowUp], seen: Sequence[int], *, is_step: bool
+) -> TurnResult:
     is_complaint = is_under_way = is_envelope = False
     for said in heard:
         is_complaint = is_complaint or said.is_complaint
@@ -129,4 +131,4 @@ def _summed_up(heard: Sequence[Said], notices: Sequence[Said], seen: Sequence[in
         is_envelope = is_envelope or said.is_envelope
     is_complaint = is_complaint or any(said.is_complaint for said in notices)
     texts = None if is_complaint or not (heard or seen) else (*[said.exact for said in heard], *seen)
-    return Result(texts, is_complaint, is_under_way, is_envelope)
+    return TurnResult(texts, is_complaint, is_under_way, is_envelope)

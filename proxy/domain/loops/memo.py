@@ -8,25 +8,25 @@ from proxy.domain.loops import near_duplicates
 from proxy.domain.loops.near_duplicates import Gist
 from proxy.domain.loops.normalization import dumped
 from proxy.domain.loops.outputs import Output, joined, read_native, read_text
-from proxy.domain.loops.tool_results import Said, read_said
+from proxy.domain.loops.tool_results import FollowUp, read_follow_up
 
 # A reading takes some 500 bytes, the gist of a text of 2 KB some 20 KB: 60 MB at most, 10 MB in practice.
 READINGS_MAX: Final = 20_000
 GISTS_MAX: Final = 2_000
 
-Key = tuple[int, int]  # what tells a text within this process: its length and its hash
-Reading = TypeVar("Reading")
+TextKey = tuple[int, int]  # what tells a text within this process: its length and its hash
+Value = TypeVar("Value")
 
 
 class Readings:
-    """Bounded; ``complaints`` are folded."""
+    """Bounded; ``complaints`` are fold."""
 
     def __init__(self, complaints: tuple[str, ...]) -> None:
         self.complaints = complaints
-        self._outputs: dict[Key, Output] = {}
-        self._said: dict[Key, Said] = {}
-        self._gists: dict[Key, Gist | None] = {}
-        self._likenesses: dict[Key, float] = {}  # by the hashes of two texts
+        self._outputs: dict[TextKey, Output] = {}
+        self._said: dict[TextKey, FollowUp] = {}
+        self._gists: dict[TextKey, Gist | None] = {}
+        self._likenesses: dict[TextKey, float] = {}  # by the hashes of two texts
 
     def output(self, parts: Sequence[Part]) -> Output:
         read = [self._output(part) for part in parts]
@@ -43,11 +43,11 @@ class Readings:
             remember(self._outputs, key, found, READINGS_MAX)
         return found
 
-    def said(self, text: str) -> Said:
+    def said(self, text: str) -> FollowUp:
         key = (len(text), hash(text))
         found = self._said.get(key)
         if found is None:
-            found = read_said(text, self.complaints)
+            found = read_follow_up(text, self.complaints)
             remember(self._said, key, found, READINGS_MAX)
         return found
 
@@ -67,7 +67,7 @@ class Readings:
         return found
 
 
-def remember(memo: dict[Key, Reading], key: Key, found: Reading, most: int) -> None:
+def remember(memo: dict[TextKey, Value], key: TextKey, found: Value, most: int) -> None:
     """The oldest makes room."""
     memo[key] = found
     if len(memo) > most:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from proxy.domain.config_schema import Mitigations
-from proxy.domain.loops.detector import Kind, Verdict
-from proxy.domain.loops.marks import BREAKER
+from proxy.domain.loops.detector import Loop, LoopKind
+from proxy.domain.loops.outputs import BREAKER
 
-Step = Literal["note", "temperature", "truncate", "break"]
+MitigationStep = Literal["note", "temperature", "truncate", "break"]
 
 EXCERPT_MAX: Final = 200  # characters
 EXCERPTS_MAX: Final = 5  # the longest cycle
@@ -30,7 +30,7 @@ For the next {left_s} s Festinger answers for the model; then it may try again. 
 on at once: say what to do differently, or put right what keeps the result the same (a missing file, a permission, a \
 wrong address)."""
 
-_DONE: Final[dict[Kind, str]] = {
+_DONE: Final[dict[LoopKind, str]] = {
     "same": "repeated the same action {count} times in a row, with the same result each time",
     "near": "given almost the same answer {count} times in a row, with the same result each time",
     "cycle": "gone through the same {period} actions {count} times, with the same results each time",
@@ -44,8 +44,8 @@ class Intervention:
     are taken out, the temperature rises by ``warmth``, with a new ``seed``. With the step ``break`` there is nothing
     else: ``answer`` is what is answered without the model."""
 
-    verdict: Verdict
-    steps: tuple[Step, ...]
+    loop: Loop
+    steps: tuple[MitigationStep, ...]
     note: str = ""
     without: frozenset[int] = frozenset()
     warmth: float = 0.0
@@ -53,52 +53,52 @@ class Intervention:
     answer: str = ""
 
     @property
-    def step(self) -> Step:
+    def step(self) -> MitigationStep:
         """The strongest one."""
         return self.steps[-1]
 
 
-def is_broken(verdict: Verdict, mitigations: Mitigations) -> bool:
+def is_broken(loop: Loop, mitigations: Mitigations) -> bool:
     """Whether a loop is long enough for the circuit breaker."""
-    return 0 < mitigations.break_ <= verdict.count
+    return 0 < mitigations.break_ <= loop.count
 
 
-def mitigate(verdict: Verdict, mitigations: Mitigations, *, takes_note: bool, seed: int) -> Intervention | None:
+def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: int) -> Intervention | None:
     """What is done with the prompt. None where the loop is too short for it, or the steps are switched off."""
-    steps: list[Step] = []
-    if takes_note and 0 < mitigations.note <= verdict.count:
+    steps: list[MitigationStep] = []
+    if takes_note and 0 < mitigations.note <= loop.count:
         steps.append("note")
-    if 0 < mitigations.temperature <= verdict.count:
+    if 0 < mitigations.temperature <= loop.count:
         steps.append("temperature")
-    if verdict.repeats and 0 < mitigations.truncate <= verdict.count:
+    if loop.repeats and 0 < mitigations.truncate <= loop.count:
         steps.append("truncate")
     if not steps:
         return None
     return Intervention(
-        verdict,
+        loop,
         tuple(steps),
-        note=note(verdict) if "note" in steps else "",
-        without=verdict.repeats if "truncate" in steps else frozenset(),
+        note=write_note(loop) if "note" in steps else "",
+        without=loop.repeats if "truncate" in steps else frozenset(),
         warmth=mitigations.temperature_step if "temperature" in steps else 0.0,
         seed=seed,
     )
 
 
-def stop(verdict: Verdict, left_s: float) -> Intervention:
+def trip_breaker(loop: Loop, left_s: float) -> Intervention:
     """The circuit breaker, with which the model rests for so long."""
-    text = breaker_text(verdict, left_s)
-    return Intervention(verdict, ("break",), answer=as_json_call(text) if verdict.is_json_call else text)
+    text = breaker_text(loop, left_s)
+    return Intervention(loop, ("break",), answer=as_json_call(text) if loop.is_json_call else text)
 
 
-def note(verdict: Verdict) -> str:
+def write_note(loop: Loop) -> str:
     """The forbidden-action note. What it quotes cannot end it."""
-    forbidden = "This exact action is" if verdict.period == 1 else "Each of these exact actions is"
-    return _NOTE.format(what=done(verdict), excerpts=quoted(verdict).replace("<", "&lt;"), forbidden=forbidden)
+    forbidden = "This exact action is" if loop.period == 1 else "Each of these exact actions is"
+    return _NOTE.format(what=done(loop), excerpts=quoted(loop).replace("<", "&lt;"), forbidden=forbidden)
 
 
-def breaker_text(verdict: Verdict, left_s: float) -> str:
+def breaker_text(loop: Loop, left_s: float) -> str:
     """It differs from second to second: Agent Zero refuses an answer that equals the one before."""
-    return _BREAKER.format(mark=BREAKER, what=done(verdict), excerpts=quoted(verdict), left_s=max(1, round(left_s)))
+    return _BREAKER.format(mark=BREAKER, what=done(loop), excerpts=quoted(loop), left_s=max(1, round(left_s)))
 
 
 def as_json_call(text: str) -> str:
@@ -113,13 +113,13 @@ def as_json_call(text: str) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def done(verdict: Verdict) -> str:
-    return _DONE[verdict.kind].format(count=verdict.count, period=verdict.period)
+def done(loop: Loop) -> str:
+    return _DONE[loop.kind].format(count=loop.count, period=loop.period)
 
 
-def quoted(verdict: Verdict) -> str:
+def quoted(loop: Loop) -> str:
     """A line for each of what is repeated."""
-    return "\n".join(f"- {excerpt(text)}" for text in verdict.repeated[:EXCERPTS_MAX])
+    return "\n".join(f"- {excerpt(text)}" for text in loop.repeated[:EXCERPTS_MAX])
 
 
 def excerpt(text: str) -> str:

@@ -52,7 +52,7 @@ _THINKERS: Final = re.compile(r"think|thought|reflect|reason|plan", re.IGNORECAS
 _COMMANDS: Final = frozenset({"command", "cmd", "code", "script"})
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """The text in lower case with single spaces; longer ones than can be normalised as they are."""
     return " ".join(text.split()).casefold() if len(text) <= NORMALISED_MAX else text
 
@@ -67,7 +67,7 @@ def without_moments(text: str) -> str:
 
 
 def split_ids(text: str) -> tuple[str, tuple[str, ...]]:
-    """A folded text without its ids, and those."""
+    """A fold text without its ids, and those."""
     if len(text) > NORMALISED_MAX or not _may_have_ids(text):
         return text, ()
     return _ID.sub(ID_MARK, text), tuple(_ID.findall(text))
@@ -79,7 +79,7 @@ def _may_have_ids(text: str) -> bool:
 
 
 def essence_of_error(text: str) -> str:
-    """A folded error without what differs each time the same error comes."""
+    """A fold error without what differs each time the same error comes."""
     if len(text) > NORMALISED_MAX:
         return text
     text = _DURATION.sub("#", split_ids(without_times(text))[0])
@@ -87,9 +87,9 @@ def essence_of_error(text: str) -> str:
 
 
 def canonical(name: str, arguments: Any) -> str:
-    """The arguments of a call as one folded text: keys in order, without thoughts and without what is made up anew."""
+    """The arguments of a call as one fold text: keys in order, without thoughts and without what is made up anew."""
     if isinstance(arguments, str):
-        return folded(arguments)
+        return fold(arguments)
     if isinstance(arguments, dict):
         arguments = _what_counts(name, arguments)
     text = dumped(arguments)
@@ -97,7 +97,7 @@ def canonical(name: str, arguments: Any) -> str:
         return text
     for white in _ESCAPED_WHITE:
         text = text.replace(white, " ")
-    text = folded(text).replace('" ', '"').replace(' "', '"')
+    text = fold(text).replace('" ', '"').replace(' "', '"')
     return _WHOLE.sub("", _QUOTED_NUMBER.sub(r"\1", text))
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from proxy.domain.formats.base import Part, ToolCall
-from proxy.domain.loops.marks import is_made_up
-from proxy.domain.loops.normalization import canonical, folded, split_ids, without_moments, without_times
+from proxy.domain.loops.normalization import canonical, fold, split_ids, without_moments, without_times
 from proxy.domain.loops.tool_calls import Call, Calls, fenced_code, read_calls, without_thinking
 
 EXCERPT_MAX: Final = 300  # characters
 RUN_MAX: Final = 200  # parts of one output, or between two, that are looked at: the last ones
+
+BREAKER: Final = "Festinger has stopped a loop: "  # what the circuit breaker's answers begin with
+_MADE_UP: Final = re.compile(r'\s*+(?:\{\s*+"thoughts":\s*+\[\s*+")?' + BREAKER)
 
 # Calls that address the human: what is said next is no result of theirs.
 _TO_HUMANS: Final = frozenset(
@@ -32,7 +34,7 @@ _STEP: Final = re.compile(
 )
 
 
-class Exchange(NamedTuple):
+class RawTurn(NamedTuple):
     """Consecutive assistant parts, from ``start`` on in the prompt, and all parts from there to the next ones."""
 
     start: int
@@ -58,7 +60,7 @@ class Output:
     code: "Output | None" = None
 
 
-def exchanges(parts: Sequence[Part]) -> Iterator[Exchange]:
+def exchanges(parts: Sequence[Part]) -> Iterator[RawTurn]:
     """The newest first."""
     end = len(parts)
     while end > 0:
@@ -72,7 +74,7 @@ def exchanges(parts: Sequence[Part]) -> Iterator[Exchange]:
             return
         following = parts[max(at, end - RUN_MAX) : end]
         for begin, stop in reversed(_split(parts, max(start, at - RUN_MAX), at)):
-            yield Exchange(begin, parts[begin:stop], following)
+            yield RawTurn(begin, parts[begin:stop], following)
         end = start
 
 
@@ -98,7 +100,7 @@ def read_text(text: str) -> Output:
     if found.calls:
         return _called(found, text)
     code = fenced_code(said)
-    exact = without_times(folded(said))
+    exact = without_times(fold(said))
     essence, ids = split_ids(exact)
     return Output(
         exact=hash(("text", exact)),
@@ -112,7 +114,7 @@ def read_text(text: str) -> Output:
 
 def read_native(calls: Sequence[ToolCall]) -> Output:
     """An output with calls that the client has parsed: its texts are thoughts."""
-    return _called(Calls(tuple(Call(folded(call.name), canonical(call.name, call.arguments)) for call in calls)), "")
+    return _called(Calls(tuple(Call(fold(call.name), canonical(call.name, call.arguments)) for call in calls)), "")
 
 
 def _called(found: Calls, text: str) -> Output:
@@ -154,3 +156,9 @@ def joined(outputs: Sequence[Output]) -> Output:
 def excerpt(text: str) -> str:
     """The beginning of a text in one line."""
     return " ".join(text[: 2 * EXCERPT_MAX].split())[:EXCERPT_MAX]
+
+
+def is_made_up(text: str) -> bool:
+    """Whether an assistant's text is an answer of the circuit breaker, which clients keep in their history and resend:
+    no output of the model, and what a program says to it is no result."""
+    return _MADE_UP.match(text) is not None

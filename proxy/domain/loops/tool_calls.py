@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from proxy.domain.loops.normalization import NORMALISED_MAX, canonical, folded
+from proxy.domain.loops.normalization import NORMALISED_MAX, canonical, fold
 
 _DECODER: Final = json.JSONDecoder(strict=False)  # models write raw line breaks into strings
 _FAILURES_MAX: Final = 4  # braces that open no object
@@ -124,7 +124,7 @@ def _broken_json(text: str) -> Calls | None:
         return None
     start = text.find('"tool_args"', name.end())
     rest = text[start:] if start >= 0 else text[name.end() :]
-    return Calls((Call(folded(name[1]), folded(rest)),), is_agent_zero=True)
+    return Calls((Call(fold(name[1]), fold(rest)),), is_agent_zero=True)
 
 
 def _calls_of(found: dict[str, Any], depth: int = 0) -> Iterator[Call]:
@@ -150,10 +150,10 @@ def _call_of(found: dict[str, Any]) -> Call | None:
         return None
     for arguments in _ARGUMENTS:
         if arguments in found:
-            return Call(folded(name), canonical(name, _parsed(found[arguments])))
+            return Call(fold(name), canonical(name, _parsed(found[arguments])))
     if key not in ("tool_name", "tool"):
         return None
-    return Call(folded(name), canonical(name, {other: found[other] for other in found if other != key}))
+    return Call(fold(name), canonical(name, {other: found[other] for other in found if other != key}))
 
 
 def _parsed(arguments: object) -> object:
@@ -187,7 +187,7 @@ def _in_tags(text: str) -> Iterator[Call]:
             at = at if at >= 0 else len(text)
             inner = text[start + len(tag) + 2 : at]
             calls = [call for found in objects_in(inner) for call in _calls_of(found)]
-            yield from calls or [Call(tag, folded(inner))]
+            yield from calls or [Call(tag, fold(inner))]
 
 
 def _invoked(text: str) -> Iterator[Call]:
@@ -195,7 +195,7 @@ def _invoked(text: str) -> Iterator[Call]:
     for opening in openings:
         ends = [at for closing in ("</invoke>", "</function>") if (at := text.find(closing, opening.end())) >= 0]
         end = min(ends, default=len(text))
-        yield Call(folded(opening[1]), folded(text[opening.end() : end]))
+        yield Call(fold(opening[1]), fold(text[opening.end() : end]))
 
 
 def _named_tag(text: str) -> Calls | None:
@@ -204,7 +204,7 @@ def _named_tag(text: str) -> Calls | None:
     if opening is None:
         return None
     end = text.find(f"</{opening[1]}>", opening.end())
-    return Calls((Call(opening[1], folded(text[opening.end() : end])),)) if end >= 0 else None
+    return Calls((Call(opening[1], fold(text[opening.end() : end])),)) if end >= 0 else None
 
 
 def _react(text: str) -> Calls | None:
@@ -217,7 +217,7 @@ def _react(text: str) -> Calls | None:
             stop = _REACT_STOP.search(text, given.end())
             arguments = text[given.end() : stop.start() if stop else len(text)].strip()
         is_sure = is_sure or bool(given) or bool(_INLINE_INPUT.match(action[1]))
-        name = folded(action[1].strip("`*\"' "))
+        name = fold(action[1].strip("`*\"' "))
         calls.append(Call(name, canonical(name, _parsed(arguments.strip("`")))))
         if len(calls) == _CALLS_MAX or _observed(text, action.end()):
             break

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from memory.ingest.reader import digest_message
 from proxy.domain.formats.base import Part, Role, ToolCall
 from proxy.domain.prefixes import (
