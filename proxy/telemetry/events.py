@@ -13,7 +13,7 @@ import psycopg
 
 from memory.db.connections import Connection, connected, first_line
 from memory.domain.text.redaction import mask_secrets
-from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, excerpt
+from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.telemetry import prompt_texts
 
@@ -223,7 +223,7 @@ def loop_shown(event: Event) -> Event:
 
 def kept(text: str) -> str:
     """What is stored of a repeated text: its beginning, without secrets."""
-    return excerpt(mask_secrets(text[:MASKED_CHARACTERS]))
+    return cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS]))
 
 
 def shortened(reasons: Mapping[str, str]) -> tuple[dict[str, str], int]:

@@ -1,4 +1,4 @@
-"""The ladder: what is done about a loop, harder the longer it lasts, and what is said then."""
+"""What is done about a loop, in steps that get harder the longer it lasts, and what is said then."""
 
 import json
 from dataclasses import dataclass
@@ -40,17 +40,15 @@ _DONE: Final[dict[LoopKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Intervention:
-    """``steps`` in the order of the ladder, at least one. ``note`` goes to the prompt's tail, the places ``without``
-    are taken out, the temperature rises by ``warmth``, with a new ``seed``. With the step ``break`` there is nothing
-    else: ``answer`` is what is answered without the model."""
+    """What is done about one loop. With the step ``break`` there is an answer and nothing else."""
 
     loop: Loop
-    steps: tuple[MitigationStep, ...]
-    note: str = ""
-    without: frozenset[int] = frozenset()
-    warmth: float = 0.0
+    steps: tuple[MitigationStep, ...]  # at least one, the hardest last
+    note: str = ""  # goes to the prompt's tail
+    without: frozenset[int] = frozenset()  # places that are taken out of the prompt
+    warmth: float = 0.0  # by which the temperature rises, with a new seed
     seed: int = 0
-    answer: str = ""
+    answer: str = ""  # what is answered without the model
 
     @property
     def step(self) -> MitigationStep:
@@ -86,24 +84,23 @@ def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: in
 
 def trip_breaker(loop: Loop, left_s: float) -> Intervention:
     """The circuit breaker, with which the model rests for so long."""
-    text = breaker_text(loop, left_s)
-    return Intervention(loop, ("break",), answer=as_json_call(text) if loop.is_json_call else text)
+    # The seconds are in it also because Agent Zero refuses an answer that equals the one before.
+    text = _BREAKER.format(
+        mark=BREAKER, what=describe_loop(loop), excerpts=quote_excerpts(loop), left_s=max(1, round(left_s))
+    )
+    return Intervention(loop, ("break",), answer=write_json_call(text) if loop.is_json_call else text)
 
 
 def write_note(loop: Loop) -> str:
-    """The forbidden-action note. What it quotes cannot end it."""
+    """The forbidden-action note."""
     forbidden = "This exact action is" if loop.period == 1 else "Each of these exact actions is"
-    return _NOTE.format(what=done(loop), excerpts=quoted(loop).replace("<", "&lt;"), forbidden=forbidden)
+    excerpts = quote_excerpts(loop).replace("<", "&lt;")  # so that nothing in it ends the note
+    return _NOTE.format(what=describe_loop(loop), excerpts=excerpts, forbidden=forbidden)
 
 
-def breaker_text(loop: Loop, left_s: float) -> str:
-    """It differs from second to second: Agent Zero refuses an answer that equals the one before."""
-    return _BREAKER.format(mark=BREAKER, what=done(loop), excerpts=quoted(loop), left_s=max(1, round(left_s)))
-
-
-def as_json_call(text: str) -> str:
+def write_json_call(text: str) -> str:
     """The text as a call of Agent Zero's ``response`` tool, with which an agent ends its turn and shows it to its
-    human. ``marks.is_made_up`` knows it by how it begins."""
+    human. ``outputs.is_made_up`` knows it by how it begins."""
     said = {
         "thoughts": [text.partition("\n")[0]],
         "headline": "Stopped by Festinger",
@@ -113,16 +110,16 @@ def as_json_call(text: str) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def done(loop: Loop) -> str:
+def describe_loop(loop: Loop) -> str:
     return _DONE[loop.kind].format(count=loop.count, period=loop.period)
 
 
-def quoted(loop: Loop) -> str:
+def quote_excerpts(loop: Loop) -> str:
     """A line for each of what is repeated."""
-    return "\n".join(f"- {excerpt(text)}" for text in loop.repeated[:EXCERPTS_MAX])
+    return "\n".join(f"- {cut_excerpt(text)}" for text in loop.repeated[:EXCERPTS_MAX])
 
 
-def excerpt(text: str) -> str:
+def cut_excerpt(text: str) -> str:
     """The beginning of a text, in one line."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text[: 4 * EXCERPT_MAX]).split())
     return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1].rstrip() + "…"

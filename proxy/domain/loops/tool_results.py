@@ -1,4 +1,4 @@
-"""What follows an output: who said it, whether it is a result, and what it is compared by."""
+"""Reads what follows an output: who said it, whether it is a result, and what it is compared by."""
 
 import json
 import re
@@ -73,15 +73,13 @@ _UNDER_WAY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What one text that follows an output is. ``exact`` is a hash of this process, and without volatile ids and times
-    where it is an error. ``is_person``: it comes in a person's envelope; ``is_program``: nobody but a program says such
-    a thing. ``is_blank``: nothing is left of it less what the client adds to every prompt."""
+    """What one text that follows an output is."""
 
-    exact: int
+    exact: int  # a hash of this process; of an error without volatile ids and times
     characters: int
-    is_blank: bool = False
-    is_person: bool = False
-    is_program: bool = False
+    is_blank: bool = False  # nothing is left of it less what the client adds to every prompt
+    is_person: bool = False  # it comes in a person's envelope
+    is_program: bool = False  # nobody but a program says such a thing
     is_envelope: bool = False
     is_complaint: bool = False
     is_question: bool = False
