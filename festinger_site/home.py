@@ -119,7 +119,7 @@ def database_socket(home: Path) -> Path:
     return run_folder(home) / "postgres"
 
 
-def kept_secret(name: str) -> str:
+def ensure_secret(name: str) -> str:
     """86 random characters, kept in a file of this name that only its owner reads, made on first need.
 
     The lock makes two processes that need it first agree on one."""
@@ -136,16 +136,12 @@ def kept_secret(name: str) -> str:
     return value
 
 
-def secret_key() -> str:
-    return kept_secret("secret_key")
-
-
 def is_embedded() -> bool:
     """True where the database is ours to run: no other was named."""
     return not read_environment().DATABASE_URL
 
 
-def embedded_database_url() -> str:
+def local_database_url() -> str:
     """Follows from the home alone: nothing is looked up, nothing needs to run."""
     return f"postgresql://postgres@/{DATABASE}?host={quote(str(database_socket(path())))}&port={PORT}"
 

@@ -32,7 +32,7 @@ CONFIG_FILE = home.config_path()
 UPSTREAM_URL = "proxy.config_file.watcher.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
-SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.secret_key()
+SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.ensure_secret("secret_key")
 # The first encrypts the keys of language models, all decrypt; without any, memory/access/key_encryption.py keeps a
 # file in the home.
 ENCRYPTION_KEYS = ENVIRONMENT.FESTINGER_ENCRYPTION_KEY
@@ -96,7 +96,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASE_URL = ENVIRONMENT.DATABASE_URL or home.embedded_database_url()
+DATABASE_URL = ENVIRONMENT.DATABASE_URL or home.local_database_url()
 DATABASES = {"default": home.django_database(DATABASE_URL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

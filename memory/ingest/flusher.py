@@ -14,7 +14,7 @@ import psycopg
 
 from memory.cache.loader import SOAS, Pace, all_rows, batches
 from memory.cache.state import Cache
-from memory.db.connections import Connection, chunks, columns, connected, first_line
+from memory.db.connections import Connection, chunks, columns, first_line, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.types import SoasRow, TripleIds
 from memory.ingest import snippet_store
@@ -110,7 +110,7 @@ class Flusher:
     async def remember_seen(self) -> None:
         """Loads which messages were counted lately, so that one resent after a restart is not taken for new."""
         try:
-            async with asyncio.timeout(WRITE_S), connected(self._dsn, "flusher") as connection:
+            async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "flusher") as connection:
                 rows = await all_rows(connection, SEEN)
                 self.encounters.remember((digest, at) for digest, at in reversed(rows))
         except (psycopg.Error, OSError) as error:
@@ -152,7 +152,7 @@ class Flusher:
 
     async def _write(self, batch: Batch) -> None:
         new: list[NewMessage] = []
-        async with connected(self._dsn, "flusher") as connection:
+        async with open_connection(self._dsn, "flusher") as connection:
             for portion in split_portions(batch.messages.values()):
                 async with take_turn(connection):
                     inserted = await insert_new_messages(connection, portion)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import psycopg
 
-from memory.db.connections import Connection, columns, connected, first_line
+from memory.db.connections import Connection, columns, first_line, open_connection
 from memory.domain.statement import Statement
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class ObservationTable:
     async def _insert(self, batch: Sequence[Statement]) -> Stored:
         try:
             if self._connection is None:
-                self._connection = await self._lifetime.enter_async_context(connected(self._dsn, "observations"))
+                self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "observations"))
             return await insert(self._connection, batch)
         except BaseException:
             await self.close()

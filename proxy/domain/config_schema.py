@@ -105,21 +105,15 @@ class Rules(Section):
         return self.model_copy(update={section: changed})
 
 
-def values(section: Section, at: str = "") -> dict[str, Any]:
-    """Every value by its key in the file: ``{"loops.mitigations.break": 6}``."""
-    return {key: value for key, value, _ in entries(section, at)}
+def values(rules: Rules, *, only_set: bool = False) -> dict[str, Any]:
+    """The values by their keys in the file: ``{"loops.mitigations.break": 6}``. ``only_set``: those that the file
+    itself sets."""
+    return dict(flatten(rules.model_dump(by_alias=True, exclude_unset=only_set)))
 
 
-def given(section: Section, at: str = "") -> list[str]:
-    """The keys that the file itself sets."""
-    return [key for key, _, is_given in entries(section, at) if is_given]
-
-
-def entries(section: Section, at: str = "") -> Iterator[tuple[str, Any, bool]]:
-    """Key, value, and whether the file sets it."""
-    for name, field in type(section).model_fields.items():
-        key, value = at + (field.alias or name), getattr(section, name)
-        if isinstance(value, Section):
-            yield from entries(value, f"{key}.")
+def flatten(section: dict[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from flatten(value, f"{at}{name}.")
         else:
-            yield key, value, name in section.model_fields_set
+            yield at + name, value

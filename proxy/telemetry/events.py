@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import psycopg
 
-from memory.db.connections import Connection, connected, first_line
+from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.text.redaction import mask_secrets
 from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
@@ -177,7 +177,7 @@ class Events:
         if known := self._recollections.of(request):
             told = {column: known[0][column] for column in (*SHOWN, "at")}
             return told | {"loops": [loop_shown(loop) for loop in self._loops.of(request)]}
-        async with asyncio.timeout(WRITE_S), connected(self._dsn, "why") as connection:
+        async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "why") as connection:
             for wait_s in (0, INTERVAL_S / 2, INTERVAL_S):  # the process that had it may be about to write it
                 await asyncio.sleep(wait_s)
                 cursor = await connection.execute(FIND, [request])
@@ -201,7 +201,7 @@ class Events:
 
     async def _try_to_write(self) -> None:
         try:
-            async with asyncio.timeout(WRITE_S), connected(self._dsn, "events") as connection:
+            async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "events") as connection:
                 await self._loops.write(connection)  # first: whoever finds the other event asks for these, too
                 await self._recollections.write(connection)
         except (psycopg.Error, OSError) as error:

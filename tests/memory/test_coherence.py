@@ -17,7 +17,7 @@ from hypothesis.extra.django import TestCase
 from memory.cache.loader import BATCH_ROWS
 from memory.cache.state import Cache, RulingRow
 from memory.cache.sync import NAME, Coherence, refresh_soas
-from memory.db.connections import connected
+from memory.db.connections import open_connection
 from memory.domain.recall.selection import Bounds, in_force
 from memory.domain.types import EdgeRow, Triple
 from memory.graph.placement import place
@@ -51,7 +51,7 @@ def test_others_have_their_turns_while_many_words_are_read_again(dsn: str) -> No
     cache = Cache()
 
     async def run() -> int:
-        async with connected(dsn, "test") as connection:
+        async with open_connection(dsn, "test") as connection:
             reading = asyncio.create_task(refresh_soas(cache, connection, list(range(1, words + 1))))
             turns = 0
             while not reading.done():

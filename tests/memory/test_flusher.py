@@ -14,7 +14,7 @@ from hypothesis.extra.django import TestCase
 
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
-from memory.db.connections import Connection, connected
+from memory.db.connections import Connection, open_connection
 from memory.domain.types import Message
 from memory.graph.store import ensure_tokens
 from memory.ingest.encounters import Encounters
@@ -41,7 +41,7 @@ class Process:
         )
 
     async def start(self, dsn: str) -> None:
-        async with connected(dsn, "test") as connection:
+        async with open_connection(dsn, "test") as connection:
             await load_cache(self.cache, connection)
         await self.flusher.remember_seen()
 
@@ -253,7 +253,7 @@ def test_meeting_a_word_again_uses_up_no_id(dsn: str) -> None:
 def test_many_new_words_do_not_make_the_other_processes_load_everything(dsn: str) -> None:
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
-        async with connected(dsn, "test") as listener:
+        async with open_connection(dsn, "test") as listener:
             await listener.execute("LISTEN festinger")
             process.hear(" ".join(f"zorblat{i}" for i in range(3 * WORDS_A_STATEMENT)))
             await process.flusher.flush()

@@ -8,7 +8,7 @@ import pytest
 
 from memory.cache.loader import BATCH_ROWS, Touched, load_cache
 from memory.cache.state import Cache, RulingRow
-from memory.db.connections import connected
+from memory.db.connections import open_connection
 from memory.domain.types import SoasRow
 from memory.ingest.encounters import Encounters
 
@@ -26,7 +26,7 @@ WORLD = """
 
 def load_again(dsn: str, cache: Cache, statement: str = "", touched: Touched | None = None) -> None:
     async def run() -> None:
-        async with connected(dsn, "test") as connection:
+        async with open_connection(dsn, "test") as connection:
             if statement:
                 await connection.execute(statement)
             await load_cache(cache, connection, touched)
@@ -123,7 +123,7 @@ def test_a_word_deleted_since_the_load_began_does_not_come_back(dsn: str) -> Non
 
 def test_a_word_that_a_flush_brought_during_a_load_stays(dsn: str, cache: Cache) -> None:
     async def run() -> None:
-        async with connected(dsn, "test") as connection:
+        async with open_connection(dsn, "test") as connection:
             loading = asyncio.create_task(load_cache(cache, connection))
             while cache.loads == 1:
                 await asyncio.sleep(0)
@@ -163,7 +163,7 @@ def test_a_setting_changed_during_a_load_is_not_put_back(dsn: str) -> None:
     cache = Cache()
 
     async def run() -> None:
-        async with connected(dsn, "test") as connection, connected(dsn, "other") as other:
+        async with open_connection(dsn, "test") as connection, open_connection(dsn, "other") as other:
             loading = asyncio.create_task(load_cache(cache, connection))
             while not cache.soas_by_token:
                 await asyncio.sleep(0)
@@ -183,7 +183,7 @@ def test_others_have_their_turns_during_a_load(dsn: str) -> None:
     cache = Cache()
 
     async def run() -> int:
-        async with connected(dsn, "test") as connection:
+        async with open_connection(dsn, "test") as connection:
             loading = asyncio.create_task(load_cache(cache, connection))
             turns = 0
             while not loading.done():

@@ -16,7 +16,7 @@ from festinger_site.launcher import preflight, prepare_database, supervision
 from festinger_site.launcher.manage import needs_embedded_database
 from memory.settings.grammar import describe_range
 from proxy.config_file.parser import FIELDS, names_in, read
-from proxy.domain.config_schema import Rules, given, values
+from proxy.domain.config_schema import Rules, values
 
 EXAMPLE = (PROJECT / "config.example.yaml").read_text()
 KEY = re.compile(r"^( *)# ([a-z_]+): (.*)$", re.MULTILINE)
@@ -33,21 +33,21 @@ def file(tmp_path: Path, settings: Any) -> Path:
 
 
 def test_in_the_example_all_is_commented_out() -> None:
-    assert given(read(EXAMPLE)) == []
+    assert values(read(EXAMPLE), only_set=True) == {}
 
 
 def test_with_all_comments_removed_it_has_every_key_with_its_default() -> None:
     said = read(KEY.sub(r"\1\2: \3", EXAMPLE))
 
     assert said == Rules()
-    assert set(given(said)) == set(FIELDS)
+    assert set(values(said, only_set=True)) == set(FIELDS)
 
 
 def test_each_key_can_be_uncommented_alone() -> None:
     for match in KEY.finditer(EXAMPLE):
         alone = EXAMPLE[: match.start()] + "{}{}: {}".format(*match.groups()) + EXAMPLE[match.end() :]
 
-        assert [key.rpartition(".")[2] for key in given(read(alone))] == [match[2]]
+        assert [key.rpartition(".")[2] for key in values(read(alone), only_set=True)] == [match[2]]
 
 
 def test_a_limit_of_the_schema_stands_in_the_comment_of_its_key() -> None:
@@ -73,7 +73,7 @@ def test_it_is_in_the_home_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert home.config_path() == tmp_path / "config.yaml"
     monkeypatch.setenv("FESTINGER_CONFIG", "etc/festinger.yaml")
     assert home.config_path() == Path.cwd() / "etc" / "festinger.yaml"
-    assert supervision.marked_environment(tmp_path)["FESTINGER_CONFIG"] == str(home.config_path())
+    assert supervision.build_environment(tmp_path)["FESTINGER_CONFIG"] == str(home.config_path())
 
 
 def test_a_link_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

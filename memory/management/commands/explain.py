@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
-from memory.db.connections import connected
+from memory.db.connections import open_connection
 from memory.domain.cues.extractor import CueMatch, find_cues
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Message
@@ -72,7 +72,7 @@ class Command(BaseCommand):
 
 async def read_graph() -> Cache:
     cache = Cache()
-    async with connected(settings.DATABASE_URL, "explain") as connection:
+    async with open_connection(settings.DATABASE_URL, "explain") as connection:
         await load_cache(cache, connection)
     return cache
 
