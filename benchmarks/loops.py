@@ -41,7 +41,7 @@ def conversations() -> list[tuple[bool, bool]]:
     judged = []
     for one in (*labelled.labelled(), *further.labelled(), *third.labelled()):
         parts = parts_of(one.conversation.wire, one.conversation.payload)
-        judged.append((one.kind is not None, detector.look(parts, RULES) is not None))
+        judged.append((one.kind is not None, detector.find_loop(parts, RULES) is not None))
     return judged
 
 
@@ -89,14 +89,14 @@ def history(random: Random, *, is_alike: bool) -> list[Part]:
 
 def known(parts: Sequence[Part], rounds: int) -> float:
     detector = LoopDetector()
-    detector.look(parts, RULES)
+    detector.find_loop(parts, RULES)
     return median(microseconds(detector, parts) for _ in range(rounds))
 
 
 def microseconds(detector: LoopDetector, parts: Sequence[Part]) -> float:
     """Of processor time. The texts are new objects, as those of each request are."""
     resent = [Part(part.role, (part.text + " ")[:-1], part.place) for part in parts]
-    return taken(lambda: detector.look(resent, RULES))
+    return taken(lambda: detector.find_loop(resent, RULES))
 
 
 def per_chunk(text: str) -> float:

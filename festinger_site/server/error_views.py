@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.views import defaults
 
-from proxy.domain.formats.errors import error_body
+from proxy.domain.formats import error_body
 
 ADMIN = "/admin/"
 GetResponse = Callable[[HttpRequest], HttpResponse]

@@ -22,6 +22,7 @@ from memory.admin.settings_audit import ChangedMeanwhile, LastChange
 from memory.admin.settings_fields import SHOWN, SettingField, SettingsForm, language_models, present
 from memory.models import Config
 from memory.settings import cron, registry
+from memory.settings.grammar import describe_accepted
 
 CHANGES_SHOWN = 10
 STALE = "Somebody else has changed this meanwhile: it is {} now. Enter it again if it should be something else."
@@ -167,12 +168,12 @@ class ConfigAdmin(Page):
     @admin.display(description="meaning")
     def what(self, row: Config) -> str:
         entry = registry.REGISTRY.get(row.key)
-        return str(entry.metadata["help"]) if entry else "Not a setting of this version."
+        return str(entry.description) if entry else "Not a setting of this version."
 
     @admin.display(description="takes")
     def takes(self, row: Config) -> str:
         entry = registry.REGISTRY.get(row.key)
-        return str(entry.metadata["parse"].takes) if entry else "-"
+        return describe_accepted(entry) if entry else "-"
 
     @admin.display(description="default")
     def standard(self, row: Config) -> str:
@@ -196,13 +197,12 @@ def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, l
     last = settings_audit.last_changes(rows)
     found: dict[str, list[Line]] = {}
     for key in form.keys:
-        metadata = registry.REGISTRY[key].metadata
         value, standard = rows[key].value, registry.defaults()[key]
         line = Line(
-            key, form[key], form[SHOWN + key], metadata["parse"].takes, standard or "none",
+            key, form[key], form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
             is_standard=value == standard, note=note_on(key, value), last=last.get(key),
         )  # fmt: skip
-        found.setdefault(metadata["group"], []).append(line)
+        found.setdefault(registry.group_of(key), []).append(line)
     return iter(found.items())
 
 
@@ -212,7 +212,7 @@ def note_on(key: str, value: str) -> str:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:
         return f"{mistake}. The default holds instead."
-    if isinstance(registry.REGISTRY[key].metadata["parse"], registry.Cron):
+    if registry.is_schedule(key):
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
     return ""

@@ -1,14 +1,14 @@
 """A field for each setting, of the type that the registry gives it. What may be entered is the registry's to say."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
+from annotated_types import Ge, Le
 from django import forms
 from django.core.exceptions import ValidationError
 
 from memory.models import LanguageModel, Source
 from memory.settings import registry
-from memory.settings.registry import Cron, ModelId, Number, OneOf, SourceSet, WholeNumber
 
 SHOWN = "shown-"  # and the key: the text that stood in the field when the page was opened
 Choices = Sequence[tuple[str, str]]
@@ -18,10 +18,8 @@ class SettingField(forms.Field):
     """Cleans to the text that is stored, always written the same way."""
 
     def __init__(self, key: str, models: Choices = ()) -> None:
-        entry = registry.REGISTRY[key]
-        super().__init__(
-            required=False, label=key, help_text=entry.metadata["help"], widget=_widget(entry.metadata["parse"], models)
-        )
+        help_text = registry.REGISTRY[key].description or ""
+        super().__init__(required=False, label=key, help_text=help_text, widget=choose_widget(key, models))
         self.key = key
 
     def prepare_value(self, value: Any) -> Any:
@@ -67,7 +65,7 @@ def language_models(stored: Mapping[str, str]) -> Choices:
     """None, all rows, and ids that are stored though their row is gone."""
     choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
     known = {value for value, _ in choices}
-    chosen = (value for key, value in stored.items() if isinstance(registry.REGISTRY[key].metadata["parse"], ModelId))
+    chosen = (value for key, value in stored.items() if registry.is_model(key))
     return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
 
 
@@ -76,21 +74,18 @@ def present(keys: Iterable[str], data: Mapping[str, Any]) -> list[str]:
     return [key for key in keys if SHOWN + key in data]
 
 
-def _widget(parse: registry.Parse, models: Choices) -> forms.Widget:
-    looks = {"class": "fst-input"}
-    match parse:
-        case Number():
-            bounds = {"min": f"{parse.low:g}", "max": f"{parse.high:g}", "step": "any"}
-            return forms.NumberInput(looks | bounds)
-        case WholeNumber():
-            return forms.NumberInput(looks | {"min": str(parse.low), "max": str(parse.high), "step": "1"})
-        case OneOf():
-            return forms.Select(looks, [(choice, choice) for choice in parse.choices])
-        case ModelId():
-            return forms.Select(looks, models)
-        case SourceSet():
-            labels = dict(Source.choices)
-            return forms.CheckboxSelectMultiple(choices=[(word, labels[word]) for word in sorted(registry.SOURCES)])
-        case Cron():
-            return forms.TextInput(looks | {"spellcheck": "false", "size": "20"})
-    return forms.TextInput(looks)
+def choose_widget(key: str, models: Choices) -> forms.Widget:
+    looks, field = {"class": "fst-input"}, registry.REGISTRY[key]
+    kind: Any = field.annotation
+    if registry.is_model(key):
+        return forms.Select(looks, models)
+    if get_origin(kind) is Literal:
+        return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])
+    if get_origin(kind) is frozenset:
+        labels = dict(Source.choices)
+        return forms.CheckboxSelectMultiple(choices=[(word, labels[word]) for word in registry.SOURCES])
+    if kind in (int, float):
+        [least] = [str(limit.ge) for limit in field.metadata if isinstance(limit, Ge)]
+        [most] = [str(limit.le) for limit in field.metadata if isinstance(limit, Le)]
+        return forms.NumberInput(looks | {"min": least, "max": most, "step": "1" if kind is int else "any"})
+    return forms.TextInput(looks | {"spellcheck": "false", "size": "20"})

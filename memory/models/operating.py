@@ -101,7 +101,7 @@ class Config(models.Model):
     @classmethod
     def tuning(cls) -> registry.Tuning:
         """All settings, as they are stored now. For those that have no cache: workers, commands, the admin."""
-        return registry.tuning(dict(cls.objects.values_list("key", "value")))[0]
+        return registry.read_rows(dict(cls.objects.values_list("key", "value")))[0]
 
     def clean(self) -> None:
         try:

@@ -20,10 +20,9 @@ from psycopg import DataError, Error
 from memory.cache.notify import announce
 from memory.db.connections import first_line
 from memory.domain.fact_syntax import FactMistake, parse_fact
-from memory.domain.messages import Message
-from memory.domain.types import Triple
+from memory.domain.types import Message, Triple
 from memory.graph.store import Attribution
-from memory.ingest.reader import Reader, describe
+from memory.ingest.reader import Reader, describe_match
 from memory.models import Source
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
@@ -31,8 +30,7 @@ from proxy import runtime
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
 from proxy.auth.permissions import caller_of, forwarded_headers, require
-from proxy.domain.formats.errors import error_body
-from proxy.domain.formats.requests import REQUESTS
+from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.enrichment.pipeline import Enriched
 from proxy.errors import DatabaseAway, NotFound, ProxyError
@@ -75,7 +73,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
         "prompt.forwarded",
         extra={
             "request": done.request,
-            "wire": REQUESTS[request.path].name,
+            "wire": FORMATS[request.path].name,
             "status": answer.status_code,
             "bytes": len(request.body),
             "added": len(done.body) - len(request.body),
@@ -99,7 +97,7 @@ def made_up(done: Enriched) -> HttpResponse:
     return HttpResponse(content, content_type=content_type, headers={**headers, "Cache-Control": "no-cache"})
 
 
-for path, wire in REQUESTS.items():
+for path, wire in FORMATS.items():
     api.post(path, operation_id=wire.name, include_in_schema=False)(forward)
 
 
@@ -149,7 +147,7 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     return {
         "block": recollection.block.text,
         "concepts": listed(recollection.reasons),
-        "cues": [describe(triple) for triple in reading.triples or ()],
+        "cues": [describe_match(triple) for triple in reading.triples or ()],
     }
 
 

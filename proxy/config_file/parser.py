@@ -6,14 +6,12 @@ from difflib import get_close_matches
 from typing import Any
 
 import yaml
-from annotated_types import Ge, Gt, Le
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from proxy.domain.config_schema import Rules, Section, Takes
-
-SHOWN_MAX = 60  # characters of a value that is no good
+from memory.settings.grammar import abbreviate, describe_mistake, show_value
+from proxy.domain.config_schema import Rules, Section
 
 
 class RulesMistakes(ValueError):
@@ -23,7 +21,7 @@ class RulesMistakes(ValueError):
         super().__init__("; ".join(mistakes))
         self.mistakes = list(mistakes)
 
-    def listed(self, file: object) -> str:
+    def as_lines(self, file: object) -> str:
         """For a person, one line each."""
         return "\n".join([f"{file} cannot be used:", *(f"  {mistake}" for mistake in self.mistakes)])
 
@@ -46,7 +44,7 @@ class Plain(yaml.SafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
-            value = shortened(node.value) if isinstance(node, yaml.ScalarNode) else "this"
+            value = abbreviate(node.value) if isinstance(node, yaml.ScalarNode) else "this"
             problem = f"{value} is not of the kind {node.tag}"
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark) from None
 
@@ -56,7 +54,7 @@ class Plain(yaml.SafeLoader):
         names = set()
         for key in [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]:
             if key.value in names:
-                problem = f"{shortened(key.value)} stands twice"
+                problem = f"{abbreviate(key.value)} stands twice"
                 raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
             names.add(key.value)
         return found
@@ -74,20 +72,20 @@ for kind, plain, beginnings in (
 def read(text: str) -> Rules:
     """The rules that a file's text says. Raises RulesMistakes."""
     try:
-        return Rules.model_validate(parsed(text), by_alias=True, by_name=False)
+        return Rules.model_validate(parse_yaml(text), by_alias=True, by_name=False)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
-        raise RulesMistakes(*dict.fromkeys(map(told, found))) from None
+        raise RulesMistakes(*dict.fromkeys(map(describe, found))) from None
 
 
-def parsed(text: str) -> object:
+def parse_yaml(text: str) -> object:
     """Raises RulesMistakes for what is no YAML, with line and column."""
     try:
         return yaml.load(text, Plain)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise RulesMistakes(place + shortened(error.problem or error.context or "")) from None
+        raise RulesMistakes(place + abbreviate(error.problem or error.context or "")) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise RulesMistakes(f"line {line}: a character that YAML does not take (number {error.character})") from None
@@ -98,60 +96,24 @@ def parsed(text: str) -> object:
 # --- mistakes in words ---
 
 
-def told(mistake: ErrorDetails) -> str:
+def describe(mistake: ErrorDetails) -> str:
     """Its place, what is taken there, and what was found."""
     where = mistake["loc"]
     if mistake["type"] in ("extra_forbidden", "invalid_key"):
-        return unknown(where)
+        return describe_unknown(where)
     key = ".".join(part for part in where if isinstance(part, str))
     items = [f", item {part + 1}" for part in where if isinstance(part, int)]
-    found = shown(mistake["input"])
-    return f"{key or 'the file'}{''.join(items)}: takes {takes(key, of_item=bool(items))}, not {found}"
+    if (field := FIELDS.get(key)) is None:
+        return f"{key or 'the file'}: takes the keys {', '.join(names_in(key))}, not {show_value(mistake['input'])}"
+    return f"{key}{''.join(items)}: {describe_mistake(field, mistake['input'], of_item=bool(items))}"
 
 
-def unknown(where: Sequence[int | str]) -> str:
+def describe_unknown(where: Sequence[int | str]) -> str:
     section, name = ".".join(map(str, where[:-1])), str(where[-1])
     there = names_in(section)
     meant = get_close_matches(name, there, n=1) or [key for key in FIELDS if key.endswith(f".{name}")]
     hint = f"did you mean {meant[0]}?" if meant else f"{section or 'the file'} takes {', '.join(there)}"
-    return f"{section}{section and '.'}{shortened(name)}: there is no such key; {hint}"
-
-
-def takes(key: str, *, of_item: bool) -> str:
-    field = FIELDS.get(key)
-    if field is None:
-        return f"the keys {', '.join(names_in(key))}"
-    for said in field.metadata:
-        if isinstance(said, Takes):
-            return said.item if of_item else said.words
-    if field.annotation is bool:
-        return "true or false"
-    kind = "a whole number" if field.annotation is int else "a number"
-    return f"{kind} {bounds(field.metadata)}"
-
-
-def bounds(metadata: Sequence[object]) -> str:
-    above = [f"above {limit.gt}, at most" for limit in metadata if isinstance(limit, Gt)]
-    least = [f"from {limit.ge} to" for limit in metadata if isinstance(limit, Ge)]
-    most = [str(limit.le) for limit in metadata if isinstance(limit, Le)]
-    return " ".join([*above, *least, *most])
-
-
-def shown(value: object) -> str:
-    """A value as the file may have it; of a text its beginning, without a password."""
-    if isinstance(value, str):
-        return f"'{shortened(re.sub(r'//.*@', '//...@', value, flags=re.DOTALL))}'"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return str(value)
-    return "nothing" if value is None else "a list" if isinstance(value, list | tuple) else "a section"
-
-
-def shortened(text: str) -> str:
-    """Without characters that would break a line of a log."""
-    text = text if text.isprintable() else repr(text)
-    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+    return f"{section}{section and '.'}{abbreviate(name)}: there is no such key; {hint}"
 
 
 def fields_of(section: type[Section], at: str = "") -> Iterator[tuple[str, FieldInfo]]:

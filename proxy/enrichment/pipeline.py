@@ -14,15 +14,14 @@ from typing import Any, TypedDict
 import orjson
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
-from memory.ingest.reader import Allowance, Reader, digest_of
+from memory.ingest.reader import Allowance, Reader, digest_message
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import mark_disputes, recollect
 from proxy.domain.config_schema import Loops
-from proxy.domain.formats.answers import ANSWERS
-from proxy.domain.formats.base import Edit, Payload, Prompt, RequestFormat, after
-from proxy.domain.formats.requests import REQUESTS
+from proxy.domain.formats import FORMATS
+from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
@@ -52,7 +51,7 @@ class Counts:
     errors: int = 0
 
 
-class Asked(TypedDict):
+class RequestInfo(TypedDict):
     """Which request it was. ``at`` is in seconds since the epoch."""
 
     request: str
@@ -69,7 +68,7 @@ class Enriched:
 
     body: bytes
     prompt: Prompt | None = None
-    asked: Asked | None = None
+    asked: RequestInfo | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
 
@@ -111,12 +110,12 @@ class Enricher:
 
     def _enrich(self, path: str, body: bytes, agent: str) -> Enriched:
         started, now = time.perf_counter(), time.time()
-        wire, payload = REQUESTS[path], parse(body)
+        wire, payload = FORMATS[path], parse(body)
         prompt = wire.read(payload) if payload is not None else None
         if payload is None or prompt is None:
             return Enriched(body)
         request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
-        asked = Asked(request=request, agent=agent, model=printable(prompt.model), wire=wire.name, at=now)
+        asked = RequestInfo(request=request, agent=agent, model=printable(prompt.model), wire=wire.name, at=now)
         done = Enriched(body, prompt, asked)
 
         messages = [Message(part.role, part.text) for part in prompt.parts]
@@ -125,7 +124,7 @@ class Enricher:
         allowance = Allowance.of(self.cache)
         readings = self.reader.read_within(messages, allowance) if is_loaded else [None] * len(messages)
         digests = [
-            digest_of(message) if reading is None else reading.digest
+            digest_message(message) if reading is None else reading.digest
             for message, reading in zip(messages, readings, strict=True)
         ]
         conversation = digests[opening_of(message.role for message in messages) or 0]
@@ -143,7 +142,7 @@ class Enricher:
         placed = None
         if intervention is not None and intervention.answer:
             done.step = intervention.step
-            done.answer = made_up(path, prompt, intervention.answer, asked)
+            done.answer = compose_answer(path, prompt, intervention.answer, asked)
         else:
             if is_loaded:
                 thread = Thread.of(prompt, digests)
@@ -166,9 +165,9 @@ class Enricher:
             return None
         if not loops.enabled or not loops.detector.stream:
             return None
-        return TailGuard(ANSWERS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
+        return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
-    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: Asked) -> Intervention | None:
+    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
         """What is to be done against a loop. An error here costs neither the answer nor the recollection."""
         try:
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
@@ -183,7 +182,7 @@ class Enricher:
 
     def _apply(
         self,
-        wire: RequestFormat,
+        wire: WireFormat,
         payload: Payload,
         done: Enriched,
         placed: Placed | None,
@@ -195,9 +194,9 @@ class Enricher:
         edit = placed.edit if placed is not None else Edit()
         if intervention is not None:
             done.step = intervention.step
-            edit = against_loop(edit, done.prompt, intervention)
+            edit = add_mitigation(edit, done.prompt, intervention)
             if "temperature" in intervention.steps:
-                wire.warm(payload, intervention.warmth, intervention.seed)
+                wire.raise_temperature(payload, intervention.warmth, intervention.seed)
         if edit:
             wire.apply(payload, done.prompt, edit)
         if edit or intervention is not None:
@@ -212,7 +211,7 @@ class Enricher:
         self.encounters.note_asked([row.id for row in asked], now)
 
 
-def request_event(asked: Asked, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
+def request_event(asked: RequestInfo, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
     """What ``/why`` and the live view say of the request."""
     reasons, left_out = shortened(placed.recollection.reasons if placed is not None else {})
     return {
@@ -225,19 +224,19 @@ def request_event(asked: Asked, placed: Placed | None, unread: int, started: flo
     }
 
 
-def made_up(path: str, prompt: Prompt, text: str, asked: Asked) -> tuple[str, bytes]:
+def compose_answer(path: str, prompt: Prompt, text: str, asked: RequestInfo) -> tuple[str, bytes]:
     """Content type and body of an answer that says the text, in the format that the request asks for."""
-    answers = ANSWERS[path]
-    return answers.made_up(prompt.model, text, is_stream=prompt.is_stream, now=asked["at"], unique=asked["request"])
+    wire = FORMATS[path]
+    return wire.write_answer(prompt.model, text, is_stream=prompt.is_stream, now=asked["at"], unique=asked["request"])
 
 
-def against_loop(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
+def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
     """The edit with the note at the very end, where it takes nothing from what the next prompt shares with this one,
     and without the repeats."""
     last = len(prompt.parts) - 1
     tails: Mapping[int, str] = edit.tails
     if met.note and prompt.parts[last].takes_block:
-        tails = {**tails, last: after(tails.get(last, ""), met.note)}
+        tails = {**tails, last: join_texts(tails.get(last, ""), met.note)}
     if met.without:
         tails = {index: text for index, text in tails.items() if prompt.parts[index].place not in met.without}
     return Edit(edit.top, edit.modelfile_system, tails, met.without)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from proxy.domain.formats.base import AnswerWatch
+from proxy.domain.formats.streams import AnswerWatch
 from proxy.domain.loops.repeating_tail import TailLoop
 
 

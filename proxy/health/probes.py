@@ -57,7 +57,7 @@ def findings() -> Findings:
     """Takes at most a few seconds, whatever does not answer. In a thread, not on the event loop; raises DatabaseError
     where Django itself cannot ask Postgres."""
     stored = dict(Config.objects.values_list("key", "value"))
-    tuning, mistakes = registry.tuning(stored)
+    tuning, mistakes = registry.read_rows(stored)
     return Findings(
         process=process(),
         ages_s=dict(_rows(AGES)),

@@ -13,12 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
-from proxy.domain.formats.base import RequestFormat
-from proxy.domain.formats.requests import REQUESTS
+from proxy.domain import formats
+from proxy.domain.formats.base import WireFormat
 from proxy.domain.prefixes import Thread
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.placement import BlockPlacer
@@ -54,7 +53,7 @@ class Proxy:
     """The part of a server process that puts blocks into prompts."""
 
     cache: Cache
-    wire: RequestFormat
+    wire: WireFormat
     conversations: Conversations = field(default_factory=Conversations)
     clock: float = NOW
 
@@ -132,7 +131,7 @@ def test_what_two_requests_share_is_never_shortened(name: str, system: str, open
     path, write = FORMATS[name]
     cache = world()
     cache.tuning = replace(cache.tuning, zero_hit_max=0)
-    proxy = Proxy(cache, REQUESTS[path])
+    proxy = Proxy(cache, formats.FORMATS[path])
     before: tuple[str, str] | None = None
     taken: set[tuple[int, int]] = set()
 
@@ -158,7 +157,7 @@ def test_no_prompt_holds_two_lines_that_contradict_each_other(
     """Facts change as they like, and all that a prompt says is what is known now."""
     path, write = FORMATS[name]
     cache = world()
-    proxy = Proxy(cache, REQUESTS[path])
+    proxy = Proxy(cache, formats.FORMATS[path])
 
     for step, turns in zip(played, requests_of(system, opening, played), strict=True):
         if step.change is not None:

@@ -163,7 +163,7 @@ import time
 def hang(outcomes):
     print("about to commit", flush=True)
     time.sleep(600)
-claims.finish = hang
+leases.finish = hang
 """
 
 

@@ -20,6 +20,7 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas, Source
 from memory.settings import cron, registry
+from memory.settings.grammar import describe_accepted
 from resolution.intake.assertions import assert_fact
 from resolution.resolver import schedule as resolver_schedule
 
@@ -83,9 +84,9 @@ def test_all_settings_are_on_one_page_with_meaning_range_and_default(
 
     for key, entry in registry.REGISTRY.items():
         assert f'id="{key}"' in told
-        assert entry.metadata["help"] in told
-        assert entry.metadata["parse"].takes in told
-        assert entry.metadata["group"] in told
+        assert entry.description in told
+        assert describe_accepted(entry) in told
+        assert registry.group_of(key) in told
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def mask(text: str) -> str:
     return text
 
 
-class Line:
+class SentenceFinder:
     """One line of text, asked for the sentences at some places: only what ends near them is looked at closely."""
 
     def __init__(self, text: str) -> None:
@@ -91,7 +91,7 @@ def sentence_around(text: str, start: int, end: int) -> str:
     """The sentence, or sentences, of the text in which a span lies; white space trimmed."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
-    line = Line(text[line_start : line_end if line_end >= 0 else len(text)])
+    line = SentenceFinder(text[line_start : line_end if line_end >= 0 else len(text)])
     first = line.sentence_at(start - line_start)
     last = line.sentence_at(max(start, end - 1) - line_start)
     return text[line_start + first.start : line_start + last.end].strip()

@@ -5,12 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from proxy.domain.formats.anthropic_messages import AnthropicMessages
 from proxy.domain.formats.base import Part
-from proxy.domain.formats.requests.anthropic_messages import MESSAGES
-from proxy.domain.formats.requests.ollama_chat import CHAT
-from proxy.domain.formats.requests.ollama_generate import GENERATE
-from proxy.domain.formats.requests.openai_chat import CHAT_COMPLETIONS
-from proxy.domain.formats.requests.openai_responses import RESPONSES
+from proxy.domain.formats.ollama import OllamaChat, OllamaGenerate
+from proxy.domain.formats.openai_chat import OpenAIChat
+from proxy.domain.formats.openai_responses import OpenAIResponses
+
+CHAT = OllamaChat()
+CHAT_COMPLETIONS = OpenAIChat()
+GENERATE = OllamaGenerate()
+MESSAGES = AnthropicMessages()
+RESPONSES = OpenAIResponses()
 
 FORMATS = {form.name: form for form in (CHAT, CHAT_COMPLETIONS, GENERATE, MESSAGES, RESPONSES)}
 

@@ -12,7 +12,7 @@ ALL = [(name, one) for name, some in SETS.items() for one in some]
 
 def verdict_on(one):
     conversation = one.conversation
-    return LoopDetector().look(parts_of(conversation.wire, conversation.payload), Detector())
+    return LoopDetector().find_loop(parts_of(conversation.wire, conversation.payload), Detector())
 
 
 def test_the_set_is_large_and_of_both_kinds():

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from proxy.domain.config_schema import Detector
-from proxy.domain.formats.requests import REQUESTS
+from proxy.domain.formats import FORMATS
 from proxy.domain.loops import LoopDetector
 
 CLICK = {"x": 10, "y": 20}
@@ -69,9 +69,9 @@ def responses(with_picture: bool) -> dict[str, Any]:
 )
 def test_the_same_click_is_a_loop_only_where_no_picture_follows(path, made):
     def verdict(with_picture: bool) -> Any:
-        prompt = REQUESTS[path].read(made(with_picture))
+        prompt = FORMATS[path].read(made(with_picture))
         assert prompt is not None
-        return LoopDetector().look(prompt.parts, Detector())
+        return LoopDetector().find_loop(prompt.parts, Detector())
 
     assert verdict(with_picture=False).count == 4
     assert verdict(with_picture=True) is None

@@ -127,7 +127,7 @@ def any_parts(draw):
 @given(any_parts())
 @example([Part("assistant", "", 0, calls=(ToolCall("x", float("nan")),))] * 3)
 def test_nothing_raises_and_only_what_came_after_the_human_can_go(parts):
-    verdict = LoopDetector().look(parts, RULES)
+    verdict = LoopDetector().find_loop(parts, RULES)
 
     if verdict is None:
         return
@@ -145,16 +145,16 @@ def test_nothing_raises_and_only_what_came_after_the_human_can_go(parts):
 @given(any_parts(), any_parts())
 def test_what_was_read_for_others_changes_nothing(parts, others):
     detector = LoopDetector()
-    detector.look(others, RULES)
+    detector.find_loop(others, RULES)
 
-    assert detector.look(parts, RULES) == LoopDetector().look(parts, RULES)
+    assert detector.find_loop(parts, RULES) == LoopDetector().find_loop(parts, RULES)
 
 
 @given(any_parts())
 def test_a_new_human_message_resets(parts):
     place = parts[-1].place + 1 if parts else 0
 
-    assert LoopDetector().look([*parts, Part("user", '{"user_message": "Hello"}', place)], RULES) is None
+    assert LoopDetector().find_loop([*parts, Part("user", '{"user_message": "Hello"}', place)], RULES) is None
 
 
 PROSE = st.text(st.characters(exclude_characters="`~", exclude_categories=["Cs"]), max_size=400)
@@ -205,7 +205,7 @@ def test_hostile_texts_are_read_in_no_time(name):
     parts = parts_of(*TASK, *(("assistant", text), ("user", "Observation: " + text)) * 3)
     started = time.process_time()
 
-    LoopDetector().look(parts, RULES)
+    LoopDetector().find_loop(parts, RULES)
     for start in range(0, len(text), 100_000):
         Tail().add(text[start : start + 100_000])
 
@@ -219,6 +219,6 @@ def test_long_histories_are_read_in_no_time(role):
     started = time.process_time()
 
     for _ in range(10):
-        detector.look(parts, RULES)
+        detector.find_loop(parts, RULES)
 
     assert time.process_time() - started < SECONDS

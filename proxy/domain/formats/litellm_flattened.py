@@ -13,22 +13,19 @@ HEADER = re.compile(r"\n### (System|User|Assistant):(?=\n)")  # begins with plai
 ROLES: dict[str, Role] = {"System": "system", "User": "user", "Assistant": "assistant"}
 
 
-class Section(NamedTuple):
-    """Offsets into a prompt: where its header begins, and where its text begins and ends, what white space follows left
-    out. Up to the next one's header it is this one's."""
+class FlatSection(NamedTuple):
+    """One speaker's part of the prompt, as offsets into that; it reaches to the next one's header."""
 
     role: Role
-    start: int
+    start: int  # of its header
     text_start: int
-    text_end: int
+    text_end: int  # without the white space that follows
 
 
 @dataclass(frozen=True, slots=True)
 class FlattenedPrompt(Prompt):
-    """``before``: how many parts, each at a place of its own, stand before those of the sections."""
-
-    sections: Sequence[Section]
-    before: int
+    sections: Sequence[FlatSection]
+    before: int  # how many parts, each at a place of its own, stand before those of the sections
 
 
 def is_flattened(prompt: str) -> bool:
@@ -37,23 +34,23 @@ def is_flattened(prompt: str) -> bool:
 
 def read(text: str, before: Sequence[Part], model: str, *, has_system: bool, is_stream: bool) -> FlattenedPrompt:
     """``before``: what stands beside the prompt and is said before it, each part at a place of its own."""
-    found = sections(text)
+    found = find_sections(text)
     parts = [*before, *parts_of(text, found, len(before))]
     return FlattenedPrompt(model, parts, has_system, is_stream, found, len(before))
 
 
-def sections(prompt: str) -> list[Section]:
+def find_sections(prompt: str) -> list[FlatSection]:
     """Of a flattened prompt, in order."""
     # A line break is put before it, so that an offset of one in there is that of a line's beginning in the prompt.
     headers = [(header.start(), header.end(), ROLES[header[1]]) for header in HEADER.finditer("\n" + prompt)]
     ends = [start for start, _, _ in headers[1:]] + [len(prompt)]
     return [
-        Section(role, start, text, text + len(prompt[text:end].rstrip()))
+        FlatSection(role, start, text, text + len(prompt[text:end].rstrip()))
         for (start, text, role), end in zip(headers, ends, strict=True)
     ]
 
 
-def parts_of(prompt: str, found: Sequence[Section], first_place: int) -> list[Part]:
+def parts_of(prompt: str, found: Sequence[FlatSection], first_place: int) -> list[Part]:
     """One for each section, each at a place of its own. A section without text takes no block: the next header may
     follow at once."""
     return [
@@ -62,14 +59,14 @@ def parts_of(prompt: str, found: Sequence[Section], first_place: int) -> list[Pa
     ]
 
 
-def headed(prompt: str, block: str) -> str:
+def put_on_top(prompt: str, block: str) -> str:
     """The prompt with a block at the beginning of its system section, which it gets if it does not begin with one."""
     if not prompt.startswith(SYSTEM_HEADER):
         return SYSTEM_HEADER + block + GAP + prompt
     return SYSTEM_HEADER + block + GAP + prompt[len(SYSTEM_HEADER) :]
 
 
-def edited(text: str, prompt: FlattenedPrompt, edit: Edit) -> str:
+def edit_sections(text: str, prompt: FlattenedPrompt, edit: Edit) -> str:
     """The text with the edit's tails at the end of sections, and without those that are taken out."""
     pieces: list[str] = []
     at, ends = 0, [found.start for found in prompt.sections[1:]] + [len(text)]

@@ -1,5 +1,6 @@
-"""How an answer is framed: lines of JSON, and server-sent events; out of chunks that break anywhere, and into bytes."""
+"""Answers as bytes: the frames of a running one, the JSON in them, and how an answer of our own is written."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Protocol
@@ -26,22 +27,19 @@ HTML_ESCAPES = (
 )
 
 
-# --- reading ---
-
-
 class Frames(Protocol):
-    """``unfinished``: how many of the last bytes that were fed belong to a frame whose end has not come."""
+    """Cuts a body into the frames that hold its JSON; chunks may break anywhere."""
 
     @property
-    def unfinished(self) -> int: ...
+    def unfinished(self) -> int:
+        """How many of the last bytes that were fed belong to a frame whose end has not come."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The contents of the frames that end in this chunk."""
 
 
-class Lines:
-    """Lines without their line feed, in time linear in their bytes. One that outgrows LINE_MAX_BYTES is none of an
-    answer's: nothing is read from there on."""
+class LineFrames:
+    """Lines without their line feed, in time linear in their bytes."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -65,6 +63,7 @@ class Lines:
         return whole.split(b"\n")
 
     def _keep(self, piece: bytes) -> None:
+        # No answer has a line so long: rather than to hold all of it in memory, nothing is read from there on.
         self._is_lost = self._is_lost or len(self._rest) + len(piece) > LINE_MAX_BYTES
         if self._is_lost:
             self._rest.clear()
@@ -72,11 +71,11 @@ class Lines:
             self._rest += piece
 
 
-class Events:
-    """The data of server-sent events; names are not needed, the data has them. Lines end with LF or CRLF."""
+class EventFrames:
+    """The data of server-sent events, whose lines end with LF or CRLF. Names are skipped: the data repeats them."""
 
     def __init__(self) -> None:
-        self._lines = Lines()
+        self._lines = LineFrames()
         self._data: list[bytes] = []
         self._begun_bytes = 0  # of the whole lines of an event that is not
 
@@ -99,7 +98,49 @@ class Events:
         return found
 
 
-def object_in(text: bytes) -> Json:
+class AnswerWatch(ABC):
+    """Reads one running answer as it passes."""
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+        self._is_over = False  # whatever comes now, nothing is left to end
+        self._text_count = 0  # about one for each token
+
+    @property
+    def unfinished(self) -> int:
+        """How many of the last bytes that were fed are of a line or an event whose end has not come."""
+        return self._frames.unfinished
+
+    def feed(self, chunk: bytes) -> str:
+        """The text that this chunk of the body adds to the answer, thoughts and tool calls included."""
+        said = ""
+        for frame in self._frames.feed(chunk):
+            text = self._read(frame)
+            if text:
+                said += text
+                self._text_count += 1
+        return said
+
+    def ending(self) -> bytes:
+        """What ends the answer as if the model had stopped there. It continues the whole frames: who sends it leaves
+        out the ``unfinished`` bytes. Empty where the answer has ended, be it with an error."""
+        return b"" if self._is_over else self._end()
+
+    @abstractmethod
+    def _read(self, frame: bytes) -> str:
+        """The text of one frame, whatever it is."""
+
+    @abstractmethod
+    def _end(self) -> bytes: ...
+
+
+def complete_stream(begun: bytes, watch: AnswerWatch) -> bytes:
+    """A stream that has only begun, with its end."""
+    watch.feed(begun)
+    return begun + watch.ending()
+
+
+def parse_object(text: bytes) -> Json:
     """The JSON object, an empty one for anything else."""
     try:
         value = orjson.loads(text)
@@ -116,30 +157,27 @@ def is_json(text: str) -> bool:
     return True
 
 
-def text_at(value: Json, key: str) -> str:
+def get_text(value: Json, key: str) -> str:
     found = value.get(key)
     return found if isinstance(found, str) else ""
 
 
-def number_at(value: Json, key: str) -> int:
+def get_number(value: Json, key: str) -> int:
     found = value.get(key)
     return found if isinstance(found, int) else 0
 
 
-def object_at(value: Json, key: str) -> Json:
+def get_object(value: Json, key: str) -> Json:
     found = value.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def objects_at(value: Json, key: str) -> list[Json]:
+def get_objects(value: Json, key: str) -> list[Json]:
     found = value.get(key)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-# --- writing ---
-
-
-def written(value: Mapping[str, object]) -> bytes:
+def write_json(value: Mapping[str, object]) -> bytes:
     """Compact JSON as Go writes it."""
     encoded = orjson.dumps(value)
     for plain, escaped in HTML_ESCAPES:
@@ -147,20 +185,20 @@ def written(value: Mapping[str, object]) -> bytes:
     return encoded
 
 
-def line(value: Mapping[str, object]) -> bytes:
-    return written(value) + b"\n"
+def write_line(value: Mapping[str, object]) -> bytes:
+    return write_json(value) + b"\n"
 
 
-def data(value: Mapping[str, object]) -> bytes:
+def write_data(value: Mapping[str, object]) -> bytes:
     """A server-sent event without a name."""
-    return b"data: " + written(value) + b"\n\n"
+    return b"data: " + write_json(value) + b"\n\n"
 
 
-def event(kind: str, **fields: object) -> bytes:
+def write_event(kind: str, **fields: object) -> bytes:
     """A server-sent event whose data says its name, too."""
-    return b"event: " + kind.encode() + b"\n" + data({"type": kind, **fields})
+    return b"event: " + kind.encode() + b"\n" + write_data({"type": kind, **fields})
 
 
-def created_at(now: float) -> str:
-    """The native API's time, of seconds since the epoch."""
+def format_time(now: float) -> str:
+    """Seconds since the epoch, as Ollama's own formats write them."""
     return datetime.fromtimestamp(now, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
