@@ -12,10 +12,11 @@ from django.db import connection
 from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.placement import Placement
+from memory.graph.snapshots import take_snapshot
 from memory.graph.store import Attribution
 from memory.models import Edge, EdgeHistory, Source
-from resolution.decisions import locking, rulings
-from resolution.intake.conflict_queue import Queue
+from resolution import rulings
+from resolution.intake.conflict_queue import Queue, rebase
 from resolution.models import CollisionType, DecidedTriple
 from resolution.transfer import interchange, staging
 from resolution.transfer.interchange import ConflictLine, DecidedLine
@@ -57,7 +58,7 @@ def place(deed: Attribution, progress: Progress) -> None:
         placed = [(_edge(row[:-1]), row[-1]) for row in rows]
         store.insert_edges(edge for edge, _ in placed)
         store.write_history(
-            store.note(EdgeHistory.Action.INSERT, edge, deed, before=None, after=store.picture(edge))
+            store.build_history(EdgeHistory.Action.INSERT, edge, deed, before=None, after=take_snapshot(edge))
             for edge, outcome in placed
             if outcome == "new"
         )
@@ -69,7 +70,7 @@ def place(deed: Attribution, progress: Progress) -> None:
         store.make_novel(concept_id for (concept_id,) in rows)
     for rows in staging.rows(DISPUTED):
         for concept_id, dim_id in rows:
-            locking.rebase(concept_id, dim_id, fill=False)
+            rebase((concept_id, dim_id), fill=False)
 
 
 def _one(query: str) -> tuple[Any, ...]:
@@ -98,12 +99,12 @@ def _give_way(rows: Iterable[tuple[Any, ...]], deed: Attribution) -> None:
     new = {row[0]: _edge(row[1:]) for row in rows}
     old = list(Edge.objects.filter(pk__in=new))
     store.write_history(
-        store.note(
-            EdgeHistory.Action.SUPERSEDE, edge, deed, before=store.picture(edge), after=store.picture(new[edge.pk])
+        store.build_history(
+            EdgeHistory.Action.SUPERSEDE, edge, deed, before=take_snapshot(edge), after=take_snapshot(new[edge.pk])
         )
         for edge in old
     )
-    rulings.remember_all(rulings.speakers_of(old), DecidedTriple.Kind.RETIRED)
+    rulings.remember(rulings.find_speakers(old), DecidedTriple.Kind.RETIRED)
     store.delete_edges(new)
 
 
@@ -137,8 +138,8 @@ def queue_differences() -> None:
 
 def _collision(triple: TripleIds, standing_id: int | None, is_isa: bool) -> Placement:
     if standing_id is not None:
-        return Placement("occupied", triple, _standing(triple, standing_id, is_isa))
-    return Placement("ring", triple, blocking=locking.closing_edge(triple.concept_id, triple.parent_id, triple.dim_id))
+        return Placement("conflict", triple, _standing(triple, standing_id, is_isa))
+    return Placement("conflict", triple, closing=store.find_closing_edge(triple))
 
 
 def _standing(triple: TripleIds, parent_id: int, is_isa: bool) -> Edge:
@@ -170,13 +171,13 @@ def _queue_claim(
         bytes.fromhex(line.conversation),
     )  # fmt: skip
     if standing_id is not None:
-        placement = Placement("occupied", triple, _standing(triple, standing_id, flavour))
+        placement = Placement("conflict", triple, _standing(triple, standing_id, flavour))
     elif line.against is not None and other_id is not None:  # what stood against it where the file comes from
         was_isa = line.is_isa != (line.collision == CollisionType.MISCLASSIFICATION)
-        placement = Placement("occupied", triple, _standing(triple, other_id, was_isa))
+        placement = Placement("conflict", triple, _standing(triple, other_id, was_isa))
     else:
-        blocking = Edge(concept_id=other_id) if other_id is not None else None
-        placement = Placement("ring", triple, blocking=blocking)
+        closing = Edge(concept_id=other_id) if other_id is not None else None
+        placement = Placement("conflict", triple, closing=closing)
     row = queue.add(placement, said, is_isa=line.is_isa)
     if row.pk is None:
         row.priority, row.created_at = line.priority, line.queued_at

@@ -20,8 +20,8 @@ from memory.cache.sync import NAME, Coherence, refresh_soas
 from memory.db.connections import open_connection
 from memory.domain.recall.selection import Bounds, in_force
 from memory.domain.types import EdgeRow, Triple
-from memory.graph.placement import place
-from memory.graph.store import Attribution, ensure_tokens
+from memory.graph.placement import Slots
+from memory.graph.store import Assertion, Attribution, ensure_tokens
 from memory.models import Edge, Source
 from tests import waiting
 
@@ -265,6 +265,9 @@ def test_a_placed_fact_has_the_time_it_was_said() -> None:
 
     at = timezone.now()
 
-    place(Triple("a", "b", "c", True), Attribution("dobby", Source.GUTASK, 1.0, at))
+    slots = Slots([Triple("a", "b", "c", True)])
+    slots.read()
+    slots.place(Assertion(Triple("a", "b", "c", True), Attribution("dobby", Source.GUTASK, 1.0, at)))
+    slots.write()
 
     assert Edge.objects.get(concept__token="a").last_confirmed == at

@@ -6,7 +6,7 @@ from unittest.mock import AsyncMock
 
 from proxy.runtime import Runtime
 
-WRITERS = ("observations", "flusher", "events", "injection_log", "pulse")
+WRITERS = ("outbox", "flusher", "events", "injection_log", "pulse")
 PARTS = ("settings_file", "upstream", "modelfiles", "encounters", *WRITERS)
 
 
@@ -27,5 +27,5 @@ def test_what_was_counted_is_written_whatever_ended_a_background_task() -> None:
     asyncio.run(run())
 
     parts["flusher"].flush_last.assert_awaited_once()
-    parts["observations"].write_last.assert_awaited_once()
+    parts["outbox"].write_last.assert_awaited_once()
     parts["upstream"].aclose.assert_awaited_once()

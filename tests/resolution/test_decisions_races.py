@@ -11,10 +11,11 @@ from django.db import connection, connections
 
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.actors import Actor
-from resolution.decisions import DecisionError, decide, decompose, dismiss, update
+from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, Decision
+from tests.resolution.deciding import decompose, dismiss, update
 from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
 
 pytestmark = pytest.mark.django_db(transaction=True)

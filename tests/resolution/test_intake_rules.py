@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from resolution.actors import Actor
 from resolution.models import Conflict, DecidedTriple
 from tests.resolution.worlds import say
 
@@ -194,8 +195,9 @@ class TestLineage:
 
     def test_a_voice_that_said_it_before_the_split_raises_nothing_after_it(self) -> None:
         say("gnommoweb isa repo type", "dobby")
-        by = {"actor": "operator", "source": Source.OPERATOR, "reason": ""}
-        store.move(edge(), Dimension.objects.get(soas__token="role").pk, **by)
+        store.move(
+            edge(), Dimension.objects.get(soas__token="role").pk, Actor("operator", Source.OPERATOR).attribute("")
+        )
 
         say("gnommoweb isa repo type", "dobby")
 
@@ -312,7 +314,7 @@ class TestTheQueue:
     def test_a_row_is_resolved_when_its_newcomer_comes_to_stand(self) -> None:
         say("gnommoweb isa repo type")
         say("gnommoweb isa service type")
-        store.retire(edge(), actor="operator", source=Source.OPERATOR, reason="")
+        store.retire(edge(), Actor("operator", Source.OPERATOR).attribute(""))
 
         assert say("gnommoweb isa service type").status == "inserted"
         assert Conflict.objects.get().status == "resolved"
@@ -324,8 +326,8 @@ class TestTheQueue:
         ("gnommoweb isa gnommoweb type", "gnommoweb cannot be its own parent"),
         ("type isa repo type", "type is the root of its own dimension"),
         ("gnommoweb isa type type", "type cannot be its own dimension"),
-        ("Gnommoweb isa repo type", "'Gnommoweb' is no name"),
-        ("gnommoweb isa 1234 type", "'1234' is no name"),
+        ("Gnommoweb isa repo type", "'Gnommoweb' is not a name"),
+        ("gnommoweb isa 1234 type", "'1234' is not a name"),
     ],
 )
 def test_what_cannot_be_a_fact_is_invalid_and_leaves_no_word(text: str, reason: str) -> None:

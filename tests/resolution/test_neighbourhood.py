@@ -12,7 +12,6 @@ from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, Soas, Source
-from resolution import decisions
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
@@ -21,6 +20,7 @@ from resolution.views import concept_graph
 from resolution.views.concept_detail import portrait, sheet
 from resolution.views.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
 from resolution.views.conflict_list import Filters, next_open
+from tests.resolution.deciding import dismiss
 from tests.resolution.disputes import dispute, fact, said, state
 
 pytestmark = pytest.mark.django_db
@@ -140,7 +140,7 @@ def test_of_several_conflicts_in_a_place_all_name_the_one_that_is_decided_first(
 def test_what_is_decided_comes_after_what_is_open_the_newest_first() -> None:
     rows = three_conflicts()
     for row in rows[:2]:
-        decisions.dismiss(row.pk, Actor("hermione", Source.OPERATOR), "")
+        dismiss(row.pk, Actor("hermione", Source.OPERATOR), "")
 
     found = portrait(rows[0].concept_id)
 

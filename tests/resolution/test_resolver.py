@@ -20,6 +20,7 @@ from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver.run_loop import pause
 from tests.llm_server import Cuts, Fails, LlmServer, Says, llm  # noqa: F401
+from tests.resolution.deciding import dismiss
 from tests.resolution.disputes import (
     DECOMPOSE,
     DISMISS,
@@ -395,7 +396,7 @@ def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer
     def answer(asked: Any) -> Any:
         from django.db import connection
 
-        decisions.dismiss(conflict.pk, OPERATOR, "I know better")
+        dismiss(conflict.pk, OPERATOR, "I know better")
         connection.close()  # of the server's thread
         return UPDATE
 

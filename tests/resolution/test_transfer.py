@@ -14,7 +14,7 @@ from django.db import connection, connections
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.graph import store
+from memory.graph.snapshots import take_snapshot
 from memory.graph.store import IMPORTED
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
@@ -272,14 +272,14 @@ class TestDifferences:
         assert not Conflict.objects.exists()
 
     def test_take_the_place_and_the_old_fact_is_in_the_history(self) -> None:
-        was = store.picture(edge("gnommoweb"))
+        was = take_snapshot(edge("gnommoweb"))
 
         report = take_in(file_of(fact(DISPUTED)), differences="take")
 
         told = EdgeHistory.objects.order_by("-pk")[0]
         assert (report.facts, facts()) == ({"taken": 1}, {DISPUTED})
         assert (told.action, told.actor, told.before) == ("supersede", "hermione", was)
-        assert told.after == store.picture(edge("gnommoweb"))
+        assert told.after == take_snapshot(edge("gnommoweb"))
 
     def test_what_gave_its_place_does_not_come_back_by_being_said_again(self) -> None:
         take_in(file_of(fact(DISPUTED)), differences="take")

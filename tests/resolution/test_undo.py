@@ -9,10 +9,11 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.decisions import DecisionError, decide, decompose, dismiss, relocate, update
+from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, DecidedTriple, Decision, Run
+from tests.resolution.deciding import decompose, dismiss, relocate, update
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, say, status
 
 pytestmark = pytest.mark.django_db
@@ -166,7 +167,7 @@ def test_an_undone_conflict_can_be_decided_and_undone_again(conflict: Conflict) 
 
 def test_a_slot_that_holds_another_fact_since_keeps_the_decision(conflict: Conflict) -> None:
     decision = update(conflict.pk, OPERATOR, "")
-    store.retire(edge("gnommoweb", "type"), actor="ron", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "type"), Actor("ron", Source.OPERATOR).attribute(""))
     say("gnommoweb isa library type")
     before = dump()
 
@@ -178,7 +179,7 @@ def test_a_slot_that_holds_another_fact_since_keeps_the_decision(conflict: Confl
 
 def test_a_slot_that_was_emptied_since_keeps_the_decision(conflict: Conflict) -> None:
     decision = relocate(conflict.pk, OPERATOR, "", dimension="runs-on")
-    store.retire(edge("gnommoweb", "runs-on"), actor="ron", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "runs-on"), Actor("ron", Source.OPERATOR).attribute(""))
 
     with pytest.raises(DecisionError, match=r"gnommoweb \[runs-on\] has changed since: now nothing stands there"):
         undo(decision.pk, OPERATOR)
@@ -437,7 +438,7 @@ def test_what_cannot_be_undone_is_reported_and_the_rest_is_undone() -> None:
     actor = Actor("festinger", Source.FESTINGER, run)
     stuck = update(collide("gnommoweb isa repo type", "gnommoweb isa container type").pk, actor, "")
     free = update(collide("kvasir isa service type", "kvasir isa image type").pk, actor, "")
-    store.retire(edge("gnommoweb", "type"), actor="ron", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "type"), Actor("ron", Source.OPERATOR).attribute(""))
 
     report = undo_run(run.pk, OPERATOR, "odd run")
 

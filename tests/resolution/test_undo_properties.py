@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from resolution.decisions import DecisionError, decide
-from resolution.decisions.locking import rebase
 from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
+from resolution.intake.conflict_queue import rebase
 from resolution.models import Conflict, Decision
 from tests.resolution.worlds import OPERATOR, dump, graph, rows, say
 
@@ -81,7 +81,7 @@ def settled() -> dict[str, list[tuple[Any, ...]]]:
     """The world once each conflict was looked at: a ring may have become a plain collision, or be closed by another
     edge, without any decision."""
     for slot in Conflict.objects.filter(status="pending").values_list("concept_id", "dim_id").distinct():
-        rebase(*slot, fill=False)
+        rebase(slot, fill=False)
     return dump()
 
 

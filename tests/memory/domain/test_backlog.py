@@ -12,7 +12,7 @@ def statement(number: int, length: int = 0) -> Statement:
 
 
 def numbers(batch: list[Waiting]) -> list[int]:
-    return [int(waiting.observed.subject.removeprefix("zorblat")) for waiting in batch]
+    return [int(waiting.statement.subject.removeprefix("zorblat")) for waiting in batch]
 
 
 def test_the_oldest_are_taken_first_and_can_be_put_back() -> None:
@@ -62,4 +62,4 @@ def test_it_never_holds_more_than_its_bytes_and_loses_none_that_it_does_not_tell
 
     rest = backlog.take(100)
     assert added == told + taken + len(rest)
-    assert sum(size_of(waiting.observed) for waiting in rest) <= 3_000
+    assert sum(size_of(waiting.statement) for waiting in rest) <= 3_000

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from memory.domain.cues.extractor import CueMatch, find_cues, names_near_cues
 from memory.domain.text.agent_envelopes import unwrap
-from memory.domain.text.sentences import MASK, mask, sentence_around
+from memory.domain.text.sentences import MASK, mask
+from memory.domain.text.snippets import sentence_stating
 from memory.domain.text.tokenizer import tokenise
 from tests.memory.domain.test_tokens import best_of_three
 
@@ -283,7 +284,7 @@ def test_the_sentence_of_a_statement_is_its_evidence():
     text = "First, e.g. this. Then gnommoweb is a repo of v1.2 kind! More."
     start = text.index("gnommoweb")
 
-    assert sentence_around(text, start, start + 9) == "Then gnommoweb is a repo of v1.2 kind!"
+    assert sentence_stating(text, start, start + 9) == "Then gnommoweb is a repo of v1.2 kind!"
 
 
 @pytest.mark.parametrize(
