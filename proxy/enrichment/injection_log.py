@@ -120,7 +120,7 @@ def as_row(injection: Injection) -> dict[str, Any]:
         "keys": as_text(b"".join(injection.keys)),
         "place": as_text(injection.place),
         "block": block.text,
-        "content": {"facts": block.facts, "questions": block.questions},
+        "content": {"facts": [tuple(fact) for fact in block.facts], "questions": block.questions},
         "system": None if injection.system is None else injection.system.replace("\0", ""),  # Postgres takes no NUL
         "at": injection.at,
     }
