@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 
-def count_steps(work: Callable[[], object]) -> int:
+def count_steps(work: Callable[..., object], *arguments: object) -> int:
     """Lines of Python executed. What is done within one line, as by a regular expression, is not seen."""
     steps = 0
 
@@ -18,7 +18,7 @@ def count_steps(work: Callable[[], object]) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        work()
+        work(*arguments)
     finally:
         sys.settrace(before)
     return steps

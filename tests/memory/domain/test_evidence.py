@@ -166,6 +166,6 @@ def test_each_name_costs_a_few_steps_however_long_the_text() -> None:
     text = "".join(f"The service s{i}x runs on host h{i}x today.\n" for i in range(500))
     few, many = ([f"{kind}{i}q" for i in range(count)] for kind, count in (("s", 10), ("h", 5_000)))
 
-    added = count_steps(lambda: sentences_naming(text, many)) - count_steps(lambda: sentences_naming(text, few))
+    added = count_steps(sentences_naming, text, many) - count_steps(sentences_naming, text, few)
 
     assert added < 20 * (len(many) - len(few))  # 500 times, were each of them looked for in each line
