@@ -10,7 +10,6 @@ import psycopg
 import pytest
 from django.db import connection
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -227,7 +226,6 @@ graphs = st.lists(
 
 
 class CanonicalQuery(TestCase):
-    @hypothesis_settings(max_examples=40, deadline=None)
     @given(graphs, st.floats(0, 1), st.integers(0, 200))
     def test_the_cache_recalls_what_the_canonical_query_returns(
         self, graph: list[tuple[int, int, int, float, int, bool]], floor: float, days: int

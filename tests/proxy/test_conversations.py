@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache import Cache
@@ -230,7 +230,6 @@ changes = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(changes, max_size=40))
 def test_what_it_holds_is_what_it_counts(played: list[Change]) -> None:
     """Whatever comes, in whatever order."""
@@ -471,7 +470,6 @@ def rise(cache: Cache, word: str) -> None:
 
 
 @pytest.mark.parametrize("characters", [0, 40, 10_000])
-@settings(max_examples=150, deadline=None)
 @given(sentences, st.lists(steps, min_size=1, max_size=8))
 @example("zorb", [Step(0, ("", "plumbus"), "\n[EXTRAS] zorb", "mercury"), Step(0, ("Mercury", ""), "", "")])
 def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(

@@ -41,11 +41,7 @@ verdicts = st.one_of(
     st.just(Verdict("dismiss", "")),
 )
 steps = st.lists(st.tuples(st.integers(0, 20), verdicts), min_size=1, max_size=10)
-searching = settings(
-    max_examples=50,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+searching = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @contextmanager

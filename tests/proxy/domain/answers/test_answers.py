@@ -14,7 +14,7 @@ from tests.proxy.domain.answers.shapes import PIECES, SHAPES, cut_call, end_of, 
 from tests.proxy.domain.answers.test_framing import cut
 
 UNIQUE = "0123456789abcdef"
-searching = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+searching = settings(suppress_health_check=[HealthCheck.too_slow])
 THINKING = [path for path in SHAPES if path != "/v1/completions"]
 CALLING = ["/api/chat", "/v1/chat/completions", "/v1/responses", "/v1/messages"]
 PATH = pytest.mark.parametrize("path", SHAPES)

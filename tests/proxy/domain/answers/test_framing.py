@@ -12,7 +12,7 @@ from proxy.domain.answers.framing import Events, Frames, Lines, object_in, writt
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20)
 BODY = st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b"data:", b"data: x", b"event: y", b":", "ö€".encode()]))
-searching = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+searching = settings(suppress_health_check=[HealthCheck.too_slow])
 FRAMES = pytest.mark.parametrize("frames", [Lines, Events])
 
 
