@@ -70,15 +70,6 @@ class Placement:
     replaced: Edge | None = None
 
 
-def place(fact: Fact, said: Said) -> Placement:
-    """Places one fact, in the caller's transaction."""
-    slots = Slots([fact])
-    slots.read()
-    placement = slots.place(fact, said)
-    slots.write()
-    return placement
-
-
 @dataclass(slots=True)
 class _Changes:
     """What is to be written. An edge that takes another's place is a new one: were rows changed one after the other,

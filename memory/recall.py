@@ -28,15 +28,6 @@ class Recollection:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Dispute:
-    """A fact stated in a prompt that contradicts the one in its slot."""
-
-    existing: UrdEdge
-    incoming_parent: str
-    incoming_is_isa: bool
-
-
 def recollect(cache: Cache, mentions: Mentions, now: float, shown: Lines = NOTHING) -> Recollection:
     """What is recalled for these messages, less what their prompt shows already. ``now`` is in seconds since the
     epoch."""
@@ -95,14 +86,12 @@ def _is_answered(cache: Cache, word: str) -> bool:
     return row is None or row.is_muted or row.id in cache.urd_by_concept
 
 
-def disputes(
+def mark_disputes(
     cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
-) -> list[Dispute]:
-    """Marks the slots that new messages contradict, where placing them will queue a conflict, and returns what
-    collided: the very prompt that brings a contradiction already shows its ``?``. ``conversation`` is the digest of
-    its opening."""
+) -> None:
+    """Marks the slots that new messages contradict, where placing them will queue a conflict: the very prompt that
+    brings a contradiction already shows its ``?``. ``conversation`` is the digest of its opening."""
     cache.forget_old_disputes(now)
-    found = []
     for triple in (triple for reading in readings for triple in reading.triples or ()):
         concept = cache.soas_by_token.get(triple.subject)
         dim = cache.soas_by_token.get(triple.dimension)
@@ -115,8 +104,6 @@ def disputes(
         if parent is not None and _is_settled(cache, (concept.id, dim.id, parent.id), agent, conversation, now):
             continue
         cache.dispute((concept.id, dim.id), now)
-        found.append(Dispute(existing, triple.parent, triple.is_isa))
-    return found
 
 
 def _is_settled(cache: Cache, key: TripleKey, agent: str, conversation: bytes, now: float) -> bool:

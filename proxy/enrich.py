@@ -18,7 +18,7 @@ from memory.domain.messages import Message
 from memory.encounters import Encounters
 from memory.mentions import Mentions, Read
 from memory.reading import Allowance, Reader, digest_of
-from memory.recall import disputes, recollect
+from memory.recall import mark_disputes, recollect
 from proxy.conversations import Conversations
 from proxy.domain.answers import ANSWERS
 from proxy.domain.ladder import Intervention
@@ -165,7 +165,7 @@ class Enricher:
             return 0
         said = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
         new = self.encounters.observe(conversation, said, now, agent)
-        disputes(self.cache, new, now, agent=agent, conversation=conversation)
+        mark_disputes(self.cache, new, now, agent=agent, conversation=conversation)
         unread = sum(len(message.text) for message, reading in said if reading is None)
         if unread:
             self.counts.partial += 1

@@ -87,16 +87,6 @@ class Line:
         return _ABBREVIATION.search(head) is not None
 
 
-def sentence_around(text: str, start: int, end: int) -> str:
-    """The sentence, or sentences, of the text in which a span lies; white space trimmed."""
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
-    line = Line(text[line_start : line_end if line_end >= 0 else len(text)])
-    first = line.sentence_at(start - line_start)
-    last = line.sentence_at(max(start, end - 1) - line_start)
-    return text[line_start + first.start : line_start + last.end].strip()
-
-
 def _hide(text: str, regions: Iterator[tuple[int, int]]) -> str:
     pieces = []
     at = 0

@@ -16,12 +16,10 @@ from hypothesis.extra.django import TestCase
 from memory.cache import Cache, Decided
 from memory.coherence import NAME, Coherence, refresh_soas
 from memory.database import connected
-from memory.domain.rows import Fact, UrdEdge
+from memory.domain.rows import UrdEdge
 from memory.domain.selection import Bounds, in_force
 from memory.loading import BATCH_ROWS
-from memory.models import Edge, Source
-from memory.placing import place
-from memory.store import Said, ensure_tokens
+from memory.store import ensure_tokens
 from tests import waiting
 
 WITHIN_S = 5.0
@@ -255,14 +253,3 @@ class CanonicalQuery(TestCase):
                 expected = [row[:4] for row in cursor.fetchall()]
             recalled = in_force(cache.urd_by_concept.get(concept, ()), Bounds(floor, now - days * 86400, frozenset()))
             assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == expected
-
-
-@pytest.mark.django_db
-def test_a_placed_fact_has_the_time_it_was_said() -> None:
-    from django.utils import timezone
-
-    at = timezone.now()
-
-    place(Fact("a", "b", "c", True), Said("dobby", Source.GUTASK, 1.0, at))
-
-    assert Edge.objects.get(concept__token="a").last_confirmed == at

@@ -13,7 +13,7 @@ from memory.domain.saliency import DAY, HOUR, saliency
 from memory.encounters import Encounters
 from memory.mentions import Mentions
 from memory.reading import Reader
-from memory.recall import Recollection, disputes, recollect
+from memory.recall import Recollection, mark_disputes, recollect
 
 NOW = 1_800_000_000.0
 
@@ -100,20 +100,19 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
     existing = world_b.urd_by_concept_dim[(101, 1)]
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container deployed on Docker"))
 
-    [dispute] = disputes(world_b, [reading], NOW)
+    mark_disputes(world_b, [reading], NOW)
     block = recollect(world_b, Mentions.of([reading]), NOW).block
 
     assert block == "<recollection>\ngnommoweb: [type?] repo — conflict pending\n</recollection>"
-    assert (dispute.existing, dispute.incoming_parent, dispute.incoming_is_isa) == (existing, "container", True)
     assert world_b.urd_by_concept_dim[(101, 1)] is existing
     assert world_b.pending_conflicts == {101}
 
 
 def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    disputes(world_b, [reading], NOW)
+    mark_disputes(world_b, [reading], NOW)
 
-    disputes(world_b, [], NOW + 61)
+    mark_disputes(world_b, [], NOW + 61)
 
     assert recall(world_b, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
     assert world_b.pending_conflicts == set()
@@ -121,10 +120,10 @@ def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) 
 
 def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    disputes(world_b, [reading], NOW)
+    mark_disputes(world_b, [reading], NOW)
     world_b.put_pending(101, [1])
 
-    disputes(world_b, [], NOW + 61)
+    mark_disputes(world_b, [], NOW + 61)
 
     assert "[type?]" in recall(world_b, "gnommoweb").block
 
@@ -132,14 +131,18 @@ def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
 def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a repo"))
 
-    assert disputes(world_b, [reading], NOW) == []
+    mark_disputes(world_b, [reading], NOW)
+
+    assert world_b.pending_conflicts == set()
 
 
 def test_a_dimension_that_supersedes_disputes_nothing(world_b: Cache) -> None:
     world_b.superseding_dims = {1}
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
 
-    assert disputes(world_b, [reading], NOW) == []
+    mark_disputes(world_b, [reading], NOW)
+
+    assert world_b.pending_conflicts == set()
 
 
 CONTAINER = (101, 1, 202)
@@ -148,9 +151,8 @@ HERE, THERE = b"1" * 16, b"2" * 16
 
 def is_disputed(world: Cache, *, agent: str = "dobby", conversation: bytes = HERE, now: float = NOW) -> bool:
     reading = Reader(world).read(Message("user", "gnommoweb is a container"))
-    found = disputes(world, [reading], now, agent=agent, conversation=conversation)
-    assert ("[type?]" in recall(world, "gnommoweb").block) is bool(found)
-    return bool(found)
+    mark_disputes(world, [reading], now, agent=agent, conversation=conversation)
+    return "[type?]" in recall(world, "gnommoweb").block
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from memory.domain.cues import Triple, find_cues, names_near_cues
 from memory.domain.envelopes import unwrap
-from memory.domain.prose import MASK, mask, sentence_around
+from memory.domain.evidence import sentence_stating
+from memory.domain.prose import MASK, mask
 from memory.domain.tokens import tokenise
 
 ORDINARY = (
@@ -282,7 +283,7 @@ def test_the_sentence_of_a_statement_is_its_evidence():
     text = "First, e.g. this. Then gnommoweb is a repo of v1.2 kind! More."
     start = text.index("gnommoweb")
 
-    assert sentence_around(text, start, start + 9) == "Then gnommoweb is a repo of v1.2 kind!"
+    assert sentence_stating(text, start, start + 9) == "Then gnommoweb is a repo of v1.2 kind!"
 
 
 @pytest.mark.parametrize(
