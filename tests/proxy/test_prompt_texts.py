@@ -6,9 +6,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.conf import settings
-from django.db import connection
-from psycopg.conninfo import make_conninfo
 
 from memory import pruning
 from memory.domain.secrets import MARK
@@ -86,11 +83,6 @@ EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
     "reasons_left_out": 0, "unread_characters": 0, "enrich_ms": 1.0,
 }  # fmt: skip
-
-
-@pytest.fixture
-def dsn(transactional_db: None) -> str:
-    return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
 
 
 def write(dsn: str, **more: Any) -> list[Any]:
