@@ -20,7 +20,7 @@ from django.db.models import F
 from resolution import course, resolver, runs, schedule
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
-from tests.llm_server import LlmServer, llm  # noqa: F401
+from tests.llm_server import LlmServer
 from tests.resolution.disputes import DISMISS, UPDATE, choose, edges, places
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,7 +55,7 @@ def resolving() -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def hang_at_the_second(llm: LlmServer) -> threading.Event:  # noqa: F811
+def hang_at_the_second(llm: LlmServer) -> threading.Event:
     """The first conflict gets an answer, the second waits for the event."""
     go_on = threading.Event()
 
@@ -74,7 +74,7 @@ def let_time_pass() -> None:
     )
 
 
-def die_at_the_second(llm: LlmServer) -> Run:  # noqa: F811
+def die_at_the_second(llm: LlmServer) -> Run:
     """A run whose process is killed while it waits for the second answer."""
     go_on = hang_at_the_second(llm)
     with resolving() as process:
@@ -86,7 +86,7 @@ def die_at_the_second(llm: LlmServer) -> Run:  # noqa: F811
     return Run.objects.get()
 
 
-def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer) -> None:  # noqa: F811
+def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer) -> None:
     conflicts = [places(name) for name in ("a", "b", "c")]
     choose(llm)
 
@@ -109,7 +109,7 @@ def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer
     assert Decision.objects.count() == 3
 
 
-def test_a_worker_carries_on_a_scheduled_run_that_died(llm: LlmServer) -> None:  # noqa: F811
+def test_a_worker_carries_on_a_scheduled_run_that_died(llm: LlmServer) -> None:
     places("a")
     places("b")
     choose(llm)
@@ -140,7 +140,7 @@ def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
     assert course.pending_now(patiently=False).exists()
 
 
-def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:  # noqa: F811
+def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
     places("a")
     places("b")
     choose(llm)
@@ -160,7 +160,7 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:  # noq
     assert [(row.attempts, row.claimed_until) for row in Conflict.objects.filter(status="pending")] == [(0, None)]
 
 
-def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:  # noqa: F811
+def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
     places("a")
     choose(llm)
     refused = threading.Semaphore(0)
@@ -191,7 +191,7 @@ def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:  # noqa: F811
     assert len(llm.asked) == 1
 
 
-def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: LlmServer) -> None:  # noqa: F811
+def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: LlmServer) -> None:
     places("a")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
@@ -209,7 +209,7 @@ def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: Ll
     assert (requested.status, requested.counts, len(llm.asked)) == ("done", {"dismiss": 1}, 1)
 
 
-def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer) -> None:  # noqa: F811
+def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer) -> None:
     places("a")
     places("b")
     choose(llm)
@@ -229,7 +229,7 @@ def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer)
 
 
 def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
-    llm: LlmServer,  # noqa: F811
+    llm: LlmServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runs, "SIGN_OF_LIFE_S", 0.01)
