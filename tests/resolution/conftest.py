@@ -1,6 +1,17 @@
 """What tests of the resolution share."""
 
+from collections.abc import Iterator
+
+import pytest
+
 from tests.llm_server import llm
 from tests.memory.conftest import dsn
+from tests.resolution.racers import Racers
 
-__all__ = ["dsn", "llm"]
+__all__ = ["dsn", "llm", "racers"]
+
+
+@pytest.fixture
+def racers(transactional_db: None) -> Iterator[Racers]:
+    with Racers() as racers:
+        yield racers
