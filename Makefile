@@ -6,13 +6,14 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance check bench bench-llm soak demo screenshots clean secrets
+.PHONY: help run test conformance check house bench bench-llm soak demo screenshots clean secrets
 
 help:
 	@echo "make run    install what is needed, start everything, stop it with Ctrl-C"
 	@echo "make demo   the same against a stand-in for Ollama, with a few prompts"
 	@echo "make test   all tests (ARGS='-k words', JOBS=1)   make check   what CI runs besides them"
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
+	@echo "make house  how the code is cut and named, beside projects we admire (ARGS='--list participles', '--check')"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server keep anything?"
 	@echo "make bench  measure on this machine          make clean   remove what make made, but no data"
 	@echo "make bench-llm   the same with a small model, which is built first: what its first token waits for"
@@ -21,7 +22,7 @@ help:
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
 run: $(VENV)/installed
-	@exec $(VENV)/bin/python -m festinger_site.launch
+	@exec $(VENV)/bin/python -m festinger_site.launcher.launch
 
 demo: $(VENV)/installed
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
@@ -37,6 +38,9 @@ bench: $(VENV)/installed-dev
 
 bench-llm: $(VENV)/installed-bench-llm
 	@exec $(VENV)/bin/python -m benchmarks --only prefix_time $(ARGS)
+
+house:
+	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)

@@ -16,7 +16,7 @@ from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from benchmarks.records import administered_world
 from festinger_site import home as homes
-from festinger_site import scratch
+from festinger_site.launcher import scratch_instance
 
 ROUNDS_OF = 5  # there are hundreds of pages
 QUERIES_MAX = 12
@@ -41,7 +41,7 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
 
 def opened(home: Path, database: str, rounds: int, *more: str) -> list[Page]:
     """Raises BenchmarkBroken."""
-    environment = scratch.environment(home, port=1, ollama="http://127.0.0.1:1")
+    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
     environment |= {"DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "festinger_site.settings"}
     command = [sys.executable, "-m", "benchmarks.opening", str(rounds), *more]
     with (homes.log_folder(home) / "admin.log").open("ab") as errors:

@@ -14,9 +14,9 @@ from typing import TypedDict
 import orjson
 from wordfreq import iter_wordlist, zipf_frequency
 
-from memory.domain.cues import find_cues
-from memory.domain.envelopes import unwrap
-from memory.domain.tokens import tokenise, words
+from memory.domain.cues.extractor import find_cues
+from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.tokenizer import tokenise, words
 
 PROJECT = Path(__file__).resolve().parent.parent
 LABELLED = PROJECT / "tests" / "memory" / "domain" / "data"

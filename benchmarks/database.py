@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 
 from festinger_site import home as homes
-from festinger_site import postgres, scratch
+from festinger_site.launcher import postgres_cluster, scratch_instance
 
 COPIES = count(1)
 
@@ -20,25 +20,25 @@ COPIES = count(1)
 @contextmanager
 def prepared_home() -> Iterator[Path]:
     """Yields the home while its Postgres runs."""
-    with scratch.home() as home:
+    with scratch_instance.home() as home:
         home.mkdir(0o711)
-        postgres.ensure_cluster(home, durable=False)
-        server = postgres.start(home)
+        postgres_cluster.ensure_cluster(home, durable=False)
+        server = postgres_cluster.start(home)
         try:
-            postgres.ensure_database(home)
+            postgres_cluster.ensure_database(home)
             prepare(home)
             yield home
         finally:
-            postgres.stop(home)
+            postgres_cluster.stop(home)
             server.wait()
 
 
 def prepare(home: Path) -> None:
     """Migrations, dictionary, dimensions. Raises CalledProcessError."""
     subprocess.run(
-        [sys.executable, "-m", "festinger_site.preparation"],
+        [sys.executable, "-m", "festinger_site.launcher.prepare_database"],
         cwd=homes.PROJECT,
-        env=scratch.environment(home, port=1, ollama="http://127.0.0.1:1"),
+        env=scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=True,

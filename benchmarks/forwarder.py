@@ -8,7 +8,7 @@ import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
-from proxy.asgi import Receive, Scope, Send, body, start
+from proxy.upstream.asgi_types import Receive, Scope, Send, body, start
 
 UPSTREAM = os.environ["FESTINGER_UPSTREAM"]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
-from proxy.domain.answers.framing import Events, Frames, Lines
+from proxy.domain.formats.streams import EventFrames, Frames, LineFrames
 from tests.memory.domain.hostile import READERS
 from tests.proxy.domain.loops import hostile
 
@@ -41,7 +41,7 @@ def growths_by_reader(rounds: int) -> Iterator[tuple[str, list[Growth]]]:
         yield name, [growth(reader.read, *of_piece, rounds) for of_piece in texts]
     shorts, longs = hostile.texts(SHORT), hostile.texts(LONG)
     yield "loops", [growth(hostile.look_for_loops, name, shorts[name], longs[name], rounds) for name in shorts]
-    frames: dict[str, Callable[[], Frames]] = {"lines": Lines, "events": Events}
+    frames: dict[str, Callable[[], Frames]] = {"lines": LineFrames, "events": EventFrames}
     for name, kind in frames.items():
         yield name, [growth(partial(feed, kind), "x", "x" * SHORT, "x" * LONG, rounds)]
 

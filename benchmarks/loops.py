@@ -11,9 +11,9 @@ from statistics import median
 from benchmarks import prompts
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
+from proxy.domain.config_schema import Detector
+from proxy.domain.formats.base import Part
 from proxy.domain.loops import LoopDetector, Tail
-from proxy.domain.rules import Detector
-from proxy.domain.wire import Part
 from tests.proxy.domain.loops import labelled
 from tests.proxy.domain.loops.streams import LOOPING, RIGHT
 

@@ -18,7 +18,7 @@ from benchmarks.database import fresh
 from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
-from festinger_site import scratch
+from festinger_site.launcher import scratch_instance
 
 PROCESSES = 2
 REPEATS = 5  # rounds as long as others' twenty take
@@ -78,7 +78,7 @@ def seconds(home: Path, say: str, policy: str) -> float:
 
 
 def worker(home: Path, database: str) -> subprocess.Popen[str]:
-    environment = scratch.environment(home, port=1, ollama="http://127.0.0.1:1") | {"DATABASE_URL": database}
+    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1") | {"DATABASE_URL": database}
     return subprocess.Popen(
         [sys.executable, "-m", "benchmarks.placing"],
         cwd=homes.PROJECT,
@@ -105,7 +105,7 @@ def main() -> None:
     django.setup()
     from django.db import connection
 
-    from resolution.learning import settle_due
+    from resolution.workers.observations import settle_due
 
     connection.ensure_connection()
     print("ready", flush=True)

@@ -24,8 +24,8 @@ from benchmarks.figures import Figures, Rows
 from benchmarks.loop import run
 from benchmarks.plan import TURNS, Plan
 from benchmarks.servers import Server, festinger, model, teach
-from memory.domain.rendering import CLOSING, OPENING
-from proxy.domain.wire import GAP
+from memory.domain.recall.rendering import CLOSING, OPENING
+from proxy.domain.formats.base import GAP
 
 CHARACTERS = 120_000
 PROCESSES = 3

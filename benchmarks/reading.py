@@ -9,8 +9,8 @@ from statistics import median
 from benchmarks import cues, prompts
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
-from memory.domain.cues import find_cues
-from memory.domain.tokens import words
+from memory.domain.cues.extractor import find_cues
+from memory.domain.text.tokenizer import words
 
 AIM = "precision >= 0.97, recall >= 0.90"
 PROMPTS = 50  # per round; their median is the round's figure

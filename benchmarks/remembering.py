@@ -21,13 +21,13 @@ from benchmarks.client import BenchmarkBroken
 from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
-from memory.cache import Cache
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rendering import block, fact_line
-from memory.reading import Reading, digest_of
-from proxy.conversations import Conversations
-from proxy.domain.ledger import Thread
-from proxy.domain.wire import Part, Prompt, Role
+from memory.domain.recall.rendering import Block, ShownFact, fact_line, render_block
+from memory.ingest.reader import Reading, digest_of
+from proxy.domain.formats.base import Part, Prompt, Role
+from proxy.domain.prefixes import Thread
+from proxy.enrichment.conversations import Conversations
 
 MESSAGES = (20, 60)
 NAMES = 5  # that a message names and none before it
@@ -123,7 +123,7 @@ def role_of(index: int) -> Role:
 
 def hold(conversations: Conversations, thread: Thread, number: int, *, is_rebuilt: bool) -> None:
     """The conversation as it is remembered after its last turn."""
-    if conversations.find(thread, now=0) is not None:
+    if conversations.resume(thread, now=0) is not None:
         raise BenchmarkBroken(f"conversation {number} was known before it began")
     conversations.mentions(Cache(), thread, [reading(number, index) for index in range(len(thread.links))])
     conversation = conversations.begin(thread, recollection(1), "", now=0)
@@ -133,9 +133,10 @@ def hold(conversations: Conversations, thread: Thread, number: int, *, is_rebuil
             conversations.put(conversation, place, recollection(lines), now=turn)
 
 
-def recollection(lines: int) -> str:
-    facts = [fact.split() for fact in FACTS[:lines]]
-    return block([fact_line(concept, [(dimension, parent, False)]) for concept, _, parent, *_, dimension in facts])
+def recollection(lines: int) -> Block:
+    stated = [fact.split() for fact in FACTS[:lines]]
+    facts = tuple(ShownFact(concept, dimension, parent, False) for concept, _, parent, *_, dimension in stated)
+    return Block(render_block([fact_line([fact]) for fact in facts]), facts)
 
 
 def reading(number: int, index: int) -> Reading:
@@ -148,7 +149,7 @@ def times(name: str, conversations: Conversations, threads: Sequence[Thread], *,
     taken = []
     for thread in threads:
         started = time.perf_counter()
-        found = conversations.find(thread, now=0)
+        found = conversations.resume(thread, now=0)
         taken.append((time.perf_counter() - started) * 1_000_000)
         if (found is not None) != is_there:
             raise BenchmarkBroken(f"{name}: found {found}")

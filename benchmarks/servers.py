@@ -19,7 +19,7 @@ from benchmarks.client import HOST, BenchmarkBroken
 from benchmarks.database import fresh
 from benchmarks.prompts import FACTS
 from festinger_site import home as homes
-from festinger_site import programs, scratch
+from festinger_site.launcher import programs, scratch_instance
 
 READY_S = 180  # a large world takes its time
 LOOK_AGAIN_S = 0.01
@@ -79,12 +79,12 @@ def servers(home: Path) -> Iterator[Servers]:
 
 
 def model(home: Path) -> AbstractContextManager[Server]:
-    port = scratch.free_port()
+    port = scratch_instance.free_port()
     return running("model", home, port, "", [sys.executable, "-m", "benchmarks.model", str(port)])
 
 
 def forwarder(home: Path, upstream: str) -> AbstractContextManager[Server]:
-    port = scratch.free_port()
+    port = scratch_instance.free_port()
     festinger = programs.uvicorn(HOST, port)
     command = ["benchmarks.forwarder:application" if word.endswith(":application") else word for word in festinger]
     return running("forwarder", home, port, upstream, command)
@@ -92,7 +92,7 @@ def forwarder(home: Path, upstream: str) -> AbstractContextManager[Server]:
 
 def festinger(home: Path, upstream: str, database: str, **more: str) -> AbstractContextManager[Server]:
     """``more``: of its environment."""
-    port = scratch.free_port()
+    port = scratch_instance.free_port()
     command = programs.uvicorn(HOST, port)
     return running(f"proxy-{port}", home, port, upstream, command, database, **more)
 
@@ -103,10 +103,10 @@ def running(
 ) -> Iterator[Server]:
     """Raises BenchmarkBroken where it does not start."""
     log = homes.log_folder(home) / f"{name}.log"
-    environment = scratch.environment(home, port, upstream) | ONE_PROCESS | more
+    environment = scratch_instance.environment(home, port, upstream) | ONE_PROCESS | more
     if database:
         environment["DATABASE_URL"] = database
-    scratch.stop_on_signals()  # whoever is started while we ignore them would ignore them, too
+    scratch_instance.stop_on_signals()  # whoever is started while we ignore them would ignore them, too
     started = time.monotonic()
     with log.open("ab") as errors:
         process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment, stderr=errors, start_new_session=True)
@@ -115,7 +115,7 @@ def running(
             raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, log.name)}")
         yield Server(port, psutil.Process(process.pid), log, time.monotonic() - started)
     finally:
-        scratch.end(process)
+        scratch_instance.end(process)
 
 
 def is_listening(process: subprocess.Popen[bytes], port: int) -> bool:

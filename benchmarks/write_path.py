@@ -20,7 +20,7 @@ from benchmarks.loop import run
 from benchmarks.servers import Server, festinger, model, teach
 from benchmarks.statements import Statement, prompt
 from festinger_site import home as homes
-from festinger_site import programs, scratch
+from festinger_site.launcher import programs, scratch_instance
 
 PATIENCE_S = 300
 LOOK_AGAIN_S = 0.05
@@ -133,7 +133,7 @@ def set_all(database: str, statements: Sequence[sql.Composed]) -> None:
 @contextmanager
 def program(home: Path, name: str, command: list[str], database: str) -> Iterator[subprocess.Popen[bytes]]:
     """It need not be ready: what it is sent waits."""
-    environment = scratch.environment(home, port=1, ollama="http://127.0.0.1:1") | {"DATABASE_URL": database}
+    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1") | {"DATABASE_URL": database}
     with (homes.log_folder(home) / f"{name}.log").open("ab") as errors:
         process = subprocess.Popen(
             command,
@@ -147,4 +147,4 @@ def program(home: Path, name: str, command: list[str], database: str) -> Iterato
     try:
         yield process
     finally:
-        scratch.end(process)
+        scratch_instance.end(process)

@@ -16,17 +16,17 @@ from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: 
 from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
-from festinger_site.endings import end_with_parent, ended_by_signals  # noqa: E402
-from festinger_site.guard import Guard  # noqa: E402
-from festinger_site.lean import LeanHandler  # noqa: E402
+from festinger_site.server.host_origin_guard import Guard  # noqa: E402
+from festinger_site.server.prompt_handler import LeanHandler  # noqa: E402
+from festinger_site.server.shutdown import end_with_parent, ended_by_signals  # noqa: E402
 from proxy import runtime  # noqa: E402
-from proxy.asgi import Receive, Scope, Send  # noqa: E402
-from proxy.domain.requests import REQUESTS  # noqa: E402
+from proxy.api.passthrough import pass_through  # noqa: E402
+from proxy.domain.formats import FORMATS  # noqa: E402
 from proxy.errors import BodyTooLarge  # noqa: E402
-from proxy.passthrough import pass_through  # noqa: E402
-from proxy.relay import bounded, send_error  # noqa: E402
+from proxy.upstream.asgi_types import Receive, Scope, Send  # noqa: E402
+from proxy.upstream.relay import bounded, send_error  # noqa: E402
 
-PROMPTS = frozenset(REQUESTS)
+PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
     {"/health", "/iknowthat", "/recollect", "/reload", "/conflicts", "/gutask", "/docs", "/openapi.json", "/admin"}
 )

@@ -1,15 +1,15 @@
 """The home folder: everything Festinger keeps outside its database, and where the embedded one is reached.
 
     secret_key          Django's key, for its owner only
-    encryption_keys     what the keys of language models are encrypted with, for its owner only (memory/keys.py)
-    postgres/           the embedded database's files, or a link to them (festinger_site/postgres_account.py)
-    run/                sockets, where their path is short enough
-    config.yaml         what operators may change while it runs (proxy/settings_file.py), for its owner only
+    encryption_keys     what the keys of language models are encrypted with, for its owner only
+    (memory/access/key_encryption.py) postgres/           the embedded database's files, or a link to them
+    (festinger_site/launcher/postgres_account.py) run/                sockets, where their path is short enough
+    config.yaml         what operators may change while it runs (proxy/config_file/watcher.py), for its owner only
     config.last_good.yaml   the same as it was when it could last be used
-    journal/            what is to be learned while Postgres is away (memory/journal.py), for its owner only
-    uploads/            worlds that wait to be imported (resolution/uploads.py), for its owner only
+    journal/            what is to be learned while Postgres is away (memory/outbox/journal.py), for its owner only
+    uploads/            worlds that wait to be imported (resolution/transfer/uploads.py), for its owner only
     supervisor/  log/   what the processes are told and what they say
-    *.lock              who runs, starts or uses this home (festinger_site/tenancy.py)
+    *.lock              who runs, starts or uses this home (festinger_site/launcher/home_locks.py)
 
 Imports no Django: settings.py and the launcher read it first.
 """

@@ -1,11 +1,11 @@
-"""Process wiring, from the environment only (README has the table). What operators tune lives in ``config.yaml``
-(proxy/domain/rules.py) and in the ``config`` table (memory/config.py)."""
+"""Process wiring, from the environment only (docs/settings.md has the table). What operators tune lives in
+``config.yaml`` (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
 
 from festinger_site import environment as env
 from festinger_site import home
-from festinger_site.look import UNFOLD as UNFOLD  # the admin's
+from festinger_site.theme import UNFOLD as UNFOLD  # the admin's
 
 VERSION = "0.1.0"
 PROJECT = home.PROJECT
@@ -20,20 +20,21 @@ FESTINGER_TRUST_LOOPBACK = env.boolean("FESTINGER_TRUST_LOOPBACK", True)
 FESTINGER_REQUIRE_TOKEN = env.boolean("FESTINGER_REQUIRE_TOKEN", False)
 FESTINGER_ALLOWED_HOSTS = env.words("FESTINGER_ALLOWED_HOSTS")
 FESTINGER_ORIGINS = env.words("FESTINGER_ORIGINS")
-# Where these two are set they win over config.yaml (proxy/settings_file.py); nothing here means that it decides.
+# Where these two are set they win over config.yaml (proxy/config_file/watcher.py); nothing here means that it decides.
 FESTINGER_UPSTREAM = env.http_url("FESTINGER_UPSTREAM")
 BODY_MAX_BYTES = 4 * 1024**3
 FESTINGER_MAX_BODY_BYTES = env.integer("FESTINGER_MAX_BODY_BYTES", 0, low=1024, high=BODY_MAX_BYTES)
 CONFIG_FILE = home.config_path()
 # Called by who asks Ollama outside of the proxy: the rooms below it must not import it.
-UPSTREAM_URL = "proxy.settings_file.upstream_url"
+UPSTREAM_URL = "proxy.config_file.watcher.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
 SECRET_KEY = env.secret("FESTINGER_SECRET_KEY") or home.secret_key()
-# The first encrypts the keys of language models, all decrypt; without any, memory/keys.py keeps a file in the home.
+# The first encrypts the keys of language models, all decrypt; without any, memory/access/key_encryption.py keeps a
+# file in the home.
 ENCRYPTION_KEYS = env.fernet_keys("FESTINGER_ENCRYPTION_KEY", env.secret("FESTINGER_ENCRYPTION_KEY"))
 DEBUG = False
-# festinger_site.guard has checked Host and Origin before Django sees a request.
+# festinger_site.server.host_origin_guard has checked Host and Origin before Django sees a request.
 ALLOWED_HOSTS = ["*"]
 # Bodies are bounded before Django sees them, by what config.yaml says at that time.
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES
@@ -58,7 +59,7 @@ INSTALLED_APPS = [
 
 # For the admin and the own endpoints; a prompt passes none of them (festinger_site/asgi.py).
 MIDDLEWARE = [
-    "festinger_site.errors.tell_wrong_methods",
+    "festinger_site.server.error_views.tell_wrong_methods",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -66,7 +67,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "festinger_site.errors.lead_back",
+    "festinger_site.server.error_views.lead_back",
 ]
 
 # Who this Festinger is in a Via header; the same in all its processes.
@@ -119,7 +120,7 @@ LOG_LEVEL = env.choice("FESTINGER_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"facts": {"()": "festinger_site.logs.FactsFormatter"}},
+    "formatters": {"facts": {"()": "festinger_site.server.log_format.FactsFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")}

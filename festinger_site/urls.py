@@ -4,10 +4,10 @@ from django.contrib import admin
 from django.urls import path
 from django.views.generic import RedirectView
 
-from proxy.api import api
+from proxy.api.routes import api
 
-handler404 = "festinger_site.errors.not_found"
-handler500 = "festinger_site.errors.server_error"
+handler404 = "festinger_site.server.error_views.not_found"
+handler500 = "festinger_site.server.error_views.server_error"
 
 urlpatterns = [
     path("admin/", admin.site.urls),

@@ -10,9 +10,11 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from memory import config, store
-from memory.domain.tokens import OPERATORS, tokenise
+from memory.domain.text.tokenizer import OPERATORS, tokenise
+from memory.domain.types import SEED_DIMENSIONS
+from memory.graph import store
 from memory.models import Config, Dimension, Soas
+from memory.settings import registry
 
 ZIPF_FLOOR = 3.0  # about 29,000 English words; below it stand names and jargon that must not count as common
 OPERATOR = "admin"
@@ -48,16 +50,6 @@ OPERATING = {
     "memory.delete_agent": "delete agents, and so revoke their tokens",
     "django_celery_beat.change_periodictask": "change schedules",
 }
-
-# name, question, is_isa
-SEED_DIMENSIONS = (
-    ("type", "What kind of thing is this?", True),
-    ("membership", "What system or project does this belong to?", False),
-    ("runs-on", "What infrastructure hosts or executes this?", False),
-    ("tech", "What technology stack is it built with?", False),
-    ("owned-by", "Who is responsible for this?", False),
-    ("geography", "Where is this spatially or organisationally located?", False),
-)
 
 
 def load_dictionary(floor: float = ZIPF_FLOOR) -> int:
@@ -101,7 +93,7 @@ def load_dimensions() -> int:
 def load_config() -> int:
     """A row for every setting that has none; how many were added."""
     present = set(Config.objects.values_list("key", flat=True))
-    missing = [Config(key=key, value=value) for key, value in config.defaults().items() if key not in present]
+    missing = [Config(key=key, value=value) for key, value in registry.defaults().items() if key not in present]
     Config.objects.bulk_create(missing, ignore_conflicts=True)
     return len(missing)
 

@@ -1,39 +1,36 @@
 """Background work of the memory, and the workers' sign of life."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from celery import bootsteps, shared_task
 from django.db import Error, connection
-from django.db.models.functions import Now
 from django.utils import timezone
 
-from memory import pruning
+from memory.db.locks import try_job_lock
+from memory.graph import retention
+from memory.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
 from memory.models import Heartbeat
 
 logger = logging.getLogger(__name__)
-
-PULSE_S = 10.0
-
-
-def beat_heart(name: str) -> None:
-    Heartbeat.objects.update_or_create(name=name, defaults={"at": Now()})
 
 
 @shared_task
 def pulse_of_beat() -> None:
     """Sent by beat, run by a worker: its row is young only while beat, broker and worker all work."""
-    beat_heart("beat")
+    give_sign(Process(Heartbeat.BEAT))
 
 
 @shared_task
 def prune() -> None:
     """Deletes what is old of the memory, unless another run is at it."""
     now = timezone.now()
-    with pruning.alone("memory") as is_alone:
+    with try_job_lock("memory") as is_alone:
         if not is_alone:
             return
-        gone = {what: prune_old(now) for what, prune_old in pruning.OLD.items()}
+        gone = {what: prune_old(now) for what, prune_old in retention.OLD.items()}
+        gone["heartbeats"] = prune_silent(now)
     logger.info("memory.pruned", extra=gone)
 
 
@@ -43,12 +40,19 @@ class Pulse(bootsteps.StartStopStep):
     requires = {"celery.worker.components:Timer"}
 
     def start(self, worker: Any) -> None:
+        self._write(forget_ended)
         self._beat()
         worker.timer.call_repeatedly(PULSE_S, self._beat)
 
+    def stop(self, worker: Any) -> None:
+        self._write(forget)
+
     def _beat(self) -> None:
+        self._write(give_sign)
+
+    def _write(self, change: Callable[[Process], None]) -> None:
         try:
-            beat_heart("worker")
+            change(Process.this(Heartbeat.WORKER))
         except Error:
             pass  # Postgres is away; the row's age says so
         finally:

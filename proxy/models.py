@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Mod, Now
 from django.db.models.lookups import Exact, In
 
-from memory.models.heard import OctetLength
+from memory.models.messages import OctetLength
 
 EVENTS_KEPT = timedelta(days=7)
 LINK_BYTES = 16
@@ -134,6 +134,9 @@ class Injection(models.Model):
     keys = models.BinaryField(help_text="Digests of 16 bytes, one after the other, under which it is found.")
     place = models.BinaryField(help_text="The digest of all that comes before the block; empty for the top.")
     block = models.TextField(blank=True, help_text="Empty where nothing stands there.")
+    content = models.JSONField(
+        default=dict, help_text="The facts that the block shows, and the concepts it asks about."
+    )
     system = models.TextField(null=True, help_text="The Modelfile's SYSTEM that came before the block.")  # noqa: DJ001
     at = models.DateTimeField(db_default=Now())
 

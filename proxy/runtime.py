@@ -6,25 +6,28 @@ import logging
 from dataclasses import dataclass, field
 from functools import partial
 
+from django.apps import apps
 from django.conf import settings
 
-from festinger_site.celery import wake
-from memory import cache
-from memory.coherence import Coherence
-from memory.encounters import Encounters
-from memory.flusher import Flusher
-from memory.observations import Observations
-from memory.reading import Reader
-from proxy.conversations import Conversations
-from proxy.domain.rules import Rules
-from proxy.enrich import Counts, Enricher
-from proxy.events import Events
-from proxy.injections import Injections
-from proxy.loop_guard import LoopGuard, Trip
-from proxy.modelfiles import Modelfiles
-from proxy.placement import Placement
-from proxy.settings_file import SettingsFile
-from proxy.upstream import Upstream
+from memory.apps import MemoryConfig
+from memory.cache.state import Cache
+from memory.cache.sync import Coherence
+from memory.heartbeats import ServerPulse
+from memory.ingest.encounters import Encounters
+from memory.ingest.flusher import Flusher
+from memory.ingest.reader import Reader
+from memory.outbox.outbox import Observations
+from memory.outbox.wakeup import send_wakeup
+from proxy.config_file.watcher import SettingsFile
+from proxy.domain.config_schema import Rules
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.injection_log import InjectionLog
+from proxy.enrichment.loop_guard import LoopGuard, Trip
+from proxy.enrichment.pipeline import Counts, Enricher
+from proxy.enrichment.placement import BlockPlacer
+from proxy.telemetry.events import Events
+from proxy.upstream.client import Upstream
+from proxy.upstream.modelfiles import Modelfiles
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +41,7 @@ LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 class Runtime:
     """Started and stopped by the ASGI lifespan."""
 
-    world: cache.Cache
+    world: Cache
     settings_file: SettingsFile
     upstream: Upstream
     modelfiles: Modelfiles
@@ -49,25 +52,26 @@ class Runtime:
     flusher: Flusher
     events: Events
     conversations: Conversations
-    injections: Injections
+    injection_log: InjectionLog
+    pulse: ServerPulse
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
     def from_settings(cls) -> "Runtime":
-        world = cache.world
+        app = apps.get_app_config("memory")
+        assert isinstance(app, MemoryConfig)
+        world, coherence = app.cache, app.coherence
         settings_file = SettingsFile.from_settings()
         server = settings_file.rules.upstream
         upstream = Upstream(server.url, server.connect_timeout_s)
-        coherence = Coherence(world, settings.DATABASE_URL)
         modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
         coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
-        observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(wake, SETTLE))
+        observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
         encounters = Encounters(world, observations.add)
         events = Events(settings.DATABASE_URL)
-        conversations = Conversations()
-        injections = Injections(conversations, settings.DATABASE_URL)
-        conversations.tell = injections.add
-        coherence.follow("injection", injections)
+        injection_log = InjectionLog(settings.DATABASE_URL)
+        conversations = Conversations(record=injection_log.add)
+        coherence.follow("injection", conversations)
         guard = LoopGuard(tell_others=partial(tell_trip, coherence))
         coherence.subscribe(TRIPS, lambda told: guard.remember(trip_of(told)))
         settings_file.subscribe(partial(follow, upstream, modelfiles, conversations))
@@ -77,7 +81,7 @@ class Runtime:
             reader=Reader(world),
             encounters=encounters,
             conversations=conversations,
-            placement=Placement(world, conversations, modelfiles),
+            placer=BlockPlacer(world, conversations, modelfiles),
             guard=guard,
             events=events,
             loops=lambda: settings_file.rules.loops,
@@ -95,14 +99,15 @@ class Runtime:
             flusher=Flusher(world, encounters, settings.DATABASE_URL),
             events=events,
             conversations=conversations,
-            injections=injections,
+            injection_log=injection_log,
+            pulse=ServerPulse(settings.DATABASE_URL),
         )
 
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
-        writers = (self.observations, self.flusher, self.events, self.injections)
-        parts = (self.settings_file, self.coherence, self.encounters, *writers)
+        writers = (self.observations, self.flusher, self.events, self.injection_log)
+        parts = (self.settings_file, self.coherence, self.encounters, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.wait_tried()
         if self.world.loaded_at is not None:
@@ -122,7 +127,8 @@ class Runtime:
             self.observations.write(),
             self.flusher.flush_last(),
             self.events.write_last(),
-            self.injections.write_last(),
+            self.injection_log.write_last(),
+            self.pulse.write_last(),
         )
         await self.observations.write_last()  # also what the last flush learned
         await self.modelfiles.aclose()

@@ -6,10 +6,11 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from memory import pruning
+from memory.db.locks import try_job_lock
+from memory.graph import retention
 from memory.models import Config
-from proxy import figures, prompt_texts
 from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoopEvent, RecollectionEvent
+from proxy.telemetry import hourly_stats, prompt_texts
 
 logger = logging.getLogger(__name__)
 
@@ -27,26 +28,26 @@ def prune_events() -> None:
     """Deletes what was done so long ago that nobody asks why, what was put into prompts so long ago that no process
     loads it, and the oldest figures, unless another run is at it."""
     now = timezone.now()
-    with pruning.alone("events") as is_alone:
+    with try_job_lock("events") as is_alone:
         if is_alone:
             old = {name: kind.objects.filter(at__lt=now - kept) for name, (kind, kept) in KINDS.items()}
-            gone = {name: pruning.prune(rows, by="at") for name, rows in old.items()}
-            gone["figures"] = pruning.prune(HourlyFigures.objects.filter(hour__lt=now - FIGURES_KEPT), by="hour")
+            gone = {name: retention.prune(rows, by="at") for name, rows in old.items()}
+            gone["figures"] = retention.prune(HourlyFigures.objects.filter(hour__lt=now - FIGURES_KEPT), by="hour")
             logger.info("events.pruned", extra=gone)
 
 
 @shared_task
 def take_figures() -> None:
     """Takes the figures of the running hour, unless another run is at it."""
-    with pruning.alone("figures") as is_alone:
+    with try_job_lock("figures") as is_alone:
         if is_alone:
-            logger.info("figures.taken", extra={"hours": len(figures.take(timezone.now()))})
+            logger.info("figures.taken", extra={"hours": len(hourly_stats.take(timezone.now()))})
 
 
 @shared_task
 def forget_prompt_texts() -> None:
     """Deletes what is kept of prompts' texts where an operator does not want it any more, unless another run is at
     it."""
-    with pruning.alone("prompt texts") as is_alone:
+    with try_job_lock("prompt texts") as is_alone:
         if is_alone and not Config.tuning().keeps_prompt_text and (forgotten := prompt_texts.forget()):
             logger.info("prompt_texts.forgotten", extra={"events": forgotten})

@@ -4,3 +4,11 @@ from django.apps import AppConfig
 class ResolutionConfig(AppConfig):
     name = "resolution"
     verbose_name = "Resolution"
+
+    def ready(self) -> None:
+        """Has beat's row follow the setting when an operator changes it; what changes it otherwise is noticed within
+        a minute."""
+        from memory.admin import settings_audit
+        from resolution.resolver import schedule
+
+        settings_audit.followers[schedule.SETTING] = schedule.keep

@@ -8,11 +8,12 @@ from typing import Any
 from celery import shared_task
 from django.db import Error
 
-from memory import pruning
-from memory.database import first_line
+from memory.db.connections import first_line
+from memory.db.locks import try_job_lock
 from memory.domain.seldom import Seldom
-from resolution import claims, schedule
-from resolution.learning import explain_due, settle_due
+from resolution.resolver import schedule
+from resolution.workers import leases
+from resolution.workers.observations import explain_due, settle_due
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +37,10 @@ def sweep() -> None:
 def explain_concepts() -> None:
     """Slow, and so for one process at a time: the others are there for what is said."""
     try:
-        with pruning.alone("explaining") as is_alone:
+        with try_job_lock("explaining") as is_alone:
             if is_alone:
                 explain_due()
-        if is_alone and claims.due(claims.Kind.CONCEPT).exists():
+        if is_alone and leases.due(leases.Kind.CONCEPT).exists():
             wake(explain_concepts)
     except Error as error:
         logger.warning("explaining.interrupted", extra={"error": first_line(error)})
@@ -65,7 +66,8 @@ def resolve_due() -> None:
 
 @shared_task
 def keep_schedule() -> None:
-    """Sent every minute: the setting may have been changed in any way."""
+    """Sent every minute: the setting may have been changed elsewhere than in the admin, whose changes beat's row
+    follows at once."""
     try:
         schedule.keep()
     except Error as error:
@@ -76,9 +78,9 @@ def look_for_observations() -> None:
     """Whatever is not done by the end of a task's time is left to the next message."""
     try:
         settle_due()
-        if claims.due(claims.Kind.TRIPLE).exists():
+        if leases.due(leases.Kind.TRIPLE).exists():
             wake(settle_observations)
-        if claims.due(claims.Kind.CONCEPT).exists() and MAY_WAKE_EXPLAINER.is_due(time.monotonic()):
+        if leases.due(leases.Kind.CONCEPT).exists() and MAY_WAKE_EXPLAINER.is_due(time.monotonic()):
             wake(explain_concepts)
     except Error as error:
         logger.warning("learning.interrupted", extra={"error": first_line(error)})

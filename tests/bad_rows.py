@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection
 
-from memory.store import constraint_of
+from memory.db.transactions import constraint_of
 
 Row = Mapping[str, Any]
 A, B, C, D = range(1_000_001, 1_000_005)  # ids of words

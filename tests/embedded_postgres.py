@@ -25,20 +25,21 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if config.getoption("numprocesses", None):  # this process runs no test: each of those that do comes here too
         return
-    from festinger_site import home, postgres
+    from festinger_site import home
+    from festinger_site.launcher import postgres_cluster
 
-    postgres.ensure_cluster(home.path(), durable=False)
-    SERVERS.append(postgres.start(home.path()))
-    postgres.ensure_database(home.path())
+    postgres_cluster.ensure_cluster(home.path(), durable=False)
+    SERVERS.append(postgres_cluster.start(home.path()))
+    postgres_cluster.ensure_database(home.path())
 
 
 @atexit.register  # not a hook of pytest: reached also where it breaks off before its own end
 def remove_home() -> None:
     if os.getpid() != PROCESS:  # a fork that a test made
         return
-    from festinger_site import postgres
+    from festinger_site.launcher import postgres_cluster
 
-    postgres.remove(HOME)
+    postgres_cluster.remove(HOME)
     for server in SERVERS:
         server.wait()
     shutil.rmtree(HOME, ignore_errors=True)

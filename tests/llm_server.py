@@ -145,11 +145,13 @@ class LlmServer:
 
     def model(self, provider: str = "claude", *, key: str = KEY, **fields: Any) -> Any:
         """A stored LanguageModel that leads here. Needs a database."""
-        from memory import keys
+        from memory.access import key_encryption
         from memory.models import LanguageModel
 
         fields = {"model_name": f"{provider}-test", "base_url": self.url_of(provider)} | fields
-        return LanguageModel.objects.create(provider=provider, api_key=keys.encrypt(key) if key else "", **fields)
+        return LanguageModel.objects.create(
+            provider=provider, api_key=key_encryption.encrypt(key) if key else "", **fields
+        )
 
     def next_answer(self, asked: Asked) -> Answer:
         with self._lock:

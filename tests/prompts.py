@@ -1,10 +1,11 @@
 """The same conversation as clients write it in each wire format, and what a model gets of it."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
-from memory.domain.rendering import CLOSING, OPENING
+from memory.domain.recall.rendering import CLOSING, OPENING
 
 Turn = tuple[str, str]  # role, text
 
@@ -82,3 +83,13 @@ def blocks_of(model: str) -> list[str]:
     text = model.replace("\\n", "\n")
     parts = text.split(OPENING)[1:]
     return [part.partition(CLOSING)[0] for part in parts]
+
+
+def facts_in(text: str) -> dict[tuple[str, str], tuple[str, bool]]:
+    """What the lines of blocks state: by concept and dimension the parent, and whether it is marked as disputed."""
+    found = {}
+    for line in text.splitlines():
+        if head := re.match(r"([^\s:]+): (?=\[)", line):
+            for dimension, mark, parent in re.findall(r"\[([^\]?]+)(\??)\] (\S+)", line[head.end() :]):
+                found[head[1], dimension] = (parent, bool(mark))
+    return found

@@ -57,7 +57,7 @@ class StandIn:
             self.url = f"http://127.0.0.1:{self.port}"
             arguments = ["--fd", str(listener.fileno()), *(["--echo"] if echo else [])]
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "proxy.standin", *arguments],
+                [sys.executable, "-m", "standin", *arguments],
                 pass_fds=[listener.fileno()],
                 cwd=PROJECT,
             )

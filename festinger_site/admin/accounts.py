@@ -13,7 +13,7 @@ from django.db.models import Case, Count, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from memory.admin.pages import Page
+from memory.admin.base import Page
 from memory.bootstrap import OPERATING, looking
 
 

@@ -23,9 +23,9 @@ from django_celery_beat.models import (
 )
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from memory.admin.pages import LINK, Page
-from resolution.schedule import NAME as RESOLVER
-from resolution.schedule import SETTING
+from memory.admin.base import LINK, Page
+from resolution.resolver.schedule import NAME as RESOLVER
+from resolution.resolver.schedule import SETTING
 
 EVERY_MAX: Final = 100_000
 

@@ -14,8 +14,8 @@ from django.utils.decorators import method_decorator
 from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
-from memory import agents
-from memory.admin.pages import Page, ReadOnly, what_changed
+from memory.access import agent_tokens
+from memory.admin.base import Page, ReadOnly, what_changed
 from memory.models import Agent, Heartbeat
 
 
@@ -27,8 +27,8 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
     def clean_name(self) -> str:
         try:
-            return agents.checked_name(self.cleaned_data["name"])
-        except agents.AgentMistake as mistake:
+            return agent_tokens.checked_name(self.cleaned_data["name"])
+        except agent_tokens.AgentMistake as mistake:
             raise ValidationError(f"This is not possible: {mistake}.") from mistake
 
 
@@ -61,8 +61,8 @@ class AgentAdmin(Page):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            obj.shown_once = agents.new_token()  # for the answer to this request, and nothing else
-            obj.token_hash = agents.token_hash(obj.shown_once)
+            obj.shown_once = agent_tokens.new_token()  # for the answer to this request, and nothing else
+            obj.token_hash = agent_tokens.token_hash(obj.shown_once)
         super().save_model(request, obj, form, change)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
@@ -80,7 +80,7 @@ class AgentAdmin(Page):
             text = "Nothing was changed: there is a new token already. It was shown once; if it is lost, make another."
             self.message_user(request, text, messages.WARNING)
             return redirect("admin:memory_agent_change", agent.pk)
-        token = agents.rotate(agent)
+        token = agent_tokens.rotate(agent)
         self.log_change(request, agent, "A new token; the one before is refused.")
         return self.show_token(request, agent, token, "has a new token; the one before is refused from now on")
 
@@ -99,9 +99,9 @@ class AgentAdmin(Page):
 
 @admin.register(Heartbeat)
 class HeartbeatAdmin(ReadOnly, Page):
-    list_display = ("name", "at", "ago")
-    ordering = ("name",)
-    fields = ("name", "at", "ago")
+    list_display = ("name", "host", "pid", "at", "ago")
+    ordering = ("name", "-at")
+    fields = ("name", "host", "pid", "at", "ago")
     readonly_fields = ("ago",)
 
     @admin.display(description="how long ago")

@@ -18,8 +18,10 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
-from memory import keys, llm, settings_log
-from memory.admin.pages import LINK, Page, ReadOnly, link, preformatted
+from memory import llm
+from memory.access import key_encryption
+from memory.admin import settings_audit
+from memory.admin.base import LINK, Page, ReadOnly, link, preformatted
 from memory.models import LanguageModel, LlmCall, Soas
 
 USES = {"write_model_id": "is asked about unknown concepts", "resolve_model_id": "decides conflicts"}
@@ -58,8 +60,8 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
 
     def encrypt(self, key: str) -> None:
         try:
-            self.api_key = keys.encrypt(key)
-        except keys.KeyMistake as mistake:
+            self.api_key = key_encryption.encrypt(key)
+        except key_encryption.KeyMistake as mistake:
             self.add_error("key", str(mistake))
 
     def _post_clean(self) -> None:
@@ -95,7 +97,7 @@ class LanguageModelAdmin(Page):
         ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
-        chosen = settings_log.chosen_models()
+        chosen = settings_audit.chosen_models()
         names = {key: ExpressionWrapper(Q(pk=chosen[key] or 0), BooleanField()) for key in USES}
         return super().get_queryset(request).annotate(**names)
 
@@ -117,7 +119,7 @@ class LanguageModelAdmin(Page):
 
     def told(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         """What the model is used for."""
-        chosen = settings_log.chosen_models()
+        chosen = settings_audit.chosen_models()
         uses = [
             {"key": key, "does": does, "without": WITHOUT[key], "is_chosen": str(chosen[key]) == object_id}
             for key, does in USES.items()
@@ -126,8 +128,8 @@ class LanguageModelAdmin(Page):
 
     @transaction.atomic
     def delete_model(self, request: HttpRequest, obj: LanguageModel) -> None:
-        for key in settings_log.uses(obj):
-            settings_log.choose(key, None, request.user)
+        for key in settings_audit.uses(obj):
+            settings_audit.choose(key, None, request.user)
         super().delete_model(request, obj)
 
     @admin.display(boolean=True, description="key stored")
@@ -156,12 +158,12 @@ class LanguageModelAdmin(Page):
         if key not in USES:
             self.message_user(request, f"Nothing was changed: {key!r} names no use of a model.", messages.ERROR)
             return redirect("admin:memory_languagemodel_change", model.pk)
-        if not is_chosen and key not in settings_log.uses(model):
+        if not is_chosen and key not in settings_audit.uses(model):
             self.message_user(request, f"Nothing was changed: {key} names another model.", messages.WARNING)
             return redirect("admin:memory_languagemodel_change", model.pk)
         try:
-            lines = settings_log.choose(key, model if is_chosen else None, request.user)
-        except settings_log.ChangedMeanwhile:
+            lines = settings_audit.choose(key, model if is_chosen else None, request.user)
+        except settings_audit.ChangedMeanwhile:
             self.message_user(request, f"{key} was not changed: somebody else has changed it now.", messages.ERROR)
         else:
             stored = f"Stored: {'; '.join(lines)}." if lines else "Nothing was changed."

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.utils.safestring import SafeString
 
-from memory.admin.pages import Page, ReadOnly, WordSearch, link
+from memory.admin.base import Page, ReadOnly, WordSearch, link
 from memory.models import Evidence
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from memory.llm.asking import Answer, ask
+from memory.llm.client import Answer, ask
 from memory.models import LanguageModel, LlmCall
 
 SCHEMA: Final[dict[str, Any]] = {

@@ -5,7 +5,7 @@ import django.db.models.functions.datetime
 import django.db.models.lookups
 from django.db import migrations, models
 
-import memory.models.heard
+import memory.models.messages
 
 
 class Migration(migrations.Migration):
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["last_seen"], name="seen_message_by_age")],
                 "constraints": [
                     models.CheckConstraint(
-                        condition=django.db.models.lookups.Exact(memory.models.heard.OctetLength("digest"), 32),
+                        condition=django.db.models.lookups.Exact(memory.models.messages.OctetLength("digest"), 32),
                         name="seen_message_digest_is_whole",
                     )
                 ],

@@ -5,7 +5,7 @@ import django.db.models.functions.datetime
 import django.db.models.lookups
 from django.db import migrations, models
 
-import memory.models.heard
+import memory.models.messages
 
 
 class Migration(migrations.Migration):
@@ -193,7 +193,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="observation",
             constraint=models.CheckConstraint(
-                condition=django.db.models.lookups.Exact(memory.models.heard.OctetLength("digest"), 32),
+                condition=django.db.models.lookups.Exact(memory.models.messages.OctetLength("digest"), 32),
                 name="observation_digest_is_whole",
             ),
         ),

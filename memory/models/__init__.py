@@ -1,13 +1,13 @@
 """What is known and heard. Every rule is a named constraint of the database; a trigger refuses rings
 (migration 0002).
 
-The graph is written by memory/store.py, what was heard by memory/flusher.py; operators edit ``config`` and the
-flags of ``soas`` in the admin.
+The graph is written by memory/graph/store.py, what was heard by memory/ingest/flusher.py; operators edit ``config``
+and the flags of ``soas`` in the admin.
 """
 
 from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, called_like
-from memory.models.heard import Evidence, SeenMessage
-from memory.models.learning import LlmCall, Observation
+from memory.models.messages import Evidence, SeenMessage
+from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
 
 __all__ = [

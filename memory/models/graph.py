@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
-from memory.domain.wording import claim
+from memory.domain.formatting import claim
 
 
 class NormalForm(models.Func):

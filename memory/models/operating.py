@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from memory import config
+from memory.settings import registry
 
 
 def http_address(text: str) -> None:
@@ -85,7 +85,7 @@ class LanguageModel(models.Model):
 
 
 class Config(models.Model):
-    """One setting that operators change without a restart; memory/config.py knows its type and range."""
+    """One setting that operators change without a restart; memory/settings/registry.py knows its type and range."""
 
     key = models.CharField(max_length=64, primary_key=True)
     value = models.TextField(blank=True)
@@ -99,14 +99,14 @@ class Config(models.Model):
         return self.key
 
     @classmethod
-    def tuning(cls) -> config.Tuning:
+    def tuning(cls) -> registry.Tuning:
         """All settings, as they are stored now. For those that have no cache: workers, commands, the admin."""
-        return config.tuning(dict(cls.objects.values_list("key", "value")))[0]
+        return registry.read_rows(dict(cls.objects.values_list("key", "value")))[0]
 
     def clean(self) -> None:
         try:
-            config.parse(self.key, self.value)
-        except config.ConfigMistake as mistake:
+            registry.parse(self.key, self.value)
+        except registry.ConfigMistake as mistake:
             raise ValidationError({"value": str(mistake)}) from mistake
 
 
@@ -143,13 +143,19 @@ class Agent(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of a part: ``proxy``, ``worker``, ``beat``."""
+    """The last sign of life of a process. Of beat there is one row, without ``host`` and ``pid``: what it sends is
+    written down by any worker."""
 
-    name = models.CharField(max_length=64, primary_key=True)
+    SERVER, WORKER, BEAT = "proxy", "worker", "beat"
+
+    name = models.CharField("part", max_length=64)
+    host = models.CharField(max_length=255, blank=True, default="", db_default="")
+    pid = models.PositiveIntegerField("process id", default=0, db_default=0)
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
         db_table = "heartbeat"
+        constraints = [models.UniqueConstraint(fields=["name", "host", "pid"], name="heartbeat_one_a_process")]
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name} {self.pid} on {self.host}" if self.host else self.name

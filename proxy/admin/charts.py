@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from proxy import figures
+from proxy.telemetry import hourly_stats
 
 
 @require_GET
@@ -13,4 +13,4 @@ def charts(request: HttpRequest) -> HttpResponse:
     """The charts of ``range``, as they stand on the home page."""
     if not request.user.has_perm("proxy.view_hourlyfigures"):
         raise PermissionDenied
-    return render(request, "proxy/home/charts_of_range.html", {"charts": figures.charts(request.GET.get("range"))})
+    return render(request, "proxy/home/charts_of_range.html", {"charts": hourly_stats.charts(request.GET.get("range"))})

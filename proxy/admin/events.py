@@ -14,12 +14,12 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.pages import Page, ReadOnly, link, preformatted
+from memory.admin.base import Page, ReadOnly, link, preformatted
 from memory.models import Config
 from proxy.admin import live
-from proxy.domain.requests import REQUESTS
-from proxy.live import SHOWN, ids_of
+from proxy.domain.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
+from proxy.telemetry.live_feed import SHOWN, ids_of
 
 
 class WireFilter(admin.SimpleListFilter):
@@ -27,7 +27,7 @@ class WireFilter(admin.SimpleListFilter):
     parameter_name = "wire"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(wire.name, wire.name) for wire in REQUESTS.values()]
+        return [(wire.name, wire.name) for wire in FORMATS.values()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(wire=self.value()) if self.value() else queryset

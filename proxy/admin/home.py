@@ -13,18 +13,19 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from memory import llm
-from memory.admin.pages import Page, ReadOnly
-from memory.config import Tuning
+from memory.admin.base import Page, ReadOnly
+from memory.graph.unknown import unknown
 from memory.models import Config
-from memory.unknown import unknown
-from proxy import checkup, condition, figures
+from memory.settings.registry import Tuning
 from proxy.admin.charts import charts
-from proxy.condition import State
+from proxy.health import probes, status
+from proxy.health.status import State
 from proxy.models import HourlyFigures, LoopEvent
+from proxy.telemetry import hourly_stats
 from resolution.admin.runs import shown
 from resolution.models import Run
-from resolution.waiting import waiting
-from resolution.wording import ago
+from resolution.views.phrases import ago
+from resolution.views.queue_summary import waiting
 
 UNKNOWN_SHOWN = 10
 LOOPS_MAX = 10_000  # that are counted
@@ -65,7 +66,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
     if may("proxy.view_hourlyfigures"):
-        parts["charts"] = figures.charts(request.GET.get("range"))
+        parts["charts"] = hourly_stats.charts(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
 
 
@@ -94,10 +95,10 @@ def health(request: HttpRequest) -> HttpResponse:
     """How this process and its surroundings do, as a piece of the page: whatever hangs, the page is there."""
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
-    signs = condition.signs(checkup.findings())
+    signs = status.signs(probes.findings())
     found = {
-        "summary": condition.summary(signs),
-        "worst": condition.worst(signs),
+        "summary": status.summary(signs),
+        "worst": status.worst(signs),
         "wanting": [(sign, see(request, sign.part)) for sign in signs if sign.needs_someone],
         "others": [sign for sign in signs if not sign.needs_someone],
         "good": [sign.part for sign in signs if sign.state == State.GOOD],

@@ -9,22 +9,22 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from memory.models import Config
-from proxy import live
-from proxy.live import Mark, Wanted
+from proxy.telemetry import live_feed
+from proxy.telemetry.live_feed import Mark, Wanted
 
 
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
     """The last events, the newest first."""
     wanted = wanted_in(request)
-    served, mark = live.newest(wanted)
-    agents, models = live.names()
+    served, mark = live_feed.newest(wanted)
+    agents, models = live_feed.names()
     shown = {
         "title": "Live",
         "agents": sorted({*agents, wanted.agent} - {""}),
         "models": sorted({*models, wanted.model} - {""}),
         "wanted": wanted,
-        "rows_max": live.ROWS_MAX,
+        "rows_max": live_feed.ROWS_MAX,
     }
     context = {**admin.site.each_context(request), **shown, **rows_shown(served, mark)}
     return render(request, "proxy/live.html", context)
@@ -33,7 +33,7 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def rows(request: HttpRequest) -> HttpResponse:
     """The events since a mark, and the next mark."""
-    served, mark = live.since(Mark.read(request.GET.get("since", "")), wanted_in(request))
+    served, mark = live_feed.since(Mark.read(request.GET.get("since", "")), wanted_in(request))
     return render(request, "proxy/live_rows.html", rows_shown(served, mark))
 
 
@@ -44,5 +44,5 @@ def wanted_in(request: HttpRequest) -> Wanted:
     return Wanted(told.get("agent", ""), told.get("model", ""), with_block=told.get("block") == "1")
 
 
-def rows_shown(served: list[live.Served], mark: Mark) -> dict[str, Any]:
+def rows_shown(served: list[live_feed.Served], mark: Mark) -> dict[str, Any]:
     return {"served": served, "mark": mark, "keeps_prompt_text": Config.tuning().keeps_prompt_text}

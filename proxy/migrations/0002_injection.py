@@ -4,7 +4,7 @@ from django.db import migrations, models
 from django.db.models.functions import Mod, Now
 from django.db.models.lookups import Exact, In
 
-from memory.models.heard import OctetLength
+from memory.models.messages import OctetLength
 
 ANNOUNCED = (
     "CREATE TRIGGER injection_announce_insert AFTER INSERT ON injection REFERENCING NEW TABLE AS new_rows"

@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 
 from memory.models import Source
-from resolution.applying import Actor
+from resolution.actors import Actor
 
 
 def actor_of(request: HttpRequest) -> Actor:

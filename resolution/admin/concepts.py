@@ -18,20 +18,21 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from unfold.views import ChangeList
 
-from memory.admin.pages import COUNTED_MAX, Page, address, as_token, chosen, link, next_page, with_keys
-from memory.domain.rows import Fact, whole_number
-from memory.domain.wording import claim
+from memory.admin.base import COUNTED_MAX, Page, address, as_token, chosen, link, next_page, with_keys
+from memory.domain.formatting import claim
+from memory.domain.types import Triple, whole_number
 from memory.models import Edge, Soas, called_like
-from resolution import neighbourhood, teaching
-from resolution.admin import marks
+from resolution.admin import concept_flags
 from resolution.admin.acting import actor_of
 from resolution.admin.looking import sees
-from resolution.intake import Outcome
+from resolution.intake import operator_statements
+from resolution.intake.assertions import Outcome
+from resolution.intake.conflict_queue import OPEN
+from resolution.intake.operator_statements import STATEMENT_MAX, NotUnderstood
 from resolution.models import Conflict
-from resolution.neighbourhood import DEPTH_MAX, Neighbourhood
-from resolution.portrait import portrait
-from resolution.queue import OPEN
-from resolution.teaching import STATEMENT_MAX, NotUnderstood
+from resolution.views import concept_graph
+from resolution.views.concept_detail import portrait
+from resolution.views.concept_graph import DEPTH_MAX, Neighbourhood
 
 PAGE = "admin:memory_soas_change"
 
@@ -143,12 +144,12 @@ class SoasAdmin(Page):
     @admin.action(description="Mute: never recall, never ask", permissions=["change"])
     def mute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
         keys, more = chosen(queryset.filter(is_muted=False))
-        self.message_user(request, f"{marks.mute(keys, request.user, to=True):,} muted{more}.")
+        self.message_user(request, f"{concept_flags.mute(keys, request.user, to=True):,} muted{more}.")
 
     @admin.action(description="Unmute", permissions=["change"])
     def unmute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
         keys, more = chosen(queryset.filter(is_muted=True))
-        self.message_user(request, f"{marks.mute(keys, request.user, to=False):,} unmuted{more}.")
+        self.message_user(request, f"{concept_flags.mute(keys, request.user, to=False):,} unmuted{more}.")
 
     # --- a concept ---
 
@@ -170,7 +171,7 @@ class SoasAdmin(Page):
             "original": found.concept,
             "portrait": found,
             "sees": found.sees,
-            "marks": marks.last_changes(found.concept),
+            "marks": concept_flags.last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
             "may_teach": may("memory.add_edge"),
             "may_retire": may("memory.delete_edge"),
@@ -189,7 +190,7 @@ class SoasAdmin(Page):
         if depth not in map(str, range(1, DEPTH_MAX + 1)):
             return JsonResponse({"error": f"depth is 1 to {DEPTH_MAX}"}, status=400)
         concept = get_object_or_404(Soas, pk=concept_id)
-        found = neighbourhood.look(concept, int(depth), with_conflicts=sees(request).conflicts)
+        found = concept_graph.look(concept, int(depth), with_conflicts=sees(request).conflicts)
         return JsonResponse(pictured(found))
 
     @method_decorator(require_POST)
@@ -200,7 +201,7 @@ class SoasAdmin(Page):
         back = next_page(request) or reverse(PAGE, args=[concept_id])
         statement = request.POST.get("statement", "")
         try:
-            outcomes = teaching.teach(concept.token, statement, actor_of(request))
+            outcomes = operator_statements.teach(concept.token, statement, actor_of(request))
         except NotUnderstood as error:
             self.message_user(request, f"Nothing was stored. {error}", messages.ERROR)
             return redirect(again(back, concept, statement))
@@ -214,7 +215,7 @@ class SoasAdmin(Page):
     @method_decorator(require_POST)
     def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_muted = self._marked(request, concept_id, "muted")
-        marks.mute([concept.pk], request.user, to=is_muted)
+        concept_flags.mute([concept.pk], request.user, to=is_muted)
         become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
         self.message_user(request, format_html("{} {}.", link(concept), become), messages.SUCCESS)
         return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
@@ -222,7 +223,7 @@ class SoasAdmin(Page):
     @method_decorator(require_POST)
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_common = self._marked(request, concept_id, "common")
-        marks.set_common(concept.pk, request.user, to=is_common)
+        concept_flags.set_common(concept.pk, request.user, to=is_common)
         become = "a dictionary word now: its saliency stays 0" if is_common else "a name now, no dictionary word"
         self.message_user(request, format_html("{} is {}.", link(concept), become), messages.SUCCESS)
         return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
@@ -263,7 +264,7 @@ def told(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
             return messages.WARNING, _with_conflict(sentence, outcome.conflict)
 
 
-def _claim(fact: Fact) -> str:
+def _claim(fact: Triple) -> str:
     return claim(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
 
 

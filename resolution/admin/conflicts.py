@@ -16,18 +16,19 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from memory import llm
-from memory.admin.pages import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
-from memory.domain.rows import whole_number
-from resolution import decisions, desk, resolver
+from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
+from memory.domain.types import whole_number
+from resolution import decisions, resolver
+from resolution.actors import Actor
 from resolution.admin.acting import actor_of
-from resolution.contest import DecisionError, Unknown
-from resolution.decisions import Actor
-from resolution.desk import Filters
+from resolution.decisions.locking import DecisionError, Unknown
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
-from resolution.dossier import Names, dossier
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
-from resolution.wording import told
+from resolution.views import conflict_list
+from resolution.views.conflict_detail import Names, dossier
+from resolution.views.conflict_list import Filters
+from resolution.views.phrases import told
 
 NONE_OPEN = "No conflict is open."
 LIST = "admin:resolution_conflict_changelist"
@@ -68,20 +69,20 @@ class ConflictAdmin(ReadOnly, Page):
         if not self.has_view_permission(request):
             raise PermissionDenied
         filters = Filters.read(request.GET)
-        is_whole = desk.too_many_are_like(filters.q)
-        rows = desk.in_order(desk.matching(filters, is_whole=is_whole))
+        is_whole = conflict_list.too_many_are_like(filters.q)
+        rows = conflict_list.in_order(conflict_list.matching(filters, is_whole=is_whole))
         pages = BoundedPaginator(rows, self.list_per_page)
         page = pages.get_page(request.GET.get("p"))
         context = {
             "title": "Conflicts",
             "filters": filters,
-            "choices": desk.choices(),
-            "dimensions": desk.disputed_dimensions(),
+            "choices": conflict_list.choices(),
+            "dimensions": conflict_list.disputed_dimensions(),
             "page": page,
             "counted_max": COUNTED_MAX,
-            "rows": desk.rows(desk.whole(cast(QuerySet[Conflict], page.object_list))),
+            "rows": conflict_list.rows(conflict_list.whole(cast(QuerySet[Conflict], page.object_list))),
             "is_whole": is_whole,
-            "words_max": desk.WORDS_MAX,
+            "words_max": conflict_list.WORDS_MAX,
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep what stands", "update": "Take the new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
@@ -112,7 +113,7 @@ class ConflictAdmin(ReadOnly, Page):
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
         self._only_for_operators(request)
         given = _given(request)
-        seen = desk.unseal(given.get("seen", ""))
+        seen = conflict_list.unseal(given.get("seen", ""))
         if seen is None or seen.pk != conflict_id:  # without it, a conflict that has changed since would be decided
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._page(request, conflict_id, typed=given)
@@ -133,7 +134,7 @@ class ConflictAdmin(ReadOnly, Page):
     def bulk(self, request: HttpRequest) -> HttpResponse:
         """Decides all that are selected, each in a transaction of its own."""
         self._only_for_operators(request)
-        kind, seen = request.POST.get("decision", ""), list(map(desk.unseal, request.POST.getlist("selected")))
+        kind, seen = request.POST.get("decision", ""), list(map(conflict_list.unseal, request.POST.getlist("selected")))
         if kind not in BULK or not any(seen):
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
@@ -178,7 +179,7 @@ class ConflictAdmin(ReadOnly, Page):
 
     def _onwards(self, request: HttpRequest, after: Conflict | None) -> HttpResponse:
         filters = Filters.read(request.GET)
-        if (following := desk.next_open(filters, after)) is not None:
+        if (following := conflict_list.next_open(filters, after)) is not None:
             return redirect(f"{reverse(PAGE, args=[following.pk])}{filters.query}")
         messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
         return redirect(f"{reverse(LIST)}{filters.query}")

@@ -13,16 +13,17 @@ from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
-from memory.admin.pages import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
-from memory.domain.rows import whole_number
+from memory.admin.base import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
+from memory.domain.types import whole_number
 from memory.models import Source
-from resolution import records, undo
 from resolution.admin.acting import actor_of
-from resolution.contest import DecisionError, Unknown
-from resolution.desk import Filters
-from resolution.dossier import Decided
+from resolution.decisions import undo
+from resolution.decisions.locking import DecisionError, Unknown
 from resolution.models import DecidedTriple, Decision
-from resolution.wording import told
+from resolution.views import decision_diff
+from resolution.views.conflict_detail import Decided
+from resolution.views.conflict_list import Filters
+from resolution.views.phrases import told
 
 
 @admin.register(Decision)
@@ -65,7 +66,7 @@ class DecisionAdmin(ReadOnly, Page):
             "title": f"Decision {decision.pk}",
             "decided": Decided(decision, self.what(decision)),
             "by": self.by(decision),
-            "changes": records.changes(decision),
+            "changes": decision_diff.changes(decision),
             "may_decide": _may_undo(request),
         }
         return TemplateResponse(request, "resolution/decision_page.html", context)

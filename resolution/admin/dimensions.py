@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.pages import LINK, Page, link, what_changed
+from memory.admin.base import LINK, Page, link, what_changed
 from memory.models import Dimension, Edge
+from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
-from resolution.queue import OPEN
 
 SPLITS_SHOWN = 50
 

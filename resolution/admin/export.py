@@ -11,7 +11,8 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from resolution import transfer, uploads
+from resolution import transfer
+from resolution.transfer import uploads
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 BYTES_AT_ONCE: Final = 256 * 1024

@@ -17,16 +17,16 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.pages import COUNTED_MAX, Page, ReadOnly, WordSearch, chosen, link, next_page, with_keys
-from memory.domain.rows import whole_number
+from memory.admin.base import COUNTED_MAX, Page, ReadOnly, WordSearch, chosen, link, next_page, with_keys
+from memory.domain.types import whole_number
 from memory.models import Edge, EdgeHistory
-from resolution import retiring
 from resolution.admin.looking import sees
+from resolution.decisions import retirement
 from resolution.domain.phrases import percent
 from resolution.domain.verdicts import read_reason
+from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
-from resolution.portrait import open_conflict, sheet
-from resolution.queue import OPEN
+from resolution.views.concept_detail import open_conflict, sheet
 
 LIST = "admin:memory_edge_changelist"
 
@@ -140,7 +140,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
         keys, more = chosen(queryset.exclude(is_root))
         roots, _ = chosen(queryset.filter(is_root))
         facts = Edge.objects.filter(pk__in=keys)
-        retired = retiring.retire(facts, actor=request.user.get_username(), reason="retired in the admin")
+        retired = retirement.retire(facts, actor=request.user.get_username(), reason="retired in the admin")
         skipped = f" {len(roots)} skipped: a dimension's root stays." if roots else ""
         self.message_user(request, f"{retired:,} retired{more}.{skipped}")
 
@@ -182,7 +182,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
             self.message_user(request, "Nothing was retired: a dimension's root stays.", messages.ERROR)
             return redirect(back)
         reason = read_reason(request.POST.get("reason", ""))
-        row = retiring.retire_one(edge, actor=request.user.get_username(), reason=reason)
+        row = retirement.retire_one(edge, actor=request.user.get_username(), reason=reason)
         if row is None:
             self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)
         else:

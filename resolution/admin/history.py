@@ -15,10 +15,10 @@ from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.views import ChangeList
 
-from memory.admin.pages import Page, ReadOnly, WordSearch, link, next_page, preformatted
+from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, preformatted
 from memory.models import Edge, EdgeHistory
-from resolution import retiring
-from resolution.wording import happened, names_in
+from resolution.decisions import retirement
+from resolution.views.phrases import happened, names_in
 
 Action = EdgeHistory.Action
 
@@ -101,8 +101,8 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
             raise PermissionDenied
         back = next_page(request) or reverse("admin:memory_edgehistory_changelist")
         try:
-            edge = retiring.put_back(row_id, actor=request.user.get_username(), reason="put back in the admin")
-        except retiring.Refused as error:
+            edge = retirement.put_back(row_id, actor=request.user.get_username(), reason="put back in the admin")
+        except retirement.Refused as error:
             self.message_user(request, f"Nothing was put back. {error}", messages.ERROR)
         else:
             sentence = format_html("Put back: {} stands again as it was.", link(edge))

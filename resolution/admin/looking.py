@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest
 
-from resolution.portrait import Sees
+from resolution.views.concept_detail import Sees
 
 
 def sees(request: HttpRequest) -> Sees:

@@ -8,9 +8,9 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory.admin.pages import Page, ReadOnly, chosen, link, preformatted
+from memory.admin.base import Page, ReadOnly, chosen, link, preformatted
 from memory.models import Observation, Soas
-from resolution import claims
+from resolution.workers import leases
 
 State = Observation.State
 OUTCOMES = dict(Observation.Outcome.choices)
@@ -97,7 +97,7 @@ class ObservationAdmin(ReadOnly, Page):
     def try_again(self, request: HttpRequest, queryset: QuerySet[Observation]) -> None:
         failed, more = chosen(queryset.filter(state=State.FAILED))
         others, _ = chosen(queryset.exclude(state=State.FAILED))
-        count = claims.try_again(failed)
+        count = leases.try_again(failed)
         if count or more:
             told = f"{count:,} wait again, a worker takes them within seconds{more}."
             self.message_user(request, told, messages.SUCCESS)

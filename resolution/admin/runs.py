@@ -15,15 +15,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_POST
 
-from memory.admin.pages import BoundedPaginator, Page, ReadOnly
-from memory.domain.wording import counted, span
+from memory.admin.base import BoundedPaginator, Page, ReadOnly
+from memory.domain.formatting import counted, span
 from memory.models import LanguageModel
-from resolution import runs, undo
 from resolution.admin.acting import actor_of
-from resolution.contest import DecisionError
+from resolution.decisions import undo
+from resolution.decisions.locking import DecisionError
+from resolution.decisions.undo import UndoReport
 from resolution.models import Conflict, Decision, Run
-from resolution.undo import UndoReport
-from resolution.wording import ago
+from resolution.resolver import run_records
+from resolution.views.phrases import ago
 
 PAGE = 50  # decisions
 LEFT_SHOWN = 20  # conflicts that the run did not decide
@@ -164,7 +165,7 @@ def shown(run: Run) -> dict[str, Any]:
         "badge": BADGES[Run.Status(run.status)],
         "is_running": is_running,
         "is_awaited": is_running and run.alive_at == run.started_at,
-        "is_silent": is_running and run.alive_at < now - runs.DEAD_AFTER,
+        "is_silent": is_running and run.alive_at < now - run_records.DEAD_AFTER,
         "total": max(run.conflicts_total, run.conflicts_seen),
         "outcomes": outcomes(run),
         "price": price(run),

@@ -14,12 +14,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
-from memory.domain.rows import whole_number
-from resolution import transfer, uploads
+from memory.domain.types import whole_number
+from resolution import transfer
 from resolution.admin import export
 from resolution.admin.acting import actor_of
-from resolution.transfer import Differences, Refused, Report, Unreadable
-from resolution.uploads import OUTCOME, Busy, Missing, UploadError
+from resolution.transfer import Differences, Refused, Report, Unreadable, uploads
+from resolution.transfer.uploads import OUTCOME, Busy, Missing, UploadError
 
 SESSION: Final = "transfer"  # where a session keeps the key and the name of what it has uploaded
 NAME_MAX: Final = 100  # characters of a file's name

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from memory.domain.closed_class import is_closed_class
-from memory.domain.names import is_name, left_over
-from memory.domain.tokens import Token, tokenise
+from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.names import is_name, left_over
+from memory.domain.text.tokenizer import Token, tokenise
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
 KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})

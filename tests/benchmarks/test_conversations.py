@@ -7,7 +7,7 @@ from benchmarks.llm import Taken
 from benchmarks.plan import Plan
 from benchmarks.remembering import SYSTEM_CHARACTERS, Threads, recollection, remembered
 from benchmarks.turns import Samples, parsing_ms
-from memory.domain.rendering import read_block
+from memory.domain.recall.rendering import ShownFact
 
 
 def test_a_turn_is_compared_without_the_parsing_of_its_body():
@@ -45,10 +45,10 @@ def test_a_fork_shares_its_beginnings_and_a_new_one_none():
 
 @pytest.mark.parametrize("lines", [1, 3, 8])
 def test_a_remembered_block_says_facts(lines):
-    facts = read_block(recollection(lines)).facts
+    block = recollection(lines)
 
-    assert len(facts) == lines
-    assert facts["kvasir", "glitch_university"] == ("service", False)
+    assert len(block.facts) == lines
+    assert ShownFact("kvasir", "glitch_university", "service", False) in block.facts
 
 
 def test_without_its_packages_the_model_is_skipped_with_a_reason(monkeypatch, capsys, tmp_path):

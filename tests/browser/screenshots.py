@@ -48,13 +48,11 @@ class Look:
 LIGHT, DARK = Look("light", "light", DESK), Look("dark", "dark", DESK)
 SMALL, SMALL_DARK = Look("phone", "light", PHONE), Look("phone-dark", "dark", PHONE)
 IN_DOCS = {
-    "home": (LIGHT, DARK, SMALL),
-    "conflicts": (LIGHT, SMALL),
-    "conflict": (LIGHT, DARK, SMALL),
-    "concept": (LIGHT, DARK),
-    "config": (LIGHT,),
+    "home": (LIGHT,),
+    "conflicts": (LIGHT,),
+    "conflict": (LIGHT, SMALL),
+    "concept": (LIGHT,),
     "live": (LIGHT,),
-    "export-and-import": (LIGHT,),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proxy.standin.behaviours import PIRATE, SKY
+from standin.behaviours import PIRATE, SKY
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
     BLOCK,

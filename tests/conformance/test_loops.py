@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from proxy.standin.behaviours import BABBLE, SKY
+from standin.behaviours import BABBLE, SKY
 from tests.conformance.changed import LOOP, at_the_flattened_end, load, only_differ_in, own_headers, task
 from tests.conformance.sides import PROMPTS, Seen, Side
 from tests.conformance.voices import VOICES, Asked, Voice, litellms

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_ollama import ChatOllama, OllamaLLM
 
-from proxy.standin.behaviours import PIRATE
+from standin.behaviours import PIRATE
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
     BLOCK,

@@ -10,7 +10,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from proxy.standin.behaviours import PIRATE
+from standin.behaviours import PIRATE
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
     BLOCK,

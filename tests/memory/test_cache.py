@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.cache import Cache
-from memory.domain.rows import SoasRow, UrdEdge
+from memory.cache.state import Cache
+from memory.domain.types import EdgeRow, SoasRow
 
 NOW = 1_800_000_000.0
 small = st.integers(1, 4)
@@ -19,7 +19,7 @@ def test_all_pictures_of_the_graph_agree_after_any_changes(
 
     for concept, parents in changes:
         truth[concept] = parents
-        cache.put_edges(concept, [UrdEdge(concept, parent, dim, True) for dim, parent in parents.items()])
+        cache.put_edges(concept, [EdgeRow(concept, parent, dim, True) for dim, parent in parents.items()])
 
     slots = {(concept, dim): parent for concept, parents in truth.items() for dim, parent in parents.items()}
     assert {slot: edge.parent_id for slot, edge in cache.urd_by_concept_dim.items()} == slots
@@ -66,7 +66,7 @@ def test_a_slot_is_marked_while_it_is_queued_or_disputed_lately(run: list[tuple[
 def test_the_root_of_a_dimension_is_no_concept_with_facts() -> None:
     cache = Cache()
     cache.put_soas("type", SoasRow(1))
-    cache.put_edges(1, [UrdEdge(1, 1, 1, True)])
+    cache.put_edges(1, [EdgeRow(1, 1, 1, True)])
 
     assert not cache.is_concept("type")
 

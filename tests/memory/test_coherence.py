@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache import Cache, Decided
-from memory.coherence import NAME, Coherence, refresh_soas
-from memory.database import connected
-from memory.domain.rows import UrdEdge
-from memory.domain.selection import Bounds, in_force
-from memory.loading import BATCH_ROWS
-from memory.store import ensure_tokens
+from memory.cache.loader import BATCH_ROWS
+from memory.cache.state import Cache, Decided
+from memory.cache.sync import NAME, Coherence, refresh_soas
+from memory.db.connections import connected
+from memory.domain.recall.selection import Bounds, in_force
+from memory.domain.types import EdgeRow
+from memory.graph.store import ensure_tokens
 from tests import waiting
 
 WITHIN_S = 5.0
@@ -232,7 +232,7 @@ class CanonicalQuery(TestCase):
         names = list(ensure_tokens(f"t{i}" for i in range(12)).values())
         slots = {}
         for concept, parent, dim, confidence, age, is_isa in graph:
-            slots[names[concept], names[dim]] = UrdEdge(
+            slots[names[concept], names[dim]] = EdgeRow(
                 names[concept], names[parent], names[dim], is_isa, confidence, "inferred", now - age * 86400 + 60
             )
         with connection.cursor() as cursor:

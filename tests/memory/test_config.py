@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import config
-from memory.config import ConfigMistake, Tuning
+from memory.settings import registry
+from memory.settings.registry import ConfigMistake, Tuning
 
 
 def test_every_default_is_stored_and_read_back_as_itself() -> None:
-    assert config.tuning(config.defaults()) == (Tuning(), [])
+    assert registry.read_rows(registry.defaults()) == (Tuning(), [])
 
 
 def test_every_setting_has_a_help_text() -> None:
-    assert [key for key, entry in config.REGISTRY.items() if not entry.metadata["help"].strip()] == []
+    assert [key for key, entry in registry.REGISTRY.items() if not (entry.description or "").strip()] == []
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_every_setting_has_a_help_text() -> None:
     ],
 )
 def test_a_value_is_read(key: str, raw: str, value: object) -> None:
-    assert config.parse(key, raw) == value
+    assert registry.parse(key, raw) == value
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_a_value_is_read(key: str, raw: str, value: object) -> None:
         ("saliency_read_threshold", "-1", "takes a number"),
         ("recollection_max_concepts", "1.5", "takes a whole number from 0 to 100"),
         ("recollection_max_concepts", "101", "takes a whole number"),
-        ("write_model_id", "0", "takes a whole number"),
-        ("recollection_recency_exempt", "gutask,rumour", "takes some of .* not rumour"),
+        ("write_model_id", "0", "takes a language model, or none, not '0'"),
+        ("recollection_recency_exempt", "gutask,rumour", "takes some of .* not 'gutask,rumour'"),
         ("resolution_schedule", "at night", "takes five cron fields"),
         ("resolution_schedule", "99 2 * * *", "takes five cron fields"),
         ("no_such_key", "1", "is not a setting"),
@@ -50,17 +50,17 @@ def test_a_value_is_read(key: str, raw: str, value: object) -> None:
 )
 def test_a_bad_value_is_told_with_what_it_takes(key: str, raw: str, takes: str) -> None:
     with pytest.raises(ConfigMistake, match=f"{key} {takes}"):
-        config.parse(key, raw)
+        registry.parse(key, raw)
 
 
-@given(st.dictionaries(st.sampled_from([*config.REGISTRY, "unknown"]), st.text(max_size=8)))
+@given(st.dictionaries(st.sampled_from([*registry.REGISTRY, "unknown"]), st.text(max_size=8)))
 def test_whatever_is_stored_a_tuning_comes_out_and_bad_rows_are_named(rows: dict[str, str]) -> None:
-    tuning, mistakes = config.tuning(rows)
+    tuning, mistakes = registry.read_rows(rows)
 
     for key in rows:
         try:
-            config.parse(key, rows[key])
+            registry.parse(key, rows[key])
         except ConfigMistake:
             assert any(mistake.startswith(key) for mistake in mistakes)
-            if key in config.REGISTRY:
+            if key in registry.REGISTRY:
                 assert getattr(tuning, key) == getattr(Tuning(), key)

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory.cache import Cache
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.observed import Observed
-from memory.domain.rows import SoasRow
-from memory.domain.saliency import DAY, saliency
-from memory.encounters import READINGS_MAX, Encounters
-from memory.reading import Allowance, Reader, Reading
+from memory.domain.recall.saliency import DAY, saliency
+from memory.domain.statement import Observed
+from memory.domain.types import SoasRow
+from memory.ingest.encounters import READINGS_MAX, Encounters
+from memory.ingest.reader import Allowance, Reader, Reading
 
 NOW = 1_800_000_000.0
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
@@ -146,7 +146,7 @@ def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
             raise ValueError(reading.words)
         yield
 
-    monkeypatch.setattr("memory.encounters.learn", learn)
+    monkeypatch.setattr("memory.ingest.encounters.learn", learn)
     hear(encounters, "poison", "zorblat")
     asyncio.run(encounters.learn())
 

@@ -4,10 +4,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import bootstrap, store
-from memory.domain.rows import Fact
-from memory.explaining import explain, listed_dimensions
+from memory import bootstrap
+from memory.domain.types import Triple
+from memory.graph import store
 from memory.llm import Unreadable
+from memory.llm.explain_concept import explain, listed_dimensions
 from memory.models import Dimension, Edge, Evidence, LlmCall, Soas, Source
 from tests.llm_server import LlmServer, Says
 
@@ -42,7 +43,7 @@ def test_a_concept_is_explained_and_the_call_written_down(llm: LlmServer, gnommo
 
     [explained], answer = explain(gnommoweb, llm.model("claude"))
 
-    assert (explained.fact, explained.confidence) == (Fact("gnommoweb", "repo", "type", True), 0.8)
+    assert (explained.fact, explained.confidence) == (Triple("gnommoweb", "repo", "type", True), 0.8)
     assert answer.data["reasoning"] == "it has commits"
     assert (LlmCall.objects.get().purpose, LlmCall.objects.get().subject) == ("explain", "gnommoweb")
 

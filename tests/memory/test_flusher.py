@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache import Cache
-from memory.database import Connection, connected
+from memory.cache.loader import load
+from memory.cache.state import Cache
+from memory.db.connections import Connection, connected
 from memory.domain.messages import Message
-from memory.encounters import Encounters
-from memory.flusher import WORDS_A_STATEMENT, Flusher, meet
-from memory.heard import Heard
-from memory.loading import load
-from memory.reading import Reader
-from memory.store import ensure_tokens
+from memory.graph.store import ensure_tokens
+from memory.ingest.encounters import Encounters
+from memory.ingest.extraction import Heard
+from memory.ingest.flusher import WORDS_A_STATEMENT, Flusher, meet
+from memory.ingest.reader import Reader
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
 
@@ -154,7 +154,7 @@ def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
 
 def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a long outage it can be more than Postgres takes in the time of one transaction."""
-    monkeypatch.setattr("memory.flusher.PORTION_BYTES", 1)
+    monkeypatch.setattr("memory.ingest.flusher.PORTION_BYTES", 1)
     turns = 0
 
     async def breaking(connection: Connection, new: list[Heard]) -> None:
@@ -164,7 +164,7 @@ def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pyt
             raise TimeoutError
         await meet(connection, new)
 
-    monkeypatch.setattr("memory.flusher.meet", breaking)
+    monkeypatch.setattr("memory.ingest.flusher.meet", breaking)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
@@ -184,7 +184,7 @@ def test_evidence_that_fails_costs_no_count(dsn: str, monkeypatch: pytest.Monkey
     async def fail(*_: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("memory.evidence.keep", fail)
+    monkeypatch.setattr("memory.ingest.snippet_store.keep", fail)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
@@ -220,7 +220,7 @@ def test_a_flush_under_way_is_finished_when_the_server_stops(dsn: str) -> None:
 def test_the_last_flush_does_not_wait_for_ever(
     dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("memory.flusher.LAST_WRITE_S", 0.1)
+    monkeypatch.setattr("memory.ingest.flusher.LAST_WRITE_S", 0.1)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()

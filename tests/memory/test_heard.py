@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from memory.cache import Cache
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import saliency
-from memory.heard import Heard, confirmed, statements, unexplained
-from memory.reading import Allowance, Reader, learn
+from memory.domain.recall.saliency import saliency
+from memory.domain.types import EdgeRow, SoasRow
+from memory.ingest.extraction import Heard, confirmed, statements, unexplained
+from memory.ingest.reader import Allowance, Reader, learn
 
 NOW = time.time()
 OFTEN = 20
@@ -23,7 +23,7 @@ def world() -> Cache:
     cache.put_soas("repo", SoasRow(REPO, is_common=True))
     cache.put_soas("gnommoweb", SoasRow(GNOMMOWEB, encounter_count=OFTEN, saliency=saliency(OFTEN), novelty=1))
     cache.put_soas("type", SoasRow(TYPE, is_common=True))
-    cache.put_edges(GNOMMOWEB, [UrdEdge(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 86_400)])
+    cache.put_edges(GNOMMOWEB, [EdgeRow(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 86_400)])
     return cache
 
 
@@ -92,13 +92,13 @@ def test_a_word_with_a_fact_is_explained() -> None:
 def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
     cache = world()
 
-    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, REPO, TYPE)}
+    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
     assert confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
     assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
 
 
 def test_a_fact_is_confirmed_at_most_hourly() -> None:
     cache = world()
-    cache.put_edges(GNOMMOWEB, [UrdEdge(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 1_800)])
+    cache.put_edges(GNOMMOWEB, [EdgeRow(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 1_800)])
 
     assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()

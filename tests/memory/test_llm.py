@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from memory import keys
 from memory import llm as models
-from memory.llm import asking
-from memory.llm.calls import start_of_day
+from memory.access import key_encryption
+from memory.llm import client
+from memory.llm.call_log import start_of_day
 from memory.models import Config, LanguageModel, LlmCall
 from tests.llm_server import KEY, Answer, Asked, Cuts, Fails, Hangs, LlmServer, Raw, Says, Trickles
 
@@ -33,16 +33,16 @@ GOOD = {"reasoning": "it says so", "known": True}
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FIRST_PAUSE_S", 0.001)
-    monkeypatch.setattr(asking, "_REFUSED", {})
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(client, "_REFUSED", {})
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long it would have waited between tries."""
     pauses: list[float] = []
-    monkeypatch.setattr(asking, "FIRST_PAUSE_S", 0.5)
-    monkeypatch.setattr(asking.time, "sleep", pauses.append)
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.5)
+    monkeypatch.setattr(client.time, "sleep", pauses.append)
     return pauses
 
 
@@ -510,7 +510,7 @@ def test_a_key_that_a_server_repeats_is_neither_raised_nor_stored_nor_logged(
     llm: LlmServer, model: LanguageModel, caplog: pytest.LogCaptureFixture
 ):
     key = "open-sesame"  # looks like no secret
-    model.api_key = keys.encrypt(key)
+    model.api_key = key_encryption.encrypt(key)
     llm.answers_by(lambda _: Fails(401, f"Incorrect API key provided, {key}.\nSee the docs."))
     caplog.set_level(logging.DEBUG)
 
@@ -523,7 +523,7 @@ def test_a_key_that_a_server_repeats_is_neither_raised_nor_stored_nor_logged(
 
 
 def test_no_repr_holds_the_key(llm: LlmServer, model: LanguageModel):
-    assert KEY not in repr(asking.access_to(model))
+    assert KEY not in repr(client.access_to(model))
     assert KEY not in repr(model) + str(vars(model))
 
 
@@ -547,7 +547,8 @@ def test_the_chosen_model_is_found_and_a_deleted_one_told(llm: LlmServer, model:
 def test_the_sdks_are_not_imported_before_they_are_needed():
     code = (
         "import django, os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'festinger_site.settings'; django.setup();"
-        "import memory.admin, memory.explaining, proxy.api; print({'anthropic', 'openai'} & set(sys.modules))"
+        "import memory.admin, memory.llm.explain_concept, proxy.api.routes;"
+        "print({'anthropic', 'openai'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from memory.cache import Cache, Decided
-from memory.database import connected
-from memory.domain.rows import SoasRow
-from memory.encounters import Encounters
-from memory.loading import BATCH_ROWS, Touched, load
+from memory.cache.loader import BATCH_ROWS, Touched, load
+from memory.cache.state import Cache, Decided
+from memory.db.connections import connected
+from memory.domain.types import SoasRow
+from memory.ingest.encounters import Encounters
 
 NOW = 1_800_000_000.0
 WORLD = """

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from memory import keys
+from memory.access import key_encryption
 from memory.models import Config, LanguageModel, LlmCall
 from tests.llm_server import KEY, Fails, LlmServer
 
@@ -34,7 +34,7 @@ def test_a_model_is_added_with_its_key_and_put_to_use(key_file: str):
 
     model = LanguageModel.objects.get()
     assert (model.provider, model.model_name, model.input_price) == ("claude", "claude-x", Decimal(3))
-    assert keys.decrypt(model.api_key) == KEY
+    assert key_encryption.decrypt(model.api_key) == KEY
     assert dict(Config.objects.filter(key__endswith="_model_id").values_list("key", "value")) == {
         "write_model_id": str(model.pk),
         "resolve_model_id": str(model.pk),
@@ -48,7 +48,7 @@ def test_a_key_is_read_from_standard_input(monkeypatch: pytest.MonkeyPatch):
 
     run("add_model", "openai", "gpt-x", "--key-from-stdin")
 
-    assert keys.decrypt(LanguageModel.objects.get().api_key) == KEY
+    assert key_encryption.decrypt(LanguageModel.objects.get().api_key) == KEY
     assert not Config.objects.exists()
 
 
@@ -137,7 +137,7 @@ def test_keys_are_rotated(llm: LlmServer, settings: Any, tmp_path: Path):
 
     model.refresh_from_db()
     assert told == "1 encrypted with the newest key.\n"
-    assert (keys.decrypt(model.api_key), model.api_key == before) == (KEY, False)
+    assert (key_encryption.decrypt(model.api_key), model.api_key == before) == (KEY, False)
 
 
 def test_a_key_that_cannot_be_rotated_is_told(llm: LlmServer, settings: Any, tmp_path: Path):

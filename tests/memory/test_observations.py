@@ -12,11 +12,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory import observations as module
-from memory.domain.backlog import Backlog
-from memory.domain.observed import Observed, encode
-from memory.journal import Journal
-from memory.observations import Observations
+from memory.domain.statement import Observed, encode
+from memory.outbox import outbox as module
+from memory.outbox.buffer import Backlog
+from memory.outbox.journal import Journal
+from memory.outbox.outbox import Observations
 from tests import waiting
 from tests.served.postgres import OwnPostgres
 
@@ -290,7 +290,7 @@ def test_while_postgres_is_away_statements_go_to_the_journal_and_then_to_the_tab
 def test_a_postgres_that_stands_still_stops_nothing_from_being_safe_soon(
     own: OwnPostgres, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.observation_table.WRITE_S", 0.6)
+    monkeypatch.setattr("memory.outbox.table.WRITE_S", 0.6)
     own.run("TRUNCATE observation")
 
     async def run() -> None:

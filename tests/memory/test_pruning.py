@@ -11,10 +11,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import pruning, store, tasks
-from memory.domain.rows import Fact
+from memory import tasks
+from memory.db.locks import try_job_lock
+from memory.domain.types import Triple
+from memory.graph import retention, store
 from memory.models import Dimension, Edge, Evidence, LlmCall, Observation, SeenMessage, Soas, Source
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import DecidedTriple
 
 NOW = timezone.now()
@@ -23,7 +25,7 @@ LONG_AGO = NOW - timedelta(days=91)
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "PAUSE_S", 0)
+    monkeypatch.setattr(retention, "PAUSE_S", 0)
 
 
 def word(token: str, **columns: object) -> Soas:
@@ -43,7 +45,7 @@ def test_a_message_that_nobody_resent_for_30_days_is_forgotten() -> None:
     message(1, NOW - timedelta(days=31))
     message(2, NOW - timedelta(days=29))
 
-    assert pruning.prune_seen_messages(NOW) == 1
+    assert retention.prune_seen_messages(NOW) == 1
     assert [bytes(row.digest)[-1] for row in SeenMessage.objects.all()] == [2]
 
 
@@ -68,7 +70,7 @@ def test_a_settled_statement_goes_when_its_message_is_forgotten() -> None:
     Observation.objects.filter(concept="zorblat4").update(state="failed")
     observation(5, timedelta(days=29))
 
-    assert pruning.prune_statements(NOW) == 2
+    assert retention.prune_statements(NOW) == 2
     assert observed() == ["zorblat2", "zorblat3", "zorblat5"]
 
 
@@ -80,7 +82,7 @@ def test_a_settled_question_goes_after_a_week() -> None:
     observation(3, timedelta(days=6), **concept)
     observation(4, timedelta(days=8))
 
-    assert pruning.prune_questions(NOW) == 1
+    assert retention.prune_questions(NOW) == 1
     assert observed() == ["zorblat2", "zorblat3", "zorblat4"]
 
 
@@ -89,13 +91,13 @@ def test_a_call_of_a_language_model_goes_after_a_year_and_more() -> None:
     for days in (399, 401):
         LlmCall.objects.create(model_name="m", purpose="explain", subject=str(days), at=NOW - timedelta(days=days))
 
-    assert pruning.prune_calls(NOW) == 1
+    assert retention.prune_calls(NOW) == 1
     assert LlmCall.objects.get().subject == "399"
 
 
 @pytest.mark.django_db
 def test_the_task_deletes_all_that_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", 2)
+    monkeypatch.setattr(retention, "BATCH", 2)
     for number in range(5):
         message(number, NOW - timedelta(days=31))
         observation(number, timedelta(days=31))
@@ -114,7 +116,7 @@ def test_words_of_decided_triples_stay(place: str) -> None:
     Soas.objects.filter(token=place).update(encounter_count=1)
     word("zorblat")
 
-    assert pruning.prune_words(NOW) == 1
+    assert retention.prune_words(NOW) == 1
     assert tokens() == set(used)
 
 
@@ -123,7 +125,7 @@ def test_a_word_that_was_met_once_and_long_ago_goes_with_its_evidence() -> None:
     old = word("zorblat")
     Evidence.objects.create(concept=old, sentence="zorblat is up", role="user", agent="dobby")
 
-    assert pruning.prune_words(NOW) == 1
+    assert retention.prune_words(NOW) == 1
     assert not Evidence.objects.exists()
     assert tokens() == set()
 
@@ -144,34 +146,34 @@ def test_a_word_that_was_met_once_and_long_ago_goes_with_its_evidence() -> None:
 def test_a_word_that_still_means_something_stays(columns: dict[str, object]) -> None:
     word("zorblat", **columns)
 
-    assert pruning.prune_words(NOW) == 0
+    assert retention.prune_words(NOW) == 0
     assert tokens() == {"zorblat"}
 
 
-def old_words_of(*facts: Fact) -> None:
+def old_words_of(*facts: Triple) -> None:
     """Asserts the facts, with words that are old themselves."""
     for token in {token for fact in facts for token in (fact.concept, fact.parent, fact.dimension)}:
         word(token)
     for fact in facts:
-        assert_fact(fact, store.Said("dobby", Source.GUTASK, 1.0, NOW))
+        assert_fact(fact, store.Attribution("dobby", Source.GUTASK, 1.0, NOW))
     Soas.objects.update(novelty=0)
 
 
 @pytest.mark.django_db
 def test_words_of_facts_and_conflicts_stay() -> None:
-    old_words_of(Fact("dobby", "worker", "rank", True), Fact("dobby", "elf", "rank", True))
+    old_words_of(Triple("dobby", "worker", "rank", True), Triple("dobby", "elf", "rank", True))
 
-    assert pruning.prune_words(NOW) == 0
+    assert retention.prune_words(NOW) == 0
     assert tokens() == {"dobby", "worker", "rank", "elf"}
 
 
 @pytest.mark.django_db
 def test_words_that_only_the_history_tells_of_stay_so_that_it_can_be_undone() -> None:
-    old_words_of(Fact("dobby", "worker", "rank", True))
+    old_words_of(Triple("dobby", "worker", "rank", True))
 
     store.retire(Edge.objects.get(concept__token="dobby"), actor="x", source=Source.OPERATOR, reason="")
 
-    assert pruning.prune_words(NOW) == 0
+    assert retention.prune_words(NOW) == 0
     assert tokens() == {"dobby", "worker", "rank"}
 
 
@@ -180,31 +182,31 @@ def test_a_dimension_without_facts_stays() -> None:
     store.ensure_dimension(word("rank").pk, is_isa=True)
     word("zorblat")
 
-    assert pruning.prune_words(NOW) == 1
+    assert retention.prune_words(NOW) == 1
     assert Dimension.objects.get().soas.token == "rank"
 
 
 @pytest.mark.django_db
 def test_words_in_use_stop_none_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", 2)
-    old_words_of(Fact("dobby", "worker", "rank", True), Fact("winky", "worker", "rank", True))
+    monkeypatch.setattr(retention, "BATCH", 2)
+    old_words_of(Triple("dobby", "worker", "rank", True), Triple("winky", "worker", "rank", True))
     for number in range(5):
         word(f"zorblat{number}")
 
-    assert pruning.prune_words(NOW) == 5
+    assert retention.prune_words(NOW) == 5
     assert tokens() == {"dobby", "winky", "worker", "rank"}
 
 
 @pytest.mark.django_db
 def test_a_run_ends_in_time_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", 2)
-    monkeypatch.setattr(pruning, "RUN_S", 0)
+    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(retention, "RUN_S", 0)
     for number in range(3):
         word(f"zorblat{number}")
         message(number, LONG_AGO)
 
-    assert [pruning.prune_words(NOW) for _ in range(3)] == [2, 1, 0]
-    assert [pruning.prune_seen_messages(NOW) for _ in range(3)] == [2, 1, 0]
+    assert [retention.prune_words(NOW) for _ in range(3)] == [2, 1, 0]
+    assert [retention.prune_seen_messages(NOW) for _ in range(3)] == [2, 1, 0]
 
 
 @contextmanager
@@ -218,13 +220,13 @@ def notices(dsn: str) -> Iterator[list[str]]:
 
 
 def test_no_batch_makes_the_processes_load_everything_anew(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "RUN_S", 600.0)
+    monkeypatch.setattr(retention, "RUN_S", 600.0)
     Soas.objects.bulk_create(
         Soas(token=f"zorblat{number}", encounter_count=1, last_seen=LONG_AGO) for number in range(4_000)
     )
 
     with notices(dsn) as heard:
-        gone = pruning.prune_words(NOW)
+        gone = retention.prune_words(NOW)
 
     announced = [notice.partition(":") for notice in heard]
     assert gone == 4_000
@@ -237,7 +239,7 @@ def test_a_word_that_is_met_again_meanwhile_is_counted_and_stays(dsn: str) -> No
     with psycopg.connect(dsn) as flusher:
         flusher.execute("SELECT pg_advisory_xact_lock(75, 0)")
         flusher.execute("UPDATE soas SET encounter_count = 2, last_seen = now() WHERE id = %s", [old.pk])
-        pruner = threading.Thread(target=in_a_connection_of_its_own, args=[lambda: pruning.prune_words(NOW)])
+        pruner = threading.Thread(target=in_a_connection_of_its_own, args=[lambda: retention.prune_words(NOW)])
         pruner.start()
         wait_until_somebody_waits(dsn)
     pruner.join()
@@ -249,20 +251,20 @@ def test_a_word_that_somebody_holds_is_left_for_the_next_time(dsn: str) -> None:
     old = word("zorblat")
     with psycopg.connect(dsn) as writer:
         writer.execute("SELECT FROM soas WHERE id = %s FOR KEY SHARE", [old.pk])
-        skipped = pruning.prune_words(NOW)
+        skipped = retention.prune_words(NOW)
 
-    assert (skipped, pruning.prune_words(NOW)) == (0, 1)
+    assert (skipped, retention.prune_words(NOW)) == (0, 1)
 
 
 def test_a_word_that_comes_to_be_used_at_the_last_moment_stays(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     old = word("zorblat")
     word("kvasir")
-    monkeypatch.setattr(pruning, "_unused", lambda words: words)
+    monkeypatch.setattr(retention, "_unused", lambda words: words)
     Evidence.objects.create(concept=old, sentence="zorblat is up", role="user", agent="dobby")
     with psycopg.connect(dsn) as writer:
         writer.execute("INSERT INTO dimension (id, is_isa) VALUES (%s, true)", [old.pk])
 
-    assert pruning.prune_words(NOW) == 0
+    assert retention.prune_words(NOW) == 0
     assert tokens() == {"zorblat", "kvasir"}
     assert Evidence.objects.count() == 1
 
@@ -280,7 +282,7 @@ def test_a_second_run_at_the_same_time_ends_at_once(dsn: str) -> None:
 
 
 def test_the_turn_is_given_back_also_after_an_error(dsn: str) -> None:
-    with pytest.raises(ZeroDivisionError), pruning.alone("memory"):
+    with pytest.raises(ZeroDivisionError), try_job_lock("memory"):
         raise ZeroDivisionError
 
     with psycopg.connect(dsn) as other:

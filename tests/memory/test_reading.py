@@ -2,11 +2,10 @@
 
 import time
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.reading import (
+from memory.domain.types import EdgeRow, SoasRow
+from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
     Allowance,
@@ -15,6 +14,7 @@ from memory.reading import (
     complete,
     without_recollections,
 )
+from memory.settings.registry import Tuning
 
 
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
@@ -180,7 +180,7 @@ def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
     cache = Cache()
     for number, word in enumerate(("zorblat", "repo", "type", "kvasir"), 1):
         cache.put_soas(word, SoasRow(number))
-    cache.put_edges(1, [UrdEdge(1, 2, 3, True)])
+    cache.put_edges(1, [EdgeRow(1, 2, 3, True)])
 
     assert [triple.subject for triple in first_sight(cache, "zorblat is a service").triples] == ["zorblat"]
     assert first_sight(cache, "kvasir is a service").triples is None

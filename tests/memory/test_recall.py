@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from memory.cache import Cache, Decided
-from memory.config import Tuning
+from memory.cache.state import Cache, Decided
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import DAY, HOUR, saliency
-from memory.encounters import Encounters
-from memory.mentions import Mentions
-from memory.reading import Reader
-from memory.recall import Recollection, mark_disputes, recollect
+from memory.domain.recall.saliency import DAY, HOUR, saliency
+from memory.domain.types import EdgeRow, SoasRow
+from memory.ingest.encounters import Encounters
+from memory.ingest.reader import Reader
+from memory.recall.mentions import Mentions
+from memory.recall.recollect import Recollection, mark_disputes, recollect
+from memory.settings.registry import Tuning
 
 NOW = 1_800_000_000.0
 
@@ -23,7 +23,7 @@ def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection
     return recollect(cache, Mentions.of([Reader(cache).read(message) for message in messages]), now)
 
 
-def cache_of(rows: dict[str, SoasRow], edges: list[UrdEdge] = (), **settings: object) -> Cache:  # type: ignore[assignment]
+def cache_of(rows: dict[str, SoasRow], edges: list[EdgeRow] = (), **settings: object) -> Cache:  # type: ignore[assignment]
     cache = Cache(
         soas_by_token=rows,
         soas_by_id={row.id: token for token, row in rows.items()},
@@ -53,7 +53,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     [heard] = encounters.take().heard.values()
     assert set(heard.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
-    assert recollect(cache, Mentions.of([reading]), NOW).block == ""
+    assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
     assert cache.soas_by_token["please"].saliency == 0
 
 
@@ -63,7 +63,7 @@ def test_a_above_the_threshold_a_concept_without_facts_is_asked_about() -> None:
         soas_by_id={101: "gnommoweb"},
     )
 
-    block = recall(cache, PROMPT_A).block
+    block = recall(cache, PROMPT_A).block.text
 
     assert block.splitlines() == [
         "<recollection>",
@@ -81,7 +81,7 @@ def test_a_above_the_threshold_a_concept_without_facts_is_asked_about() -> None:
 
 @pytest.fixture
 def world_b() -> Cache:
-    existing = UrdEdge(concept_id=101, parent_id=201, dim_id=1, is_isa=True, confidence=0.9, source="cloud_llm")
+    existing = EdgeRow(concept_id=101, parent_id=201, dim_id=1, is_isa=True, confidence=0.9, source="cloud_llm")
     return Cache(
         soas_by_token={
             "gnommoweb": SoasRow(id=101, saliency=1.2, novelty=1.0),
@@ -101,7 +101,7 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container deployed on Docker"))
 
     mark_disputes(world_b, [reading], NOW)
-    block = recollect(world_b, Mentions.of([reading]), NOW).block
+    block = recollect(world_b, Mentions.of([reading]), NOW).block.text
 
     assert block == "<recollection>\ngnommoweb: [type?] repo — conflict pending\n</recollection>"
     assert world_b.urd_by_concept_dim[(101, 1)] is existing
@@ -114,7 +114,7 @@ def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) 
 
     mark_disputes(world_b, [], NOW + 61)
 
-    assert recall(world_b, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
+    assert recall(world_b, "gnommoweb").block.text == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
     assert world_b.pending_conflicts == set()
 
 
@@ -125,7 +125,7 @@ def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
 
     mark_disputes(world_b, [], NOW + 61)
 
-    assert "[type?]" in recall(world_b, "gnommoweb").block
+    assert "[type?]" in recall(world_b, "gnommoweb").block.text
 
 
 def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
@@ -152,7 +152,7 @@ HERE, THERE = b"1" * 16, b"2" * 16
 def is_disputed(world: Cache, *, agent: str = "dobby", conversation: bytes = HERE, now: float = NOW) -> bool:
     reading = Reader(world).read(Message("user", "gnommoweb is a container"))
     mark_disputes(world, [reading], now, agent=agent, conversation=conversation)
-    return "[type?]" in recall(world, "gnommoweb").block
+    return "[type?]" in recall(world, "gnommoweb").block.text
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,14 @@ def test_another_triple_of_a_decided_slot_is_disputed(world_b: Cache) -> None:
 
 def test_a_fact_that_stands_where_it_was_moved_to_is_confirmed_and_not_disputed(world_b: Cache) -> None:
     world_b.put_decided(101, {CONTAINER: Decided(("dobby",), HERE, NOW, moved_to=7)})
-    world_b.put_edges(101, [*world_b.urd_by_concept[101], UrdEdge(101, 202, 7, True)])
+    world_b.put_edges(101, [*world_b.urd_by_concept[101], EdgeRow(101, 202, 7, True)])
 
     assert not is_disputed(world_b, agent="kreacher")
 
 
 def test_a_fact_that_stands_in_a_dimension_split_from_its_own_is_not_disputed(world_b: Cache) -> None:
     world_b.split_dims = {1: {7, 8}, 8: {9}, 9: {1}}
-    world_b.put_edges(101, [*world_b.urd_by_concept[101], UrdEdge(101, 202, 9, True)])
+    world_b.put_edges(101, [*world_b.urd_by_concept[101], EdgeRow(101, 202, 9, True)])
 
     assert not is_disputed(world_b)
     world_b.split_dims = {1: {7, 8}}
@@ -207,10 +207,10 @@ def test_edges_are_shown_by_descending_dimension_and_concepts_by_ascending_id() 
             "type": SoasRow(2),
             "tech": SoasRow(3),
         },
-        [UrdEdge(9, 1, 2, True), UrdEdge(5, 1, 2, True), UrdEdge(5, 1, 3, False)],
+        [EdgeRow(9, 1, 2, True), EdgeRow(5, 1, 2, True), EdgeRow(5, 1, 3, False)],
     )
 
-    block = recall(cache, "dobby and gnommoweb").block
+    block = recall(cache, "dobby and gnommoweb").block.text
 
     assert block.splitlines()[1:-1] == ["gnommoweb: [tech] repo [type] repo", "dobby: [type] repo"]
 
@@ -221,34 +221,34 @@ WORLD = {"gnommoweb": SoasRow(5, novelty=1), "repo": SoasRow(1), "type": SoasRow
 @pytest.mark.parametrize(
     ("edge", "is_recalled"),
     [
-        (UrdEdge(5, 1, 2, True, confidence=0.6), True),
-        (UrdEdge(5, 1, 2, True, confidence=0.59), False),
-        (UrdEdge(5, 1, 2, True, last_confirmed=NOW - 89 * DAY), True),
-        (UrdEdge(5, 1, 2, True, last_confirmed=NOW - 91 * DAY), False),
-        (UrdEdge(5, 1, 2, True, source="gutask", last_confirmed=NOW - 1000 * DAY), True),
-        (UrdEdge(5, 5, 5, True), False),
+        (EdgeRow(5, 1, 2, True, confidence=0.6), True),
+        (EdgeRow(5, 1, 2, True, confidence=0.59), False),
+        (EdgeRow(5, 1, 2, True, last_confirmed=NOW - 89 * DAY), True),
+        (EdgeRow(5, 1, 2, True, last_confirmed=NOW - 91 * DAY), False),
+        (EdgeRow(5, 1, 2, True, source="gutask", last_confirmed=NOW - 1000 * DAY), True),
+        (EdgeRow(5, 5, 5, True), False),
     ],
     ids=["at the floor", "below the floor", "recent", "old", "old, but from gutask", "a root"],
 )
-def test_a_fact_is_recalled_while_it_is_in_force(edge: UrdEdge, is_recalled: bool) -> None:
-    assert ("repo" in recall(cache_of(dict(WORLD), [edge]), "gnommoweb").block) is is_recalled
+def test_a_fact_is_recalled_while_it_is_in_force(edge: EdgeRow, is_recalled: bool) -> None:
+    assert ("repo" in recall(cache_of(dict(WORLD), [edge]), "gnommoweb").block.text) is is_recalled
 
 
 def test_a_fact_whose_words_have_not_arrived_waits_for_them() -> None:
-    cache = cache_of(dict(WORLD), [UrdEdge(5, 1, 2, True), UrdEdge(5, 999, 3, True)])
+    cache = cache_of(dict(WORLD), [EdgeRow(5, 1, 2, True), EdgeRow(5, 999, 3, True)])
 
-    assert recall(cache, "gnommoweb").block == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
+    assert recall(cache, "gnommoweb").block.text == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
 
 
 def test_a_question_can_be_run_in_a_shell_whatever_the_concept_is_called() -> None:
-    block = recall(cache_of({"o'brien": unknown()}), "o'brien").block
+    block = recall(cache_of({"o'brien": unknown()}), "o'brien").block.text
 
     assert """  gutask iknowthat "o'brien -isa <parent> in context of <dimension>\"""" in block
 
 
 def test_a_muted_concept_is_neither_recalled_nor_asked_about() -> None:
     row = SoasRow(5, saliency=2, novelty=1, is_muted=True)
-    cache = cache_of({**WORLD, "gnommoweb": row}, [UrdEdge(5, 1, 2, True)])
+    cache = cache_of({**WORLD, "gnommoweb": row}, [EdgeRow(5, 1, 2, True)])
 
     assert recall(cache, "gnommoweb") == Recollection()
 
@@ -273,30 +273,30 @@ COMMON = {
 def test_a_common_word_is_recalled_only_as_a_name_or_for_a_fact_someone_taught(
     text: str, source: str, is_recalled: bool
 ) -> None:
-    cache = cache_of(dict(COMMON), [UrdEdge(5, 1, 2, True, source=source)])
+    cache = cache_of(dict(COMMON), [EdgeRow(5, 1, 2, True, source=source)])
 
-    assert ("mercury:" in recall(cache, text).block) is is_recalled
+    assert ("mercury:" in recall(cache, text).block.text) is is_recalled
 
 
 def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
     rows = {f"thing{i}": SoasRow(10 + i, novelty=1, last_seen=NOW - i * 30 * DAY) for i in range(4)}
     cache = cache_of(
         {**rows, "repo": SoasRow(1), "type": SoasRow(2)},
-        [UrdEdge(10 + i, 1, 2, True) for i in range(4)],
+        [EdgeRow(10 + i, 1, 2, True) for i in range(4)],
         recollection_max_concepts=2,
     )
 
     recollection = recall(cache, " ".join(rows))
 
-    assert recollection.block.splitlines()[1:-1] == ["thing0: [type] repo", "thing1: [type] repo"]
+    assert recollection.block.text.splitlines()[1:-1] == ["thing0: [type] repo", "thing1: [type] repo"]
     assert recollection.reasons["thing3"] == "too many concepts"
 
 
 def test_the_threshold_of_the_config_table_is_obeyed() -> None:
     rows = {"gnommoweb": SoasRow(5, encounter_count=4, saliency=saliency(4))}
 
-    assert recall(cache_of(dict(rows)), "gnommoweb").block
-    assert not recall(cache_of(dict(rows), saliency_read_threshold=0.7), "gnommoweb").block
+    assert recall(cache_of(dict(rows)), "gnommoweb").block.text
+    assert not recall(cache_of(dict(rows), saliency_read_threshold=0.7), "gnommoweb").block.text
 
 
 # --- who is asked about ---
@@ -309,12 +309,12 @@ def unknown(**changes: object) -> SoasRow:
 def test_only_a_users_words_are_asked_about() -> None:
     cache = cache_of({"zorblat": unknown()})
 
-    assert recall(cache, Message("tool", "zorblat")).block == ""
-    assert recall(cache, Message("tool", "zorblat"), Message("user", "what is zorblat")).block
+    assert recall(cache, Message("tool", "zorblat")).block.text == ""
+    assert recall(cache, Message("tool", "zorblat"), Message("user", "what is zorblat")).block.text
 
 
 def test_a_parent_or_a_dimension_is_not_asked_about() -> None:
-    cache = cache_of({"zorblat": unknown(), "dobby": SoasRow(8), "type": SoasRow(2)}, [UrdEdge(8, 7, 2, True)])
+    cache = cache_of({"zorblat": unknown(), "dobby": SoasRow(8), "type": SoasRow(2)}, [EdgeRow(8, 7, 2, True)])
 
     assert recall(cache, "zorblat").reasons == {"zorblat": "known as a parent or a dimension"}
 
@@ -339,11 +339,11 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 def test_questions_back_off(asked_count: int, asked_ago: float, asks: bool) -> None:
     cache = cache_of({"zorblat": unknown(asked_count=asked_count, asked_at=NOW - asked_ago)})
 
-    assert bool(recall(cache, "zorblat").block) is asks
+    assert bool(recall(cache, "zorblat").block.text) is asks
 
 
 def test_zero_hit_max_switches_questions_off() -> None:
-    assert recall(cache_of({"zorblat": unknown()}, zero_hit_max=0), "zorblat").block == ""
+    assert recall(cache_of({"zorblat": unknown()}, zero_hit_max=0), "zorblat").block.text == ""
 
 
 def test_at_most_zero_hit_max_questions_are_asked() -> None:
@@ -351,18 +351,18 @@ def test_at_most_zero_hit_max_questions_are_asked() -> None:
 
     recollection = recall(cache_of(rows), " ".join(rows))
 
-    assert recollection.block.count("? thing") == 3
+    assert recollection.block.text.count("? thing") == 3
     assert len(recollection.asked) == 3
 
 
 def test_facts_take_the_budget_before_questions() -> None:
-    cache = cache_of({**WORLD, "zorblat": unknown()}, [UrdEdge(5, 1, 2, True)], recollection_max_tokens=40)
+    cache = cache_of({**WORLD, "zorblat": unknown()}, [EdgeRow(5, 1, 2, True)], recollection_max_tokens=40)
 
     recollection = recall(cache, "gnommoweb zorblat")
 
-    assert "gnommoweb: [type] repo" in recollection.block
+    assert "gnommoweb: [type] repo" in recollection.block.text
     assert recollection.reasons == {"gnommoweb": "recalled", "zorblat": "no room"}
 
 
 def test_the_same_prompt_gives_the_same_block(world_b: Cache) -> None:
-    assert recall(world_b, "gnommoweb").block == recall(world_b, "gnommoweb").block
+    assert recall(world_b, "gnommoweb").block.text == recall(world_b, "gnommoweb").block.text

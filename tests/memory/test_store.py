@@ -4,14 +4,15 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from memory import store
+from memory.db.transactions import constraint_of
+from memory.graph import store
+from memory.graph.store import Attribution, SlotTaken
 from memory.models import Edge, EdgeHistory, Soas, Source
-from memory.store import Said, SlotTaken
 
 pytestmark = pytest.mark.django_db
 
 BY = {"actor": "operator", "source": Source.OPERATOR, "reason": "it is so"}
-SAID = Said("dobby", Source.GUTASK, 0.9, timezone.now(), evidence="he said so", role="user")
+SAID = Attribution("dobby", Source.GUTASK, 0.9, timezone.now(), evidence="he said so", role="user")
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +51,7 @@ def test_a_ring_is_refused_and_the_transaction_goes_on(ids: dict[str, int]) -> N
     with pytest.raises(IntegrityError, match="already contains") as refusal:
         insert(ids, "b", "a")
 
-    assert store.constraint_of(refusal.value) == "urd_acyclic"
+    assert constraint_of(refusal.value) == "urd_acyclic"
     assert insert(ids, "b", "c") is not None
 
 

@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
+from memory.graph.unknown import unknown
 from memory.models import Evidence, Soas, Source
-from memory.store import Said
-from memory.unknown import unknown
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 
 pytestmark = pytest.mark.django_db
 
@@ -33,8 +33,8 @@ def test_what_has_a_fact_or_stands_in_one_is_known() -> None:
     bootstrap.load_dimensions()
     for token in ("gnommoweb", "glitch_university", "kvasir"):
         named(token, 40)
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Fact("gnommoweb", "glitch_university", "membership", False), said)
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Triple("gnommoweb", "glitch_university", "membership", False), said)
 
     assert [word.token for word in unknown(0.5)] == ["kvasir"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from proxy.condition import Broker, Findings, Learning, Models, Sign, State, signs, span, summary, worst
+from proxy.health.status import Broker, Findings, Learning, Models, Sign, State, signs, span, summary, worst
 
 
 def process(**changes: Any) -> dict[str, Any]:
@@ -28,11 +28,15 @@ def process(**changes: Any) -> dict[str, Any]:
 
 WELL = Findings(
     process=process(),
-    ages_s={"worker": 4.0, "beat": 7.0},
+    ages_s={"proxy": [2.0], "worker": [4.0], "beat": [7.0]},
     broker=Broker("PGMQ"),
     learning=Learning(),
     models=Models(names=("ollama judge",), daily_calls=1000),
 )
+
+
+def silent_workers(*ages_s: float) -> Sign:
+    return judged(replace(WELL, ages_s=WELL.ages_s | {"worker": list(ages_s)}), "Worker")
 
 
 def judged(found: Findings, part: str) -> Sign:
@@ -59,12 +63,17 @@ WRONG: dict[str, tuple[dict[str, Any], State, str]] = {
         "This process does not hear what changes: what it recalls may be out of date.",
     ),
     "Worker": (
-        {"ages_s": {"worker": 180.0, "beat": 7.0}},
+        {"ages_s": {"proxy": [2.0], "worker": [180.0, 200.0], "beat": [7.0]}},
         State.BAD,
         "No worker has given a sign of life for 3 minutes: statements are not placed, conflicts are not decided.",
     ),
+    "Server": (
+        {"ages_s": {"proxy": [2.0, 9.0, 130.0], "worker": [4.0], "beat": [7.0]}},
+        State.WARNING,
+        "1 of 3 server processes has given no sign of life for 2 minutes.",
+    ),
     "Beat": (
-        {"ages_s": {"worker": 4.0, "beat": 100.0}},
+        {"ages_s": {"proxy": [2.0], "worker": [4.0], "beat": [100.0]}},
         State.WARNING,
         "Nothing of beat has arrived for 1 minute: no run starts by itself, nothing old is deleted.",
     ),
@@ -122,10 +131,10 @@ def test_several_are_counted_and_the_worst_one_colours_all() -> None:
 
 def test_what_cannot_be_known_for_another_reason_needs_nobody() -> None:
     away = process(database={"reachable": False, "error": "connection refused", "listening": False})
-    found = signs(replace(WELL, process=away, ages_s={"worker": 500.0, "beat": 500.0}))
+    found = signs(replace(WELL, process=away, ages_s={"proxy": [500.0], "worker": [500.0], "beat": [500.0]}))
 
     assert summary(found) == "2 things need you: Database, Worker"
-    assert {sign.part for sign in found if sign.state == State.UNKNOWN} == {"Listener", "Beat"}
+    assert {sign.part for sign in found if sign.state == State.UNKNOWN} == {"Listener", "Server", "Beat"}
 
 
 def test_outside_of_a_server_what_only_one_knows_is_not_known() -> None:
@@ -191,3 +200,17 @@ def test_a_spent_budget_is_told() -> None:
 )
 def test_a_span_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
     assert span(seconds) == words
+
+
+def test_one_of_several_workers_that_fell_silent_is_told_beside_those_that_work() -> None:
+    sign = silent_workers(4.0, 9.0, 130.0)
+
+    assert (sign.state, sign.says) == (State.WARNING, "1 of 3 workers has given no sign of life for 2 minutes.")
+
+
+def test_several_workers_do_well_where_all_of_them_give_signs() -> None:
+    assert silent_workers(4.0, 9.0).says == "All 2 workers gave signs of life, the last 4 seconds ago."
+
+
+def test_of_server_processes_nothing_is_known_before_their_first_sign() -> None:
+    assert judged(replace(WELL, ages_s={}), "Server").state == State.UNKNOWN

@@ -8,14 +8,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rows import SoasRow
-from memory.mentions import Mentions, salient_among
-from memory.reading import Allowance, Reader, complete
-from proxy.conversations import HOUR, TAILS_MAX, Conversation, Conversations, Injection
-from proxy.domain.ledger import SHARED_MIN, Thread
+from memory.domain.recall.rendering import Block
+from memory.domain.types import SoasRow
+from memory.ingest.reader import Allowance, Reader, complete
+from memory.recall.mentions import Mentions, salient_among
+from memory.settings.registry import Tuning
+from proxy.domain.prefixes import SHARED_MIN, Thread
+from proxy.enrichment.conversations import HOUR, TAILS_MAX, Conversation, Conversations
+from proxy.enrichment.injection_log import Injection
 from tests.proxy.threads import Said, thread
 
 NOW = 1_800_000_000.0
@@ -26,15 +28,17 @@ LONG = "x" * SHARED_MIN
 
 def standing(memory: Conversations, asked: Thread, now: float = NOW) -> tuple[str, dict[int, str]] | None:
     """The block at the top and those further down, by the index of a part; None for a new conversation."""
-    found = memory.find(asked, now)
-    return None if found is None else (found.top, found.standing(asked.links))
+    found = memory.resume(asked, now)
+    if found is None:
+        return None
+    return found.top.text, {index: block.text for index, block in found.use_tails(asked.links).items()}
 
 
 def put(memory: Conversations, asked: Thread, block: str, now: float = NOW) -> None:
     """At the end of the last message, as the placement does."""
-    found = memory.find(asked, now)
+    found = memory.resume(asked, now)
     assert found is not None
-    memory.put(found, asked.links[-1], block, now)
+    memory.put(found, asked.links[-1], Block(block), now)
 
 
 # --- in one process ---
@@ -42,7 +46,7 @@ def put(memory: Conversations, asked: Thread, block: str, now: float = NOW) -> N
 
 def test_a_conversation_that_nobody_began_is_new() -> None:
     memory = Conversations()
-    memory.begin(thread(*HELLO), "top", None, NOW)
+    memory.begin(thread(*HELLO), Block("top"), None, NOW)
 
     assert standing(memory, thread(("system", "S"), ("user", "hi"))) is None
 
@@ -50,7 +54,7 @@ def test_a_conversation_that_nobody_began_is_new() -> None:
 def test_what_was_put_stands_in_all_that_goes_on_from_there() -> None:
     memory = Conversations()
     asked = thread(*HELLO, *MORE)
-    memory.begin(thread(*HELLO), "top", None, NOW)
+    memory.begin(thread(*HELLO), Block("top"), None, NOW)
     put(memory, asked, "tail")
 
     assert standing(memory, thread(*HELLO)) == ("top", {})
@@ -61,7 +65,7 @@ def test_what_was_put_stands_in_all_that_goes_on_from_there() -> None:
 def test_a_request_that_is_sent_again_finds_what_it_got() -> None:
     memory = Conversations()
     asked = thread(*HELLO, *MORE)
-    memory.begin(asked, "top", None, NOW)
+    memory.begin(asked, Block("top"), None, NOW)
     put(memory, asked, "tail")
 
     assert standing(memory, asked) == standing(memory, asked) == ("top", {3: "tail"})
@@ -72,7 +76,7 @@ def test_forks_keep_their_own_blocks_and_share_what_comes_before() -> None:
     common: list[Said] = [*HELLO, *MORE]
     one: list[Said] = [*common, ("assistant", "one"), ("user", "one")]
     other: list[Said] = [*common, ("assistant", "other"), ("user", "other")]
-    memory.begin(thread(*HELLO), "top", None, NOW)
+    memory.begin(thread(*HELLO), Block("top"), None, NOW)
     put(memory, thread(*common), "common")
     put(memory, thread(*one), "one's")
     put(memory, thread(*other), "other's")
@@ -84,7 +88,7 @@ def test_forks_keep_their_own_blocks_and_share_what_comes_before() -> None:
 
 def test_a_block_whose_place_the_client_replaced_does_not_stand() -> None:
     memory = Conversations()
-    memory.begin(thread(*HELLO), "top", None, NOW)
+    memory.begin(thread(*HELLO), Block("top"), None, NOW)
     put(memory, thread(*HELLO, ("assistant", "yes"), ("user", "look\n[EXTRAS]")), "tail")
 
     assert standing(memory, thread(*HELLO, ("assistant", "yes"), ("user", "look"), *MORE)) == ("top", {})
@@ -93,7 +97,7 @@ def test_a_block_whose_place_the_client_replaced_does_not_stand() -> None:
 def test_what_was_taken_out_does_not_stand_and_can_be_put_again() -> None:
     memory = Conversations()
     asked = thread(*HELLO, *MORE)
-    memory.begin(asked, "top", None, NOW)
+    memory.begin(asked, Block("top"), None, NOW)
     put(memory, asked, "tail")
 
     put(memory, asked, "", NOW + 1)
@@ -106,20 +110,20 @@ def test_what_was_taken_out_does_not_stand_and_can_be_put_again() -> None:
 def test_a_conversation_that_begins_again_holds_only_its_new_top() -> None:
     memory = Conversations()
     asked = thread(*HELLO, *MORE)
-    memory.begin(asked, "top", None, NOW)
+    memory.begin(asked, Block("top"), None, NOW)
     put(memory, asked, "tail")
 
-    memory.begin(asked, "new top", "a SYSTEM", NOW + 1)
+    memory.begin(asked, Block("new top"), "a SYSTEM", NOW + 1)
 
-    found = memory.find(asked, NOW + 1)
+    found = memory.resume(asked, NOW + 1)
     assert found is not None
-    assert (found.top, found.system, found.standing(asked.links)) == ("new top", "a SYSTEM", {})
+    assert (found.top.text, found.system, found.use_tails(asked.links)) == ("new top", "a SYSTEM", {})
     assert len(memory) == 1
 
 
 def test_another_model_is_another_conversation() -> None:
     memory = Conversations()
-    memory.begin(thread(*HELLO), "top", None, NOW)
+    memory.begin(thread(*HELLO), Block("top"), None, NOW)
 
     assert standing(memory, thread(*HELLO, model="another")) is None
 
@@ -128,7 +132,7 @@ def test_whoever_shares_a_long_beginning_goes_on_with_its_top_and_its_own_tails(
     memory = Conversations()
     main: list[Said] = [("system", LONG), ("user", "hello")]
     sub: list[Said] = [("system", LONG), ("user", "a sub-agent's task")]
-    memory.begin(thread(*main), "top", "a SYSTEM", NOW)
+    memory.begin(thread(*main), Block("top"), "a SYSTEM", NOW)
     put(memory, thread(*main), "main's")
 
     assert standing(memory, thread(*sub)) == ("top", {})
@@ -142,7 +146,7 @@ def test_an_opening_that_is_the_beginning_of_anothers_keeps_its_tails() -> None:
     """As when a chat's first request ends in a part that the client rebuilds, and there are two such chats."""
     memory = Conversations()
     chat: list[Said] = [("user", "hello dear agent"), *MORE]
-    memory.begin(thread(("user", "hello dear agent\n[EXTRAS] a")), "top", None, NOW)
+    memory.begin(thread(("user", "hello dear agent\n[EXTRAS] a")), Block("top"), None, NOW)
     assert standing(memory, thread(*chat)) == ("top", {})
     put(memory, thread(*chat), "tail")
 
@@ -154,7 +158,7 @@ def test_an_opening_that_is_the_beginning_of_anothers_keeps_its_tails() -> None:
 def test_of_many_that_are_known_the_one_with_the_longest_shared_beginning_is_found() -> None:
     memory = Conversations()
     for top, text in {"long": LONG + "\n" + "a" * 4_000, "short": LONG + "?" * 4_000}.items():
-        memory.begin(thread(("user", text)), top, None, NOW)
+        memory.begin(thread(("user", text)), Block(top), None, NOW)
 
     assert standing(memory, thread(("user", LONG + "\n" + "a" * 4_000 + "!"))) == ("long", {})
 
@@ -170,10 +174,10 @@ def test_of_too_many_conversations_those_are_forgotten_that_nobody_used_lately()
     memory = Conversations()
     memory.conversations_max = 3
     for number in range(3):
-        memory.begin(conversation(number), f"top {number}", None, NOW)
-    memory.find(conversation(0), NOW)
+        memory.begin(conversation(number), Block(f"top {number}"), None, NOW)
+    memory.resume(conversation(0), NOW)
 
-    memory.begin(conversation(3), "top 3", None, NOW)
+    memory.begin(conversation(3), Block("top 3"), None, NOW)
 
     assert len(memory) == 3
     assert [standing(memory, conversation(number)) for number in (0, 1, 2, 3)] == [
@@ -188,19 +192,19 @@ def test_what_is_forgotten_leaves_nothing_behind_and_takes_nothing_along() -> No
     memory = Conversations()
     memory.conversations_max = 2
     for number in range(50):
-        memory.begin(conversation(number), "top", None, NOW)
-        memory.begin(thread(("user", f"hello {number}")), "top", None, NOW)
+        memory.begin(conversation(number), Block("top"), None, NOW)
+        memory.begin(thread(("user", f"hello {number}")), Block("top"), None, NOW)
 
     kept = {key for held in memory._recent.values() for key in held.keys}
     assert set(memory._by_key) == kept
 
 
 def test_the_largest_do_not_take_all_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proxy.conversations.SIZE_MAX", 1_000_000)
+    monkeypatch.setattr("proxy.enrichment.conversations.SIZE_MAX", 1_000_000)
     memory = Conversations()
 
     for number in range(20):
-        memory.begin(conversation(number), "top", None, NOW)
+        memory.begin(conversation(number), Block("top"), None, NOW)
         put(memory, conversation(number), "b" * 99_000)
 
     assert 3 <= len(memory) <= 5
@@ -240,11 +244,11 @@ def test_what_it_holds_is_what_it_counts(played: list[Change]) -> None:
         asked = thread(("user", f"hello {change.number}\nand more"), *MORE * change.turns)
         if change.is_told:
             place = asked.links[-1] if change.turns else b""
-            memory.remember(Injection(asked.key, tuple(asked.all_keys), place, change.text, None, change.at))
+            memory.remember(Injection(asked.key, tuple(asked.all_keys), place, Block(change.text), None, change.at))
         else:
             if not change.turns:
-                memory.begin(asked, change.text, None, change.at)
-            elif memory.find(asked, change.at) is not None:
+                memory.begin(asked, Block(change.text), None, change.at)
+            elif memory.resume(asked, change.at) is not None:
                 put(memory, asked, change.text, change.at)
 
         held = list(memory._recent.values())
@@ -263,7 +267,7 @@ def anew(known: Conversation) -> Conversation:
 
 def test_what_is_named_is_remembered_of_so_many_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of messages that name nothing."""
-    monkeypatch.setattr("proxy.conversations.NAMES_MAX", 300)
+    monkeypatch.setattr("proxy.enrichment.conversations.NAMES_MAX", 300)
     cache, memory = vocabulary(), Conversations()
     reading = Reader(cache).read(Message("user", "please"))
 
@@ -279,7 +283,7 @@ def test_of_too_many_blocks_those_go_that_stood_nowhere_lately() -> None:
     """An agent that rebuilds the end of its prompt leaves a block behind at each turn."""
     memory = Conversations()
     asked = thread(*HELLO, *MORE)
-    memory.begin(asked, "top", None, NOW)
+    memory.begin(asked, Block("top"), None, NOW)
     put(memory, asked, "stays")
 
     for turn in range(2 * TAILS_MAX):
@@ -288,7 +292,7 @@ def test_of_too_many_blocks_those_go_that_stood_nowhere_lately() -> None:
         put(memory, rebuilt, "rebuilt")
 
     assert standing(memory, asked) == ("top", {3: "stays"})
-    found = memory.find(asked, NOW)
+    found = memory.resume(asked, NOW)
     assert found is not None
     assert len(found.tails) == TAILS_MAX
 
@@ -312,7 +316,7 @@ class Process:
 
 def begun(top: str = "top") -> Process:
     process = Process()
-    process.memory.begin(thread(*HELLO), top, "a SYSTEM", NOW)
+    process.memory.begin(thread(*HELLO), Block(top), "a SYSTEM", NOW)
     return process
 
 
@@ -324,7 +328,7 @@ def test_another_process_goes_on_where_one_stopped() -> None:
 
     asked = thread(*HELLO, *MORE, *MORE)
     assert standing(other.memory, asked, NOW + 2) == ("top", {3: "tail"})
-    found = other.memory.find(asked, NOW + 2)
+    found = other.memory.resume(asked, NOW + 2)
     assert found is not None
     assert found.system == "a SYSTEM"
     assert other.told == []
@@ -332,7 +336,7 @@ def test_another_process_goes_on_where_one_stopped() -> None:
 
 def test_it_also_knows_who_shares_the_beginning() -> None:
     one, other = Process(), Process()
-    one.memory.begin(thread(("system", LONG), ("user", "hello")), "top", None, NOW)
+    one.memory.begin(thread(("system", LONG), ("user", "hello")), Block("top"), None, NOW)
 
     other.hears(*one.told)
 
@@ -355,7 +359,8 @@ def test_of_two_processes_the_later_word_about_a_place_counts_in_whatever_order_
     asked = thread(*HELLO, *MORE)
     link = asked.links[-1]
     earlier, later = (
-        Injection(asked.key, (), link, block, None, at) for block, at in (("earlier", NOW + 1), ("later", NOW + 2))
+        Injection(asked.key, (), link, Block(block), None, at)
+        for block, at in (("earlier", NOW + 1), ("later", NOW + 2))
     )
 
     for told in ([earlier, later], [later, earlier]):
@@ -370,8 +375,8 @@ def test_a_conversation_that_was_rebuilt_elsewhere_is_rebuilt_here_with_nothing_
     put(one.memory, asked, "tail", NOW + 1)
     other.hears(*one.told)
 
-    other.memory.begin(asked, "new top", "a SYSTEM", NOW + 2)
-    late = Injection(asked.key, (), asked.links[1], "written before it was known", None, NOW + 1.5)
+    other.memory.begin(asked, Block("new top"), "a SYSTEM", NOW + 2)
+    late = Injection(asked.key, (), asked.links[1], Block("written before it was known"), None, NOW + 1.5)
     one.hears(*other.told, late)
 
     assert standing(one.memory, asked, NOW + 3) == ("new top", {})
@@ -380,7 +385,7 @@ def test_a_conversation_that_was_rebuilt_elsewhere_is_rebuilt_here_with_nothing_
 def test_an_older_beginning_does_not_replace_a_newer_one() -> None:
     one = begun("newer")
 
-    one.hears(Injection(thread(*HELLO).key, tuple(thread(*HELLO).all_keys), b"", "older", None, NOW - 1))
+    one.hears(Injection(thread(*HELLO).key, tuple(thread(*HELLO).all_keys), b"", Block("older"), None, NOW - 1))
 
     assert standing(one.memory, thread(*HELLO)) == ("newer", {})
 
@@ -389,7 +394,7 @@ def test_a_block_of_an_unknown_conversation_is_nothing() -> None:
     process = Process()
     asked = thread(*HELLO, *MORE)
 
-    process.hears(Injection(asked.key, (), asked.links[-1], "tail", None, NOW))
+    process.hears(Injection(asked.key, (), asked.links[-1], Block("tail"), None, NOW))
 
     assert standing(process.memory, asked) is None
 
@@ -399,11 +404,11 @@ def test_a_conversation_in_use_is_told_again_after_an_hour() -> None:
     one = begun()
     asked = thread(*HELLO, *MORE)
     put(one.memory, asked, "tail", NOW + 1)
-    one.memory.find(asked, NOW + HOUR)
+    one.memory.resume(asked, NOW + HOUR)
     assert len(one.told) == 2
 
-    one.memory.find(asked, NOW + HOUR + 2)
-    one.memory.find(asked, NOW + HOUR + 3)
+    one.memory.resume(asked, NOW + HOUR + 2)
+    one.memory.resume(asked, NOW + HOUR + 3)
 
     again = one.told[2:]
     assert [injection.at for injection in again] == [NOW + HOUR + 2] * 2
@@ -417,7 +422,7 @@ def test_what_was_told_again_changes_nothing_where_all_is_known() -> None:
     asked = thread(*HELLO, *MORE)
     put(one.memory, asked, "tail", NOW + 1)
     other.hears(*one.told)
-    one.memory.find(asked, NOW + HOUR + 2)
+    one.memory.resume(asked, NOW + HOUR + 2)
     put(other.memory, thread(*HELLO, *MORE, *MORE), "newer", NOW + HOUR + 3)
 
     other.hears(*one.told)

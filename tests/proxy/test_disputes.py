@@ -4,16 +4,16 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Source
-from memory.store import Said
-from proxy import disputes
-from proxy.conflicts import Wanted, listed
+from proxy.api import serializers
+from proxy.api.conflicts import Wanted, listed
 from resolution import decisions
-from resolution.decisions import Actor
-from resolution.intake import assert_fact
+from resolution.actors import Actor
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
-from resolution.sides import RING_MAX
+from resolution.views.conflict_facts import RING_MAX
 
 pytestmark = pytest.mark.django_db
 
@@ -21,8 +21,8 @@ OPERATOR = Actor("hermione", Source.OPERATOR)
 
 
 def state(concept: str, parent: str) -> Conflict | None:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Fact(concept, parent, "membership", False), said).conflict
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    return assert_fact(Triple(concept, parent, "membership", False), said).conflict
 
 
 def dispute(concept: str) -> Conflict:
@@ -55,7 +55,7 @@ def test_one_conflict_takes_few_queries_however_long_its_ring_is(
     assert conflict is not None
 
     with django_assert_max_num_queries(7):
-        told = disputes.surroundings_out(conflict.pk)
+        told = serializers.surroundings_out(conflict.pk)
 
     assert told is not None
     assert [fact["concept"] for fact in told["ring"]] == [f"link{number}" for number in range(RING_MAX)]
@@ -69,6 +69,6 @@ def test_a_run_takes_two_queries_however_much_it_decided(
         decisions.dismiss(dispute(f"pupil{number}").pk, Actor("resolver", Source.OPERATOR, run), "no")
 
     with django_assert_max_num_queries(1):
-        told = disputes.run_with_decisions_out(run)
+        told = serializers.run_with_decisions_out(run)
 
     assert [decision["kind"] for decision in told["decisions"]] == ["dismiss"] * 5

@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from proxy.domain import ladder
-from proxy.domain.loops.detect import Verdict
-from proxy.domain.loops.tails import TailLoop
-from proxy.domain.rules import Mitigations
-from proxy.events import Events
+from proxy.domain.config_schema import Mitigations
+from proxy.domain.loops import mitigations
+from proxy.domain.loops.detector import Verdict
+from proxy.domain.loops.repeating_tail import TailLoop
+from proxy.telemetry.events import Events
 
 EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
@@ -45,7 +45,7 @@ def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> 
 # --- loops ---
 
 REPEATED = 'login({"user":"dobby","password":"Hunter2Hunter2"})'
-MET = ladder.mitigate(
+MET = mitigations.mitigate(
     Verdict("same", 4, 1, (REPEATED,), frozenset(), is_json_call=True), Mitigations(), takes_note=True, seed=1
 )
 ASKED: dict[str, Any] = {"request": EVENT["request"], "agent": "dobby", "model": "llama3", "wire": "chat"}
@@ -110,7 +110,7 @@ def test_the_log_tells_of_a_loop_without_its_text(caplog: pytest.LogCaptureFixtu
     async def run() -> None:
         meet_loops(Events("dbname=nowhere"))
 
-    with caplog.at_level(logging.INFO, logger="proxy.events"):
+    with caplog.at_level(logging.INFO, logger="proxy.telemetry.events"):
         asyncio.run(run())
 
     record, tail = caplog.records

@@ -11,13 +11,15 @@ from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap, pruning
-from memory.domain.rows import Fact
+from memory import bootstrap
+from memory.db.locks import Lock
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Soas, Source
-from memory.store import Said
-from proxy import figures, tasks
+from proxy import tasks
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
-from resolution.intake import assert_fact
+from proxy.telemetry import hourly_stats
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +54,7 @@ def test_an_hour_has_what_was_done_in_it() -> None:
     meet_loop(RUNNING)
     meet_loop(RUNNING - HOUR)
 
-    figures.take(NOW)
+    hourly_stats.take(NOW)
 
     taken = HourlyFigures.objects.get(hour=RUNNING)
     assert (taken.requests, taken.recollections, taken.loops) == (100, 30, 1)
@@ -66,9 +68,9 @@ def test_an_hour_has_how_large_the_world_is() -> None:
     Soas.objects.create(token="table", is_common=True)
     before = Soas.objects.filter(is_common=False).count()
     for parent in ("repo", "container"):
-        assert_fact(Fact("gnommoweb", parent, "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+        assert_fact(Triple("gnommoweb", parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
 
-    figures.take(NOW)
+    hourly_stats.take(NOW)
 
     taken = HourlyFigures.objects.get()
     assert (taken.tokens, taken.edges) == (before + 3, 1)  # gnommoweb, repo, container; roots are no facts
@@ -79,13 +81,13 @@ def test_conflicts_count_in_the_hours_in_which_they_were_opened_and_closed() -> 
     bootstrap.load_dimensions()
     for concept in ("one", "two", "three"):
         for parent in ("repo", "container"):
-            assert_fact(Fact(concept, parent, "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+            assert_fact(Triple(concept, parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
     Conflict.objects.update(created_at=NOW - HOUR)
     Conflict.objects.filter(concept__token="one").update(status="resolved", resolved_at=NOW)
     Conflict.objects.filter(concept__token="two").update(status="dismissed", resolved_at=NOW, created_at=NOW)
     serve(NOW - HOUR)
 
-    figures.take(NOW)
+    hourly_stats.take(NOW)
 
     counts = {
         each.hour: (each.conflicts_opened, each.conflicts_closed, each.conflicts_open)
@@ -97,24 +99,24 @@ def test_conflicts_count_in_the_hours_in_which_they_were_opened_and_closed() -> 
 def test_taking_them_again_changes_nothing() -> None:
     serve(NOW)
     serve(NOW - 3 * HOUR)
-    figures.take(NOW)
+    hourly_stats.take(NOW)
     before = list(HourlyFigures.objects.order_by("hour").values())
 
-    figures.take(NOW)
+    hourly_stats.take(NOW)
 
     assert list(HourlyFigures.objects.order_by("hour").values()) == before
 
 
 def test_an_hour_is_taken_again_until_it_has_been_over_for_a_while() -> None:
     serve(NOW)
-    figures.take(NOW)
+    hourly_stats.take(NOW)
     serve(RUNNING + timedelta(minutes=59))
     Soas.objects.create(token="gnommoweb")
 
     taken = [
-        figures.take(RUNNING + HOUR + timedelta(minutes=1)),
-        figures.take(RUNNING + HOUR + timedelta(minutes=11)),
-        figures.take(RUNNING + HOUR + timedelta(minutes=16)),
+        hourly_stats.take(RUNNING + HOUR + timedelta(minutes=1)),
+        hourly_stats.take(RUNNING + HOUR + timedelta(minutes=11)),
+        hourly_stats.take(RUNNING + HOUR + timedelta(minutes=16)),
     ]
 
     assert taken == [[RUNNING, RUNNING + HOUR], [RUNNING, RUNNING + HOUR], [RUNNING + HOUR]]
@@ -127,7 +129,7 @@ def test_hours_that_nobody_took_are_taken_later_without_what_stood_then() -> Non
     serve(NOW - 3 * HOUR)
     serve(NOW - 100 * HOUR)
 
-    taken = figures.take(NOW)
+    taken = hourly_stats.take(NOW)
 
     assert taken[0] == RUNNING - 48 * HOUR
     assert len(taken) == 49
@@ -136,16 +138,16 @@ def test_hours_that_nobody_took_are_taken_later_without_what_stood_then() -> Non
 
 
 def test_before_anything_is_known_only_the_running_hour_is_taken() -> None:
-    assert figures.take(NOW) == [RUNNING]
+    assert hourly_stats.take(NOW) == [RUNNING]
 
 
 def test_nobody_takes_them_while_another_does(transactional_db: None) -> None:
     dsn = make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
     with psycopg.connect(dsn, autocommit=True) as other:
-        other.execute(pruning.TRY_LOCK, ["figures"])
+        other.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [Lock.JOB, "figures"])
         tasks.take_figures()
         while_other = HourlyFigures.objects.count()
-        other.execute(pruning.UNLOCK, ["figures"])
+        other.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", [Lock.JOB, "figures"])
 
     tasks.take_figures()
 
@@ -153,7 +155,7 @@ def test_nobody_takes_them_while_another_does(transactional_db: None) -> None:
 
 
 def test_they_are_kept_for_400_days() -> None:
-    now = figures.hour_of(timezone.now())
+    now = hourly_stats.hour_of(timezone.now())
     row(hour=now - timedelta(days=401))
     kept = row(hour=now - timedelta(days=399))
 
@@ -166,27 +168,27 @@ def test_they_are_kept_for_400_days() -> None:
 
 
 def test_charts_take_one_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    row(hour=figures.hour_of(timezone.now()), tokens=5, requests=1)
+    row(hour=hourly_stats.hour_of(timezone.now()), tokens=5, requests=1)
 
     with django_assert_num_queries(1):
-        shown = figures.charts("7d")
+        shown = hourly_stats.charts("7d")
 
     assert (shown["chosen"].key, shown["is_empty"]) == ("7d", False)
 
 
 def test_charts_begin_with_the_first_hour() -> None:
-    row(hour=figures.hour_of(timezone.now()) - timedelta(days=2))
+    row(hour=hourly_stats.hour_of(timezone.now()) - timedelta(days=2))
 
-    assert figures.charts()["is_empty"]
-    assert not figures.charts("7d")["is_empty"]
+    assert hourly_stats.charts()["is_empty"]
+    assert not hourly_stats.charts("7d")["is_empty"]
 
 
 @pytest.mark.parametrize(("chosen", "count"), [("24h", 24), ("7d", 28), ("30d", 30)])
 def test_what_is_taken_now_is_the_last_point(chosen: str, count: int) -> None:
     serve(timezone.now(), block="B")
-    figures.take(timezone.now())
+    hourly_stats.take(timezone.now())
 
-    data = figures.charts(chosen)["data"]
+    data = hourly_stats.charts(chosen)["data"]
 
     recollections = next(panel for panel in data["panels"] if panel["key"] == "recollections")
     assert recollections["series"][0]["values"] == [None] * (count - 1) + [1]

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from proxy.domain.ladder import Intervention
-from proxy.domain.rules import Loops, Mitigations
-from proxy.domain.wire import Part, Prompt
-from proxy.loop_guard import LoopGuard, Rest, Trip
+from proxy.domain.config_schema import Loops, Mitigations
+from proxy.domain.formats.base import Part, Prompt
+from proxy.domain.loops.mitigations import Intervention
+from proxy.enrichment.loop_guard import LoopGuard, Rest, Trip
 
 LOOPS = Loops(mitigations=Mitigations(cooldown_s=60.0))
 HELLO = b"the opening"
@@ -179,7 +179,7 @@ def test_an_older_trip_does_not_count() -> None:
 
 
 def test_only_so_many_conversations_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proxy.loop_guard.RESTS_MAX", 3)
+    monkeypatch.setattr("proxy.enrichment.loop_guard.RESTS_MAX", 3)
     guard = LoopGuard()
 
     for name in range(5):

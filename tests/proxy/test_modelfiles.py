@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from proxy.asgi import Event, body, start
-from proxy.modelfiles import Known, Modelfiles, forgetting
-from proxy.upstream import Upstream
+from proxy.upstream.asgi_types import Event, body, start
+from proxy.upstream.client import Upstream
+from proxy.upstream.modelfiles import Known, Modelfiles, forgetting
 
 
 def known_at_each(*messages: Event) -> list[bool]:

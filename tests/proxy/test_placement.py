@@ -5,26 +5,26 @@ from typing import Any, cast
 
 import pytest
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rendering import CHARACTERS_PER_TOKEN, block, question
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import DAY
-from memory.reading import Reader
-from proxy.conversations import Conversations
-from proxy.domain.ledger import SHARED_MIN
-from proxy.domain.wire import GAP, Edit
-from proxy.modelfiles import Modelfiles
-from proxy.placement import Placed, Placement
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, question, render_block
+from memory.domain.recall.saliency import DAY
+from memory.domain.types import EdgeRow, SoasRow
+from memory.ingest.reader import Reader
+from memory.settings.registry import Tuning
+from proxy.domain.formats.base import GAP, Edit
+from proxy.domain.prefixes import SHARED_MIN
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.upstream.modelfiles import Modelfiles
 from tests.proxy.threads import Said, thread
 
 NOW = 1_800_000_000.0
 CONCEPTS = ["gnommoweb", "kvasir", "dobby", "plumbus"]
 WORDS = [*CONCEPTS, "repo", "service", "worker", "container", "type", "membership", "runs-on"]
 TYPE, MEMBERSHIP, RUNS_ON = "type", "membership", "runs-on"
-REPO = block(["gnommoweb: [type] repo"])
-WORKER = block(["kvasir: [type] worker"])
+REPO = render_block(["gnommoweb: [type] repo"])
+WORKER = render_block(["kvasir: [type] worker"])
 SYSTEM: Said = ("system", "S")
 
 
@@ -52,7 +52,7 @@ class Proxy:
         self.tune()
         self.conversations = Conversations()
         self.reader = Reader(self.cache)
-        self.placement = Placement(self.cache, self.conversations, cast(Modelfiles, self.models))
+        self.placer = BlockPlacer(self.cache, self.conversations, cast(Modelfiles, self.models))
 
     def tune(self, **settings: object) -> None:
         self.cache.tuning = replace(Tuning(), **{"zero_hit_max": 0, **settings})  # type: ignore[arg-type]
@@ -61,7 +61,7 @@ class Proxy:
         """Each dimension holds one parent."""
         concept_id, dim_id = self.slot(concept, dim)
         others = [edge for edge in self.cache.urd_by_concept.get(concept_id, ()) if edge.dim_id != dim_id]
-        made = UrdEdge(concept_id, self.cache.soas_by_token[parent].id, dim_id, True, 0.9, "gutask", None)
+        made = EdgeRow(concept_id, self.cache.soas_by_token[parent].id, dim_id, True, 0.9, "gutask", None)
         self.cache.put_edges(concept_id, [*others, replace(made, **more)])
 
     def forget(self, concept: str) -> None:
@@ -74,8 +74,8 @@ class Proxy:
         self.now += 1
         asked = thread(*said)
         readings = [self.reader.read(Message(role, text)) for role, text in said]
-        placed = self.placement.place(asked, self.conversations.mentions(self.cache, asked, readings), self.now)
-        if placed.is_said:
+        placed = self.placer.place(asked, self.conversations.mentions(self.cache, asked, readings), self.now)
+        if placed.is_shown:
             for row in placed.recollection.asked:
                 row.asked_count, row.asked_at = row.asked_count + 1, self.now
         return placed
@@ -146,7 +146,7 @@ def test_where_the_last_message_is_the_assistants_nothing_new_is_added(proxy: Pr
     placed = proxy.asks(*begun, ("assistant", "First I ask kvasir"))
 
     assert placed.edit == Edit(top=REPO)
-    assert not placed.is_said
+    assert not placed.is_shown
     assert proxy.asks(*begun, ("assistant", "First I ask kvasir"), ("user", "do")).edit == Edit(REPO, tails={3: WORKER})
 
 
@@ -164,12 +164,12 @@ def test_a_question_that_found_no_place_is_not_asked(proxy: Proxy) -> None:
     said: list[Said] = [SYSTEM, ("user", "hello"), ("user", "ask kvasir"), ("assistant", "I do")]
     proxy.asks(*said[:2])
 
-    assert not proxy.asks(*said).is_said
+    assert not proxy.asks(*said).is_shown
 
-    assert proxy.asks(*said, ("user", "so?")).edit.tails == {4: block([question("kvasir")])}
+    assert proxy.asks(*said, ("user", "so?")).edit.tails == {4: render_block([question("kvasir")])}
 
 
-def test_what_its_place_lost_is_said_again_at_the_end(proxy: Proxy) -> None:
+def test_what_its_place_lost_is_shown_again_at_the_end(proxy: Proxy) -> None:
     proxy.teach("kvasir", "worker")
     begun: list[Said] = [SYSTEM, ("user", "hello"), ("assistant", "Yes.")]
     proxy.asks(*begun[:2])
@@ -203,13 +203,14 @@ def test_a_fact_that_changed_takes_out_its_block_and_those_after_it(proxy: Proxy
     for concept in ("gnommoweb", "kvasir", "dobby"):
         talk.says(f"ask {concept}")
     shown = {
-        at: block([f"{concept}: [type] worker"]) for at, concept in ((3, "gnommoweb"), (5, "kvasir"), (7, "dobby"))
+        at: render_block([f"{concept}: [type] worker"])
+        for at, concept in ((3, "gnommoweb"), (5, "kvasir"), (7, "dobby"))
     }
     assert talk.says("and?").tails == shown
 
     proxy.teach("kvasir", "service")
 
-    fresh = block(["kvasir: [type] service", "dobby: [type] worker"])
+    fresh = render_block(["kvasir: [type] service", "dobby: [type] worker"])
     assert talk.says("so?") == Edit(tails={3: shown[3], 11: fresh})
     assert talk.says("more?") == Edit(tails={3: shown[3], 11: fresh})
 
@@ -223,7 +224,7 @@ def test_if_it_stood_at_the_top_a_fresh_block_stands_there_and_no_other(proxy: P
 
     proxy.teach("gnommoweb", "container")
 
-    fresh = block(["gnommoweb: [type] container", "kvasir: [type] worker"])
+    fresh = render_block(["gnommoweb: [type] container", "kvasir: [type] worker"])
     assert talk.says("so?") == Edit(top=fresh)
     assert talk.says("more?") == Edit(top=fresh)
 
@@ -255,7 +256,9 @@ def test_what_is_not_said_any_more_is_taken_out(proxy: Proxy, how: str) -> None:
     proxy.teach("gnommoweb", "repo")
     proxy.teach("kvasir", "worker")
     at_the_top, further_down = Talk(proxy, SYSTEM), Talk(proxy, SYSTEM)
-    assert at_the_top.says("gnommoweb and kvasir").top == block(["gnommoweb: [type] repo", "kvasir: [type] worker"])
+    assert at_the_top.says("gnommoweb and kvasir").top == render_block(
+        ["gnommoweb: [type] repo", "kvasir: [type] worker"]
+    )
     further_down.says("look at gnommoweb")
     assert further_down.says("ask kvasir").tails == {3: WORKER}
 
@@ -272,11 +275,11 @@ def test_of_each_place_one_change_is_told(proxy: Proxy) -> None:
     talk.says("hello")
     talk.says("ask kvasir")
     told: list[str] = []
-    proxy.conversations.tell = lambda injection: told.append(injection.block)
+    proxy.conversations._record = lambda injection: told.append(injection.block.text)
 
     proxy.teach("kvasir", "service")
 
-    fresh = block(["kvasir: [type] service"])
+    fresh = render_block(["kvasir: [type] service"])
     assert proxy.asks(*talk.said).edit == Edit(tails={3: fresh})
     assert told == [fresh]
 
@@ -287,7 +290,7 @@ def test_a_mark_that_is_set_or_lifted_changes_the_line(proxy: Proxy) -> None:
     assert talk.says("ask kvasir") == Edit(top=WORKER)
 
     proxy.cache.pending_by_concept_dim.add(proxy.slot("kvasir"))
-    assert talk.says("so?") == Edit(top=block(["kvasir: [type?] worker — conflict pending"]))
+    assert talk.says("so?") == Edit(top=render_block(["kvasir: [type?] worker — conflict pending"]))
 
     proxy.cache.pending_by_concept_dim.clear()
     assert talk.says("and?") == Edit(top=WORKER)
@@ -314,7 +317,7 @@ def test_what_is_taken_out_of_one_fork_stays_out_and_the_other_finds_it_stale_it
     proxy.teach("kvasir", "service")
 
     for fork in forks:
-        assert fork.says("so?") == Edit(tails={5: block(["kvasir: [type] service"])})
+        assert fork.says("so?") == Edit(tails={5: render_block(["kvasir: [type] service"])})
 
 
 # --- what is learned besides ---
@@ -327,14 +330,14 @@ def test_facts_that_are_added_to_a_concept_shown_before_are_added_alone(proxy: P
 
     proxy.teach("gnommoweb", "service", MEMBERSHIP)
 
-    assert talk.says("so?") == Edit(top=REPO, tails={3: block(["gnommoweb: [membership] service"])})
-    assert talk.says("more?") == Edit(top=REPO, tails={3: block(["gnommoweb: [membership] service"])})
+    assert talk.says("so?") == Edit(top=REPO, tails={3: render_block(["gnommoweb: [membership] service"])})
+    assert talk.says("more?") == Edit(top=REPO, tails={3: render_block(["gnommoweb: [membership] service"])})
 
 
 def test_facts_of_one_concept_that_had_no_room_come_with_the_next_prompt(proxy: Proxy) -> None:
     for dim in (TYPE, MEMBERSHIP, RUNS_ON):
         proxy.teach("gnommoweb", "container", dim)
-    short = block(["gnommoweb: [runs-on] container [membership] container"])
+    short = render_block(["gnommoweb: [runs-on] container [membership] container"])
     proxy.tune(recollection_max_tokens=len(short) // CHARACTERS_PER_TOKEN + 1)
     talk = Talk(proxy, SYSTEM)
 
@@ -353,7 +356,7 @@ def test_facts_of_one_concept_that_had_no_room_come_with_the_next_prompt(proxy: 
 def test_a_question_is_asked_once_in_a_conversation(proxy: Proxy) -> None:
     proxy.tune(zero_hit_max=3)
     talk = Talk(proxy, SYSTEM)
-    asked = block([question("kvasir")])
+    asked = render_block([question("kvasir")])
 
     assert talk.says("ask kvasir") == Edit(top=asked)
     proxy.now += 100 * DAY  # elsewhere it could be asked again
@@ -368,7 +371,7 @@ def test_a_question_that_was_answered_is_taken_out_and_the_answer_stands(proxy: 
     proxy.tune(zero_hit_max=3)
     talk = Talk(proxy, SYSTEM)
     talk.says("hello")
-    assert talk.says("ask kvasir").tails == {3: block([question("kvasir")])}
+    assert talk.says("ask kvasir").tails == {3: render_block([question("kvasir")])}
 
     proxy.teach("kvasir", "worker")
 
@@ -392,7 +395,7 @@ def test_an_answer_nobody_would_recall_takes_the_question_out_as_well(proxy: Pro
 def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> None:
     for concept in CONCEPTS:
         proxy.teach(concept, "container")
-    sizes = [-(-len(block([f"{concept}: [type] container"])) // CHARACTERS_PER_TOKEN) for concept in CONCEPTS]
+    sizes = [-(-len(render_block([f"{concept}: [type] container"])) // CHARACTERS_PER_TOKEN) for concept in CONCEPTS]
     proxy.tune(recollection_max_total_tokens=sum(sizes[:3]) + 1)
     talk = Talk(proxy, SYSTEM)
 
@@ -402,7 +405,7 @@ def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> No
     assert [concept in edit.top + "".join(edit.tails.values()) for concept in CONCEPTS] == [True, True, True, False]
     placed = proxy.asks(*talk.said)
     assert placed.recollection.reasons["plumbus"] == "no room"
-    assert Talk(proxy, SYSTEM).says("ask plumbus").top == block(["plumbus: [type] container"])
+    assert Talk(proxy, SYSTEM).says("ask plumbus").top == render_block(["plumbus: [type] container"])
 
 
 def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
@@ -412,15 +415,15 @@ def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
     proxy.teach("plumbus", "worker")
     talk = Talk(proxy, SYSTEM)
 
-    assert talk.says("ask gnommoweb").top == block([question("gnommoweb")])
+    assert talk.says("ask gnommoweb").top == render_block([question("gnommoweb")])
     assert talk.says("ask kvasir").tails == {}
-    assert talk.says("ask plumbus").tails == {5: block(["plumbus: [type] worker"])}
+    assert talk.says("ask plumbus").tails == {5: render_block(["plumbus: [type] worker"])}
 
 
 def test_what_is_taken_out_makes_room(proxy: Proxy) -> None:
     for concept in CONCEPTS:
         proxy.teach(concept, "container")
-    one = -(-len(block(["gnommoweb: [type] container"])) // CHARACTERS_PER_TOKEN)
+    one = -(-len(render_block(["gnommoweb: [type] container"])) // CHARACTERS_PER_TOKEN)
     proxy.tune(recollection_max_total_tokens=2 * one)
     talk = Talk(proxy, SYSTEM)
     talk.says("ask gnommoweb")
@@ -429,13 +432,13 @@ def test_what_is_taken_out_makes_room(proxy: Proxy) -> None:
 
     proxy.forget("kvasir")
 
-    assert talk.says("so?").tails == {7: block(["dobby: [type] container"])}
+    assert talk.says("so?").tails == {7: render_block(["dobby: [type] container"])}
 
 
 def test_what_one_block_has_no_room_for_comes_with_the_next_prompt(proxy: Proxy) -> None:
     for concept in CONCEPTS[:2]:
         proxy.teach(concept, "container")
-    [one, other] = [block([f"{concept}: [type] container"]) for concept in CONCEPTS[:2]]
+    [one, other] = [render_block([f"{concept}: [type] container"]) for concept in CONCEPTS[:2]]
     proxy.tune(recollection_max_tokens=-(-len(one) // CHARACTERS_PER_TOKEN))
     talk = Talk(proxy, SYSTEM)
 
@@ -479,7 +482,7 @@ def test_a_modelfile_that_changed_makes_the_top_anew(proxy: Proxy) -> None:
 
     proxy.models.system = "You are a poet."
 
-    fresh = block(["gnommoweb: [type] repo", "kvasir: [type] worker"])
+    fresh = render_block(["gnommoweb: [type] repo", "kvasir: [type] worker"])
     assert talk.says("so?") == Edit(fresh, "You are a poet.")
 
 
@@ -525,7 +528,7 @@ def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Pr
     talk = Talk(proxy, SYSTEM)
 
     assert talk.says("look at gnommoweb") == Edit(top=REPO)
-    assert talk.says("ask kvasir") == Edit(top=block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
+    assert talk.says("ask kvasir") == Edit(top=render_block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
     assert len(proxy.conversations) == 0
 
 
@@ -538,16 +541,16 @@ def test_it_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:
     proxy.models.system = "You are a pirate."
 
     assert talk.says("so?") == Edit(REPO, "You are a pirate.")
-    assert proxy.asks(*talk.said, ("assistant", "Yes.")).is_said
+    assert proxy.asks(*talk.said, ("assistant", "Yes.")).is_shown
 
 
-def test_without_a_top_and_an_end_nothing_is_said(proxy: Proxy) -> None:
+def test_without_a_top_and_an_end_nothing_is_shown(proxy: Proxy) -> None:
     proxy.tune(recollection_placement="system")
     proxy.teach("gnommoweb", "repo")
 
     placed = proxy.asks(("user", "look at gnommoweb"), ("assistant", "Yes."))
 
-    assert (placed.edit, placed.is_said) == (Edit(), False)
+    assert (placed.edit, placed.is_shown) == (Edit(), False)
 
 
 # --- what is told of it ---

@@ -12,18 +12,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.cache import Cache
-from memory.config import Tuning
+from memory.cache.state import Cache
 from memory.domain.messages import Message
-from memory.domain.rendering import read_block
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.reading import Reader
-from proxy.conversations import Conversations
-from proxy.domain.ledger import Thread
-from proxy.domain.requests import REQUESTS
-from proxy.domain.wire import RequestFormat
-from proxy.placement import Placement
-from tests.prompts import FORMATS, Turn, blocks_of, rendered, shared, without_blocks
+from memory.domain.types import EdgeRow, SoasRow
+from memory.ingest.reader import Reader
+from memory.settings.registry import Tuning
+from proxy.domain import formats
+from proxy.domain.formats.base import WireFormat
+from proxy.domain.prefixes import Thread
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.placement import BlockPlacer
+from tests.prompts import FORMATS, Turn, blocks_of, facts_in, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0
 CONCEPTS = [f"zorb{number}" for number in range(12)]
@@ -55,13 +54,13 @@ class Proxy:
     """The part of a server process that puts blocks into prompts."""
 
     cache: Cache
-    wire: RequestFormat
+    wire: WireFormat
     conversations: Conversations = field(default_factory=Conversations)
     clock: float = NOW
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.cache)
-        self.placement = Placement(self.cache, self.conversations, Models())  # type: ignore[arg-type]
+        self.placer = BlockPlacer(self.cache, self.conversations, Models())  # type: ignore[arg-type]
 
     def sends(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The payload as it goes to the model."""
@@ -71,7 +70,7 @@ class Proxy:
         assert prompt is not None
         readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
         thread = Thread.of(prompt, [reading.digest for reading in readings])
-        placed = self.placement.place(thread, self.conversations.mentions(self.cache, thread, readings), self.clock)
+        placed = self.placer.place(thread, self.conversations.mentions(self.cache, thread, readings), self.clock)
         self.wire.apply(payload, prompt, placed.edit)
         return payload
 
@@ -106,7 +105,7 @@ def put_edge(cache: Cache, concept: int, dim: int, parent: int) -> None:
     concept_id = cache.soas_by_token[CONCEPTS[concept]].id
     dim_id = cache.soas_by_token[DIMS[dim]].id
     edges = [edge for edge in cache.urd_by_concept.get(concept_id, ()) if edge.dim_id != dim_id]
-    made = UrdEdge(concept_id, cache.soas_by_token[PARENTS[parent]].id, dim_id, True, 0.9, "gutask", None)
+    made = EdgeRow(concept_id, cache.soas_by_token[PARENTS[parent]].id, dim_id, True, 0.9, "gutask", None)
     cache.put_edges(concept_id, [*edges, made])
 
 
@@ -132,7 +131,7 @@ def test_what_two_requests_share_is_never_shortened(name: str, system: str, open
     path, write = FORMATS[name]
     cache = world()
     cache.tuning = replace(cache.tuning, zero_hit_max=0)
-    proxy = Proxy(cache, REQUESTS[path])
+    proxy = Proxy(cache, formats.FORMATS[path])
     before: tuple[str, str] | None = None
     taken: set[tuple[int, int]] = set()
 
@@ -157,14 +156,14 @@ def test_no_prompt_holds_two_lines_that_contradict_each_other(
     """Facts change as they like, and all that a prompt says is what is known now."""
     path, write = FORMATS[name]
     cache = world()
-    proxy = Proxy(cache, REQUESTS[path])
+    proxy = Proxy(cache, formats.FORMATS[path])
 
     for step, turns in zip(played, requests_of(system, opening, played), strict=True):
         if step.change is not None:
             put_edge(cache, *step.change)
         model = rendered(proxy.sends(write(turns)))
 
-        said = [fact for block in blocks_of(model) for fact in read_block(block).facts.items()]
+        said = [fact for block in blocks_of(model) for fact in facts_in(block).items()]
         assert len(said) == len({slot for slot, _ in said})
         for (concept, dim), (parent, is_disputed) in said:
             slot = (cache.soas_by_token[concept].id, cache.soas_by_token[dim].id)

@@ -7,15 +7,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory import pruning
-from memory.domain.secrets import MARK
+from memory.domain.text.redaction import MARK
+from memory.graph import retention
+from memory.ingest.reader import Reading
 from memory.models import Config
-from memory.reading import Reading
-from proxy import prompt_texts, tasks
-from proxy.domain.wire import Part
-from proxy.events import Events
+from proxy import tasks
+from proxy.domain.formats.base import Part
 from proxy.models import RecollectionEvent
-from proxy.prompt_texts import KEPT_MAX, READ_MAX, kept, said_last
+from proxy.telemetry import prompt_texts
+from proxy.telemetry.events import Events
+from proxy.telemetry.prompt_texts import KEPT_MAX, READ_MAX, kept, said_last
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -146,8 +147,8 @@ def keep_five() -> None:
 
 @pytest.mark.django_db
 def test_what_is_kept_is_deleted_in_batches_when_an_operator_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", 2)
-    monkeypatch.setattr(pruning, "PAUSE_S", 0)
+    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(retention, "PAUSE_S", 0)
     keep_five()
     Config.objects.create(key="live_prompt_text", value="on")
     tasks.forget_prompt_texts()

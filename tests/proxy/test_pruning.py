@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import pruning
+from memory.graph import retention
 from proxy import tasks
-from proxy.injections import RECENT
+from proxy.enrichment.injection_log import RECENT
 from proxy.models import Injection, LoopEvent, RecollectionEvent
 
 
@@ -24,8 +24,8 @@ def event(number: int, age: timedelta) -> None:
 
 @pytest.mark.django_db
 def test_what_was_done_a_week_ago_goes_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", 2)
-    monkeypatch.setattr(pruning, "PAUSE_S", 0)
+    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(retention, "PAUSE_S", 0)
     for number in range(5):
         event(number, timedelta(days=7, minutes=number))
     event(5, timedelta(days=6, hours=23))

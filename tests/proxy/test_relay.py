@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.asgi import Event
-from proxy.domain.answers import ANSWERS
-from proxy.domain.loops.tails import Tail, TailLoop
-from proxy.relay import Relay, StreamGuard
-from proxy.standin.speech import Said
-from proxy.tail_guard import TailGuard
-from proxy.upstream import Upstream
+from proxy.domain.formats import FORMATS
+from proxy.domain.loops.repeating_tail import Tail, TailLoop
+from proxy.enrichment.stream_guard import TailGuard
+from proxy.upstream.asgi_types import Event
+from proxy.upstream.client import Upstream
+from proxy.upstream.relay import Relay, StreamGuard
+from standin.speech import Said
 from tests.proxy.domain.answers.shapes import SHAPES, streamed
 
 STREAM = {"content-type": "application/x-ndjson"}
@@ -137,7 +137,7 @@ def test_only_a_stream_that_went_well_is_guarded(status: int, headers: dict[str,
 def test_after_an_error_of_the_guard_the_rest_goes_by(caplog: pytest.LogCaptureFixture) -> None:
     guard = Guard(lambda chunk: (chunk, False) if chunk == b"a" else (chunk[99].to_bytes(), True))
 
-    with caplog.at_level(logging.ERROR, "proxy.relay"):
+    with caplog.at_level(logging.ERROR, "proxy.upstream.relay"):
         sent = relayed(Chunks(b"a", b"b", b"c"), guard)
 
     assert bodies(sent) == [b"a", b"b", b"c", b""]
@@ -170,13 +170,13 @@ class TailThatRepeats:
 def guarded(path: str, chunks: list[bytes], tail: Any) -> tuple[bytes, Chunks, list[TailLoop]]:
     """What the client gets, what is left of the upstream's answer, and the loops that were told."""
     stream, loops = Chunks(*chunks), []
-    sent = relayed(stream, TailGuard(ANSWERS[path].watch(), tail, loops.append))
+    sent = relayed(stream, TailGuard(FORMATS[path].watch(), tail, loops.append))
     return b"".join(bodies(sent)), stream, loops
 
 
 def said_by(path: str, body: bytes) -> str:
     """The text of a whole answer."""
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     text = watch.feed(body)
     assert (watch.unfinished, watch.ending()) == (0, b"")
     return text
@@ -250,7 +250,7 @@ def test_over_a_socket_the_model_is_left_at_once() -> None:
     async def run() -> None:
         server = await asyncio.start_server(model, "127.0.0.1", 0)
         upstream = Upstream(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-        guard = TailGuard(ANSWERS["/api/generate"].watch(), TailThatRepeats(1), lambda loop: None)
+        guard = TailGuard(FORMATS["/api/generate"].watch(), TailThatRepeats(1), lambda loop: None)
         relay = Relay(await upstream.open("POST", "/api/generate", [], b"{}"), guard=guard)
         await relay.send_to(send, {"http_version": "1.1", "method": "POST"})
         await asyncio.wait_for(has_left.wait(), 2)  # before anybody closes the relay

@@ -9,8 +9,9 @@ from typing import Any
 import orjson
 import psycopg
 import pytest
+from django.apps import apps
 
-from memory.cache import Cache
+from memory.apps import MemoryConfig
 from proxy.runtime import Runtime
 from tests.standin import StandIn
 
@@ -28,8 +29,12 @@ def runtime(
 ) -> Iterator[Runtime]:
     settings.DATABASE_URL, settings.FESTINGER_UPSTREAM = dsn, standin.url
     settings.JOURNAL, settings.CONFIG_FILE = tmp_path / "journal", tmp_path / "config.yaml"
-    monkeypatch.setattr("memory.cache.world", Cache())
-    monkeypatch.setattr("proxy.runtime.wake", lambda task: None)
+    monkeypatch.setattr("proxy.runtime.send_wakeup", lambda task: None)
+    app = apps.get_app_config("memory")
+    assert isinstance(app, MemoryConfig)
+    monkeypatch.setattr(app, "cache", app.cache)  # a new one for this test; both are put back
+    monkeypatch.setattr(app, "coherence", app.coherence)
+    app.ready()
     yield Runtime.from_settings()
     gc.unfreeze()
     gc.collect()  # a connection that was not closed is found now, and fails the test

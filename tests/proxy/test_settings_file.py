@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import watchfiles
 
-from proxy import settings_file
-from proxy.domain.rules import Rules
-from proxy.domain.rules_text import RulesMistakes
-from proxy.settings_file import FILE_MAX_BYTES, LastGood, SettingsFile, found_at
+from proxy.config_file import watcher
+from proxy.config_file.parser import RulesMistakes
+from proxy.config_file.watcher import FILE_MAX_BYTES, LastGood, SettingsFile, found_at
+from proxy.domain.config_schema import Rules
 from tests.waiting import eventually, eventually_here
 
 WITHIN_S = 5
@@ -29,9 +29,9 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings_file, "GONE_S", 0.3)
-    monkeypatch.setattr(settings_file, "STEP_MS", 20)
-    monkeypatch.setattr(settings_file, "LOOK_MS", 60_000)  # only by notifications, unless a test says otherwise
+    monkeypatch.setattr(watcher, "GONE_S", 0.3)
+    monkeypatch.setattr(watcher, "STEP_MS", 20)
+    monkeypatch.setattr(watcher, "LOOK_MS", 60_000)  # only by notifications, unless a test says otherwise
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def only_looking(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "inotify watch limit reached")
 
-    monkeypatch.setattr(settings_file, "awatch", refuse)
-    monkeypatch.setattr(settings_file, "LOOK_MS", 50)
+    monkeypatch.setattr(watcher, "awatch", refuse)
+    monkeypatch.setattr(watcher, "LOOK_MS", 50)
 
 
 def conversations(number: int) -> str:
@@ -253,7 +253,7 @@ def test_a_file_that_is_gone_for_a_moment_changes_nothing(file: Path) -> None:
 
 
 def test_a_file_that_is_still_being_written_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings_file, "SETTLED_S", 0.4)
+    monkeypatch.setattr(watcher, "SETTLED_S", 0.4)
     told: list[Rules] = []
 
     async def change(found: SettingsFile) -> None:
@@ -335,7 +335,7 @@ def test_a_mounted_folder_that_is_exchanged_is_noticed(file: Path) -> None:
 def test_what_a_link_leads_to_is_looked_at_now_and_then(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings_file, "LOOK_MS", 200)
+    monkeypatch.setattr(watcher, "LOOK_MS", 200)
     (tmp_path / "real.yaml").write_text(conversations(500))
     file.symlink_to(tmp_path / "real.yaml")
 
@@ -356,7 +356,7 @@ def test_without_notifications_it_is_looked_at(file: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings_file, "LOOK_MS", 50)
+    monkeypatch.setattr(watcher, "LOOK_MS", 50)
     file = tmp_path / "later" / "config.yaml"
 
     async def change(found: SettingsFile) -> None:
@@ -373,7 +373,7 @@ def exchange(folder: Path) -> None:
 
 
 def test_the_folder_may_be_exchanged(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings_file, "LOOK_MS", 200)
+    monkeypatch.setattr(watcher, "LOOK_MS", 200)
 
     async def change(found: SettingsFile) -> None:
         exchange(file.parent)
@@ -408,14 +408,14 @@ def test_the_watcher_is_of_the_kind_that_is_notified() -> None:
 
 def test_the_upstream_for_processes_that_watch_nothing(file: Path, tmp_path: Path, settings) -> None:
     settings.CONFIG_FILE, settings.HOME, settings.FESTINGER_UPSTREAM = file, tmp_path, ""
-    assert settings_file.upstream_url() == "http://127.0.0.1:11434"
+    assert watcher.upstream_url() == "http://127.0.0.1:11434"
     file.write_text("upstream: {url: http://gpu}")
-    assert settings_file.upstream_url() == "http://gpu"
+    assert watcher.upstream_url() == "http://gpu"
     SettingsFile.from_settings()
     file.write_text("upstream: {url: 5}")
-    assert settings_file.upstream_url() == "http://gpu"
+    assert watcher.upstream_url() == "http://gpu"
     settings.FESTINGER_UPSTREAM = "http://env"
-    assert settings_file.upstream_url() == "http://env"
+    assert watcher.upstream_url() == "http://env"
 
 
 def test_from_settings_the_environment_is_taken_along(file: Path, tmp_path: Path, settings) -> None:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from festinger_site.environment import base_address
+from memory.domain.addresses import base_address
 from proxy.errors import UpstreamUnreachable
-from proxy.sockets import OPTIONS, notice_vanished
-from proxy.upstream import Upstream
+from proxy.upstream.client import Upstream
+from proxy.upstream.keepalive import OPTIONS, notice_vanished
 from tests.waiting import eventually_here
 
 

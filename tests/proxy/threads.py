@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from memory.domain.messages import Message
-from memory.reading import digest_of
-from proxy.domain.ledger import Thread
-from proxy.domain.wire import Part, Prompt, Role
+from memory.ingest.reader import digest_of
+from proxy.domain.formats.base import Part, Prompt, Role
+from proxy.domain.prefixes import Thread
 
 Said = tuple[Role, str]
 

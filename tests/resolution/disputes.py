@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Config, Edge, Source
-from memory.store import Said
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 from tests.llm_server import LlmServer
 
@@ -24,14 +24,14 @@ DISMISS = {"reasoning": "noise", "decision": "dismiss"}
 NONSENSE = {"reasoning": "la la la", "decision": "sing", "existing_dimension": "", "new_dimension": ""}
 
 
-def said(**changes: Any) -> Said:
+def said(**changes: Any) -> Attribution:
     standard = {"agent": "dobby", "source": Source.INFERRED, "confidence": 0.9, "at": timezone.now(), "role": "user"}
-    return Said(**(standard | changes))
+    return Attribution(**(standard | changes))
 
 
-def fact(text: str) -> Fact:
+def fact(text: str) -> Triple:
     concept, relation, parent, dimension = text.split()
-    return Fact(concept, parent, dimension, relation == "isa")
+    return Triple(concept, parent, dimension, relation == "isa")
 
 
 def state(text: str, **changes: Any) -> None:

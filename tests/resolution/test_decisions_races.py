@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from memory.models import Dimension, Edge, EdgeHistory, Source
-from resolution.decisions import Actor, DecisionError, decide, decompose, dismiss, update
+from resolution.actors import Actor
+from resolution.decisions import DecisionError, decide, decompose, dismiss, update
+from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, Decision
-from resolution.undo import undo
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
 

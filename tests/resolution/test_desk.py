@@ -8,10 +8,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory.bootstrap import load_dimensions
 from memory.models import Dimension, Edge, Evidence, Source
-from resolution import decisions, desk, records, undo
-from resolution.desk import Filters
-from resolution.dossier import Dossier, dossier
+from resolution import decisions
+from resolution.decisions import undo
 from resolution.models import Conflict
+from resolution.views import conflict_list, decision_diff
+from resolution.views.conflict_detail import Dossier, dossier
+from resolution.views.conflict_list import Filters
 from tests.resolution.worlds import OPERATOR, collide, say
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +43,7 @@ def ring() -> Conflict:
 
 
 def shown(**wanted: str) -> list[str]:
-    rows = desk.in_order(desk.matching(Filters.read(wanted)))
+    rows = conflict_list.in_order(conflict_list.matching(Filters.read(wanted)))
     return [f"{row.concept} {row.dim}" for row in rows]
 
 
@@ -115,7 +117,7 @@ def test_an_address_says_what_was_asked_for() -> None:
 def test_the_next_one_is_the_next_in_the_list_and_after_the_last_the_first() -> None:
     rows = [kinds(name) for name in ("one", "two", "three")]
 
-    assert [desk.next_open(Filters(), row) for row in rows] == [rows[1], rows[2], rows[0]]
+    assert [conflict_list.next_open(Filters(), row) for row in rows] == [rows[1], rows[2], rows[0]]
 
 
 def test_the_next_one_keeps_to_the_filters_and_is_always_open() -> None:
@@ -123,19 +125,19 @@ def test_the_next_one_keeps_to_the_filters_and_is_always_open() -> None:
     decided = kinds("four")
     decisions.dismiss(decided.pk, OPERATOR, "")
 
-    assert desk.next_open(Filters(type="isa_isa", status="all"), first) == third
-    assert desk.next_open(Filters(status="dismissed"), third) == first
-    assert desk.next_open(Filters(type="cycle"), first) is None
+    assert conflict_list.next_open(Filters(type="isa_isa", status="all"), first) == third
+    assert conflict_list.next_open(Filters(status="dismissed"), third) == first
+    assert conflict_list.next_open(Filters(type="cycle"), first) is None
 
 
 def test_alone_it_has_no_next_one() -> None:
-    assert desk.next_open(Filters(), kinds()) is None
+    assert conflict_list.next_open(Filters(), kinds()) is None
 
 
 def test_both_claims_are_one_line_each() -> None:
     kinds()
 
-    [row] = desk.rows(desk.whole(desk.matching(Filters())))
+    [row] = conflict_list.rows(conflict_list.whole(conflict_list.matching(Filters())))
 
     assert f"{row.existing.words} — {row.existing.line}" == (
         "gnommoweb is a repo [type] — dobby, read in a prompt, 2\xa0days ago, 71 %"
@@ -153,16 +155,16 @@ def test_many_conflicts_take_one_query_for_what_stands(
     ring()
 
     with django_assert_max_num_queries(2):
-        rows = desk.rows(desk.whole(desk.matching(Filters())))
+        rows = conflict_list.rows(conflict_list.whole(conflict_list.matching(Filters())))
 
     assert len({row.existing.words for row in rows}) == 11
 
 
 def test_a_seal_says_what_was_seen() -> None:
     conflict = places()
-    [row] = desk.rows(desk.whole(desk.matching(Filters())))
+    [row] = conflict_list.rows(conflict_list.whole(conflict_list.matching(Filters())))
 
-    seen = desk.unseal(row.seal)
+    seen = conflict_list.unseal(row.seal)
 
     assert seen is not None
     assert (seen.pk, seen.existing_parent_id, seen.blocking_concept_id, seen.collision_type) == (
@@ -172,7 +174,7 @@ def test_a_seal_says_what_was_seen() -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "a:b:c:d:e", "1:isa_isa:x::", ":::::"])
 def test_what_is_no_seal_is_none(text: str) -> None:
-    assert desk.unseal(text) is None
+    assert conflict_list.unseal(text) is None
 
 
 # --- one conflict ---
@@ -313,7 +315,7 @@ def test_there_is_no_file_on_what_is_no_conflict() -> None:
 def test_a_decision_tells_what_it_changed() -> None:
     decision = decisions.decompose(kinds().pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
 
-    told = {change.what: (change.before, change.after) for change in records.changes(decision)}
+    told = {change.what: (change.before, change.after) for change in decision_diff.changes(decision)}
 
     assert told["gnommoweb [type]"] == ("gnommoweb is a repo [type], 71 %", "nothing")
     assert told["gnommoweb [artifact]"] == ("nothing", "gnommoweb is a repo [artifact], 71 %")
@@ -329,5 +331,5 @@ def test_a_decision_tells_what_became_of_other_conflicts() -> None:
 
     decision = decisions.update(conflict.pk, OPERATOR, "")
 
-    [change] = [change for change in records.changes(decision) if change.conflict == rival.pk]
+    [change] = [change for change in decision_diff.changes(decision) if change.conflict == rival.pk]
     assert (change.before, change.after) == ("pending, against repo", "pending, against container")

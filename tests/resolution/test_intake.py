@@ -5,22 +5,24 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
-from memory.store import Said
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 
 pytestmark = pytest.mark.django_db
 
 
-def said(agent: str = "dobby", confidence: float = 1.0, source: Source = Source.GUTASK, **changes: object) -> Said:
-    return Said(**({"agent": agent, "source": source, "confidence": confidence, "at": timezone.now()} | changes))  # type: ignore[arg-type]
+def said(
+    agent: str = "dobby", confidence: float = 1.0, source: Source = Source.GUTASK, **changes: object
+) -> Attribution:
+    return Attribution(**({"agent": agent, "source": source, "confidence": confidence, "at": timezone.now()} | changes))  # type: ignore[arg-type]
 
 
-def fact(text: str) -> Fact:
+def fact(text: str) -> Triple:
     concept, relation, parent, dimension = text.split()
-    return Fact(concept, parent, dimension, relation == "isa")
+    return Triple(concept, parent, dimension, relation == "isa")
 
 
 def test_a_new_fact_brings_its_words_its_dimension_and_its_root() -> None:

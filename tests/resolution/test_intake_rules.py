@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import store
+from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.models import Conflict, DecidedTriple
 from tests.resolution.worlds import say

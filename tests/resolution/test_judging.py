@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from memory import llm as language_models
 from memory.bootstrap import load_dimensions
+from memory.graph.store import retire
 from memory.models import Dimension, Edge, Evidence, LlmCall, Soas
-from memory.store import retire
 from resolution.domain.verdicts import Verdict, VerdictMistake
-from resolution.judging import RELATED, gather, judge
 from resolution.models import Conflict
+from resolution.resolver.judge import RELATED, gather, judge
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DECOMPOSE, dispute, kinds, places, said, state
 

@@ -11,13 +11,16 @@ import pytest
 from django.db import InternalError, OperationalError, connection
 from django.utils import timezone
 
-from memory import bootstrap, placing
-from memory.domain.rows import Fact
+from memory import bootstrap
+from memory.db import transactions
+from memory.db.transactions import GraphChanged
+from memory.domain.types import Triple
+from memory.graph import placement
 from memory.models import Edge, EdgeHistory, Observation
-from memory.placing import WorldChanged
-from resolution import claims, intake, learning, tasks
-from resolution.learning import settle_due
+from resolution import tasks
 from resolution.models import Conflict
+from resolution.workers import leases, observations
+from resolution.workers.observations import settle_due
 
 pytestmark = pytest.mark.django_db
 
@@ -119,15 +122,15 @@ def test_no_time_is_no_work() -> None:
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """The statement about ``poison`` breaks whatever transaction it is in."""
-    place = placing.Slots.place
+    place = placement.Slots.place
 
-    def place_or_break(self: placing.Slots, fact: Fact, *rest: Any) -> placing.Placement:
+    def place_or_break(self: placement.Slots, fact: Triple, *rest: Any) -> placement.Placement:
         if fact.concept == "poison":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1 / 0")
         return place(self, fact, *rest)
 
-    monkeypatch.setattr(placing.Slots, "place", place_or_break)
+    monkeypatch.setattr(placement.Slots, "place", place_or_break)
 
 
 def test_one_bad_row_does_not_stop_the_others(poisoned: None, caplog: pytest.LogCaptureFixture) -> None:
@@ -173,14 +176,14 @@ def test_a_row_that_failed_once_is_settled_when_it_can_be(poisoned: None, monkey
 def failing(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
     """What the next transactions fail with, right before their commit."""
     errors: list[Exception] = []
-    finish = claims.finish
+    finish = leases.finish
 
     def fail_or_finish(outcomes: dict[int, str]) -> None:
         if errors:
             raise errors.pop(0)
         finish(outcomes)
 
-    monkeypatch.setattr(claims, "finish", fail_or_finish)
+    monkeypatch.setattr(leases, "finish", fail_or_finish)
     return errors
 
 
@@ -195,12 +198,12 @@ def caused(cause: type[psycopg.OperationalError]) -> OperationalError:
     [
         caused(psycopg.errors.DeadlockDetected),
         caused(psycopg.errors.SerializationFailure),
-        WorldChanged("a slot was filled meanwhile"),
+        GraphChanged("a slot was filled meanwhile"),
     ],
 )
 def test_a_lost_race_is_run_again_and_nothing_is_done_twice(failing: list[Exception], error: Exception) -> None:
     row = observe("a isa b type")
-    failing += [error] * (intake.TRIES - 1)
+    failing += [error] * (transactions.TRIES - 1)
 
     settle_due()
 
@@ -281,8 +284,8 @@ def test_where_postgres_is_away_a_task_ends_with_a_warning(
     def away(*_: object) -> None:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(claims, "claim", away)
-    monkeypatch.setattr(claims, "due", away)
+    monkeypatch.setattr(leases, "claim", away)
+    monkeypatch.setattr(leases, "due", away)
 
     with caplog.at_level(logging.WARNING, "resolution"):
         task()
@@ -303,10 +306,10 @@ def test_a_broker_that_is_away_is_no_error(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_batches_are_of_one_size_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "BATCH", 2)
+    monkeypatch.setattr(observations, "BATCH", 2)
     sizes = []
-    settle_all = learning.settle_all
-    monkeypatch.setattr(learning, "settle_all", lambda said: sizes.append(len(said)) or settle_all(said))  # type: ignore[func-returns-value]
+    settle_all = observations.settle_all
+    monkeypatch.setattr(observations, "settle_all", lambda said: sizes.append(len(said)) or settle_all(said))  # type: ignore[func-returns-value]
     for number in range(5):
         observe(f"thing{number} isa kind type")
 

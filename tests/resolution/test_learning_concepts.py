@@ -8,14 +8,16 @@ from django.db import connection
 from django.utils import timezone
 from psycopg import connect
 
-from memory import bootstrap, explaining
-from memory.domain.rows import Fact
+from memory import bootstrap
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
+from memory.llm import explain_concept
 from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas, Source
-from memory.store import Said
-from resolution import learning, tasks
-from resolution.intake import assert_fact
-from resolution.learning import explain_due, settle_due
+from resolution import tasks
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
+from resolution.workers import observations
+from resolution.workers.observations import explain_due, settle_due
 from tests.llm_server import Fails, LlmServer, Says
 
 pytestmark = pytest.mark.django_db
@@ -112,7 +114,7 @@ def test_a_word_that_must_not_be_sent_is_not(llm: LlmServer, model: Any, changes
 
 def test_a_concept_that_is_known_or_gone_by_now_is_not_asked_about(llm: LlmServer, model: Any) -> None:
     wonder()
-    assert_fact(Fact("gnommoweb", "repo", "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+    assert_fact(Triple("gnommoweb", "repo", "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
     wonder("toves")
     Soas.objects.get(token="toves").delete()
 
@@ -157,7 +159,7 @@ def test_a_model_that_is_away_is_not_asked_about_the_next_concept(llm: LlmServer
     assert explain_due() == 0
 
     for row in (first, second):
-        assert about(learning.WAITS[learning.llm.Unavailable], wait_of(row))
+        assert about(observations.WAITS[observations.llm.Unavailable], wait_of(row))
         assert row.attempts == 0
     assert "503" in first.last_error
     assert {asked.prompt.splitlines()[0] for asked in llm.asked} == {'What is "gnommoweb"?'}
@@ -191,13 +193,13 @@ def test_an_answer_of_no_use_is_an_attempt_and_the_concept_rests(llm: LlmServer,
 
 def test_a_fact_that_collides_is_queued(llm: LlmServer, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     row = wonder()
-    explain = explaining.explain
+    explain = explain_concept.explain
 
     def explain_meanwhile(*arguments: Any) -> Any:
-        assert_fact(Fact("gnommoweb", "service", "type", True), Said("dobby", Source.GUTASK, 1.0, NOW))
+        assert_fact(Triple("gnommoweb", "service", "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
         return explain(*arguments)
 
-    monkeypatch.setattr(explaining, "explain", explain_meanwhile)
+    monkeypatch.setattr(explain_concept, "explain", explain_meanwhile)
     llm.answers(KNOWN)
 
     explain_due()
@@ -211,13 +213,13 @@ def test_an_answer_that_comes_after_another_worker_took_over_is_dropped(
     llm: LlmServer, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = wonder()
-    explain = explaining.explain
+    explain = explain_concept.explain
 
     def explain_too_late(*arguments: Any) -> Any:
         Observation.objects.update(claimed_until=NOW + DAY)
         return explain(*arguments)
 
-    monkeypatch.setattr(explaining, "explain", explain_too_late)
+    monkeypatch.setattr(explain_concept, "explain", explain_too_late)
     llm.answers(KNOWN)
 
     explain_due()
@@ -229,7 +231,7 @@ def test_an_answer_that_comes_after_another_worker_took_over_is_dropped(
 
 def test_a_mistake_of_ours_is_tried_again_later(llm: LlmServer, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     row = wonder()
-    monkeypatch.setattr(explaining, "explain", lambda *_: 1 / 0)
+    monkeypatch.setattr(explain_concept, "explain", lambda *_: 1 / 0)
 
     assert explain_due() == 1
 
@@ -251,13 +253,13 @@ def test_no_transaction_is_open_while_the_model_thinks(
     Config.objects.create(key="write_model_id", value=str(llm.model("openai").pk))
     wonder()
     states = []
-    explain = explaining.explain
+    explain = explain_concept.explain
 
     def explain_and_look(*arguments: Any) -> Any:
         states.append(connection.in_atomic_block)
         return explain(*arguments)
 
-    monkeypatch.setattr(explaining, "explain", explain_and_look)
+    monkeypatch.setattr(explain_concept, "explain", explain_and_look)
     llm.answers(KNOWN)
 
     explain_due()

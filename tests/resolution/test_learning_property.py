@@ -9,11 +9,11 @@ from django.db import transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import store
+from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Observation
-from resolution import learning
-from resolution.learning import settle_due
 from resolution.models import Conflict, DecidedTriple
+from resolution.workers import observations
+from resolution.workers.observations import settle_due
 
 pytestmark = pytest.mark.django_db
 
@@ -221,17 +221,17 @@ def test_any_batching_equals_one_after_the_other(
 ) -> None:
     decided = {key: value for key, value in decided.items() if key[0] != key[1]}
     world = World(dict(decided))
-    expected, usual = [], learning.BATCH
+    expected, usual = [], observations.BATCH
     fresh = told_once(said)
     with transaction.atomic():
         prepare(decided)
-        learning.BATCH = batch
+        observations.BATCH = batch
         try:
             for start in range(0, len(fresh), portion):
                 observe(said[: said.index(fresh[min(start + portion, len(fresh)) - 1]) + 1])  # all is sent again
                 settle_due()
         finally:
-            learning.BATCH = usual
+            observations.BATCH = usual
         rows = Observation.objects.order_by("pk")
         outcomes = list(rows.values_list("concept", "parent", "dimension", "outcome"))
         found = stored()

@@ -9,17 +9,18 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, Soas, Source
-from memory.store import Said
-from resolution import decisions, neighbourhood
-from resolution.applying import Actor
-from resolution.course import pending
-from resolution.desk import Filters, next_open
-from resolution.intake import assert_fact
+from resolution import decisions
+from resolution.actors import Actor
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
-from resolution.neighbourhood import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
-from resolution.portrait import portrait, sheet
+from resolution.resolver.run_loop import pending
+from resolution.views import concept_graph
+from resolution.views.concept_detail import portrait, sheet
+from resolution.views.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
+from resolution.views.conflict_list import Filters, next_open
 from tests.resolution.disputes import dispute, fact, said, state
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +32,7 @@ def dimensions() -> None:
 
 
 def look(token: str, depth: int = 1) -> Neighbourhood:
-    return neighbourhood.look(Soas.objects.get(token=token), depth)
+    return concept_graph.look(Soas.objects.get(token=token), depth)
 
 
 def shown(found: Neighbourhood) -> dict[str, int]:
@@ -104,7 +105,7 @@ def test_without_conflicts_only_what_stands_is_shown() -> None:
     dispute("gnommoweb isa repo type", "gnommoweb isa container type")
 
     with CaptureQueriesContext(connection) as captured:
-        found = neighbourhood.look(Soas.objects.get(token="gnommoweb"), with_conflicts=False)
+        found = concept_graph.look(Soas.objects.get(token="gnommoweb"), with_conflicts=False)
 
     assert (shown(found), [line.conflict_id for line in found.lines]) == ({"gnommoweb": 0, "repo": 1}, [None])
     assert not any("resolution_queue" in query["sql"] for query in captured)
@@ -178,8 +179,8 @@ def test_of_more_than_is_looked_at_the_rest_is_only_estimated() -> None:
 def test_a_picture_of_two_steps_keeps_room_for_the_second() -> None:
     hub(100)
     for i in range(100):
-        said = Said("dobby", Source.OPERATOR, 1.0, timezone.now())
-        assert_fact(Fact(f"m{i}", f"far{i}", "owned-by", False), said)
+        said = Attribution("dobby", Source.OPERATOR, 1.0, timezone.now())
+        assert_fact(Triple(f"m{i}", f"far{i}", "owned-by", False), said)
 
     distances = list(shown(look("hub", 2)).values())
 
@@ -193,7 +194,7 @@ def test_it_takes_few_queries_however_much_there_is(
     centre = Soas.objects.get(token="hub")
 
     with django_assert_max_num_queries(7):
-        neighbourhood.look(centre, 2)
+        concept_graph.look(centre, 2)
 
 
 def test_what_is_one_step_away_is_found_by_index() -> None:
@@ -201,7 +202,7 @@ def test_what_is_one_step_away_is_found_by_index() -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE urd")
         cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("EXPLAIN " + neighbourhood.LINKS, {"ids": [Soas.objects.get(token="hub").pk], "limit": 10})
+        cursor.execute("EXPLAIN " + concept_graph.LINKS, {"ids": [Soas.objects.get(token="hub").pk], "limit": 10})
         plan = "\n".join(row[0] for row in cursor.fetchall())
 
     assert "Seq Scan on urd" not in plan

@@ -18,13 +18,13 @@ from django.utils import timezone
 from psycopg.conninfo import conninfo_to_dict
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Observation, Source
-from memory.store import Said
-from resolution import claims, learning
-from resolution.intake import Outcome, assert_fact
-from resolution.learning import settle_due
+from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
+from resolution.workers import leases, observations
+from resolution.workers.observations import settle_due
 from tests.resolution.racers import ROUNDS, Racers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,8 +43,8 @@ def supersede(dimension: str) -> None:
 
 def stating(text: str, agent: str = "dobby", minutes: float = 0.0) -> Callable[[], Outcome]:
     concept, relation, parent, dimension = text.split()
-    said = Said(agent, Source.GUTASK, 1.0, NOW + timedelta(minutes=minutes))
-    return lambda: assert_fact(Fact(concept, parent, dimension, relation == "isa"), said)
+    said = Attribution(agent, Source.GUTASK, 1.0, NOW + timedelta(minutes=minutes))
+    return lambda: assert_fact(Triple(concept, parent, dimension, relation == "isa"), said)
 
 
 def observe(texts: Sequence[str], agent: str = "dobby") -> None:
@@ -131,19 +131,19 @@ import sys
 import django
 django.setup()
 from django.db import connection
-from resolution import claims, learning
-learning.BATCH = 10
+from resolution.workers import leases, observations
+observations.BATCH = 10
 print("ready", flush=True)
 sys.stdin.readline()
 {before}
-print(learning.settle_due(), flush=True)
+print(observations.settle_due(), flush=True)
 """
 HANG = """
 import time
 def hang(outcomes):
     print("about to commit", flush=True)
     time.sleep(600)
-claims.finish = hang
+leases.finish = hang
 """
 
 
@@ -225,30 +225,30 @@ def end_leases() -> None:
 
 def test_a_worker_that_was_too_slow_finds_its_rows_done_and_does_nothing() -> None:
     observe(["thing isa kind type"])
-    slow = claims.claim(claims.Kind.TRIPLE, 10, timedelta(0))
+    slow = leases.claim(leases.Kind.TRIPLE, 10, timedelta(0))
 
     assert settle_due() == 1
-    learning._settle(slow)
+    observations._settle(slow)
 
     assert EdgeHistory.objects.count() == 1
 
 
 def test_a_worker_that_was_too_slow_leaves_the_row_to_the_one_that_has_it_now() -> None:
     observe(["thing isa kind type"])
-    slow = claims.claim(claims.Kind.TRIPLE, 10, timedelta(0))
-    quick = claims.claim(claims.Kind.TRIPLE, 10, timedelta(seconds=30))
+    slow = leases.claim(leases.Kind.TRIPLE, 10, timedelta(0))
+    quick = leases.claim(leases.Kind.TRIPLE, 10, timedelta(seconds=30))
 
-    learning._settle(slow)
+    observations._settle(slow)
     assert not EdgeHistory.objects.exists()
 
-    learning._settle(quick)
+    observations._settle(quick)
     assert EdgeHistory.objects.count() == 1
 
 
 def test_two_claims_at_once_share_no_row(racers: Racers) -> None:
     observe([f"thing{n} isa kind type" for n in range(40)])
 
-    claimed = racers.at_once(*[lambda: claims.claim(claims.Kind.TRIPLE, 15, timedelta(seconds=30))] * 3)
+    claimed = racers.at_once(*[lambda: leases.claim(leases.Kind.TRIPLE, 15, timedelta(seconds=30))] * 3)
 
     keys = [row.pk for rows in claimed for row in rows]
     assert len(keys) == len(set(keys)) == 40

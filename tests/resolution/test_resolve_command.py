@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from django.core.management import CommandError, call_command
 
-from resolution import runs
 from resolution.models import Conflict, Run
+from resolution.resolver import run_records
 from tests.llm_server import Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, choose, edges, kinds, places
 
@@ -88,7 +88,7 @@ def test_a_failed_run_ends_with_1(llm: LlmServer) -> None:
 
 
 def test_a_run_under_way_is_one_line() -> None:
-    runs.open_run(Run.Trigger.API, mode="auto", is_begun=True)
+    run_records.open_run(Run.Trigger.API, mode="auto", is_begun=True)
 
     with pytest.raises(CommandError, match="The resolver is running already"):
         resolve()

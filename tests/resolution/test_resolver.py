@@ -10,14 +10,15 @@ from django.db.models import F
 from django.utils import timezone
 
 from memory import llm as language_models
+from memory.graph.store import retire
 from memory.models import Dimension, Edge, LlmCall, Soas, Source
-from memory.store import retire
 from resolution import decisions, resolver
-from resolution.course import pause
-from resolution.decisions import Actor, DecisionError
+from resolution.actors import Actor
+from resolution.decisions import DecisionError
 from resolution.domain.verdicts import Verdict
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
+from resolution.resolver.run_loop import pause
 from tests.llm_server import Cuts, Fails, LlmServer, Says
 from tests.resolution.disputes import (
     DECOMPOSE,
@@ -44,7 +45,7 @@ AWAY = Fails(503, headers={"x-should-retry": "true"})
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.llm.asking.FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr("memory.llm.client.FIRST_PAUSE_S", 0.001)
 
 
 def resolve(**changes: Any) -> Run:

@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
-from resolution import course, resolver, runs, schedule
+from resolution import resolver
 from resolution.models import Conflict, Decision, Run
-from resolution.resolver import AlreadyRunning
+from resolution.resolver import AlreadyRunning, run_loop, run_records, schedule
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DISMISS, UPDATE, choose, edges, places
 from tests.waiting import eventually
@@ -96,7 +96,7 @@ def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: Llm
 
     assert run is not None
     killed.refresh_from_db()
-    assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, runs.DIED)
+    assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, run_records.DIED)
     assert killed.ended_at is not None
     assert (run.pk != killed.pk, run.trigger, run.status, run.counts) == (True, "schedule", "done", {"update": 2})
     assert edges() == {f"{name} is in turing [runs-on]" for name in "abc"}
@@ -108,16 +108,16 @@ def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: Llm
 def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
     conflict = places("a")
 
-    for _ in range(runs.DEATHS_AT_MOST):
-        row = runs.open_run(Run.Trigger.SCHEDULE, mode="auto", is_begun=True)
+    for _ in range(run_records.DEATHS_AT_MOST):
+        row = run_records.open_run(Run.Trigger.SCHEDULE, mode="auto", is_begun=True)
         Conflict.objects.filter(next_attempt_at=None).update(claimed_until=row.started_at)
         let_time_pass()  # the next one that is opened closes it
-    runs.close_dead()
+    run_records.close_dead()
 
     conflict.refresh_from_db()
-    assert (conflict.attempts, conflict.last_error) == (3, runs.DIED_AT_IT)
-    assert not course.pending_now().exists()
-    assert course.pending_now(patiently=False).exists()
+    assert (conflict.attempts, conflict.last_error) == (3, run_records.DIED_AT_IT)
+    assert not run_loop.pending_now().exists()
+    assert run_loop.pending_now(patiently=False).exists()
 
 
 def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
@@ -136,7 +136,7 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
     run = Run.objects.get()
     assert (process.returncode, told.splitlines()[-1]) == (130, "Interrupted. What was decided until then stays.")
     assert "Traceback" not in told
-    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, course.INTERRUPTED)
+    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, run_loop.INTERRUPTED)
     assert [(row.attempts, row.claimed_until) for row in Conflict.objects.filter(status="pending")] == [(0, None)]
 
 
@@ -175,7 +175,7 @@ def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: Ll
     places("a")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
-    requested = runs.open_run(Run.Trigger.API, "kreacher", mode="auto", is_begun=False)
+    requested = run_records.open_run(Run.Trigger.API, "kreacher", mode="auto", is_begun=False)
     together = threading.Barrier(4)
 
     def wake() -> None:
@@ -212,7 +212,7 @@ def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
     llm: LlmServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runs, "SIGN_OF_LIFE_S", 0.01)
+    monkeypatch.setattr(run_records, "SIGN_OF_LIFE_S", 0.01)
     places("a")
     choose(llm)
     signs: set[datetime] = set()

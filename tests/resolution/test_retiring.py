@@ -5,26 +5,26 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
-from memory.store import Said
-from resolution import retiring
-from resolution.intake import Outcome, assert_fact
+from resolution.decisions import retirement
+from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import DecidedTriple
 
 pytestmark = pytest.mark.django_db
 
-FACT = Fact("zorblat", "repo", "type", True)
+FACT = Triple("zorblat", "repo", "type", True)
 
 
-def say(agent: str, fact: Fact = FACT, *, source: Source = Source.INFERRED, days: float = 0) -> Outcome:
+def say(agent: str, fact: Triple = FACT, *, source: Source = Source.INFERRED, days: float = 0) -> Outcome:
     at = timezone.now() + timedelta(days=days)
-    return assert_fact(fact, Said(agent, source, 0.8, at, role="user", conversation=agent.encode().ljust(16)))
+    return assert_fact(fact, Attribution(agent, source, 0.8, at, role="user", conversation=agent.encode().ljust(16)))
 
 
 def retire_all() -> int:
     edges = [edge for edge in Edge.objects.filter(concept__token="zorblat") if not edge.is_root]
-    return retiring.retire(edges, actor="operator", reason="wrong")
+    return retirement.retire(edges, actor="operator", reason="wrong")
 
 
 def test_a_retired_fact_is_not_learned_again_from_who_said_it() -> None:
@@ -57,7 +57,7 @@ def test_another_fact_takes_the_place_of_a_retired_one() -> None:
     say("dobby")
     retire_all()
 
-    assert say("dobby", Fact("zorblat", "container", "type", True)).status == "inserted"
+    assert say("dobby", Triple("zorblat", "container", "type", True)).status == "inserted"
 
 
 def test_where_the_newer_wins_a_retired_fact_may_come_back() -> None:
@@ -73,4 +73,4 @@ def test_what_was_retired_meanwhile_is_not_counted() -> None:
     edges = list(Edge.objects.filter(concept__token="zorblat"))
     retire_all()
 
-    assert retiring.retire(edges, actor="operator", reason="wrong") == 0
+    assert retirement.retire(edges, actor="operator", reason="wrong") == 0

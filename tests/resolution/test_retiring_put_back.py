@@ -5,33 +5,33 @@ from datetime import datetime
 import pytest
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
-from memory.store import Said
-from resolution import retiring
-from resolution.intake import Outcome, assert_fact
+from resolution.decisions import retirement
+from resolution.decisions.retirement import Refused
+from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict, DecidedTriple
-from resolution.retiring import Refused
 
 pytestmark = pytest.mark.django_db
 
-REPO = Fact("zorblat", "repo", "type", True)
-CONTAINER = Fact("zorblat", "container", "type", True)
+REPO = Triple("zorblat", "repo", "type", True)
+CONTAINER = Triple("zorblat", "container", "type", True)
 
 
-def say(fact: Fact = REPO, agent: str = "dobby") -> Outcome:
-    said = Said(agent, Source.INFERRED, 0.8, timezone.now(), role="user", conversation=agent.encode().ljust(16))
+def say(fact: Triple = REPO, agent: str = "dobby") -> Outcome:
+    said = Attribution(agent, Source.INFERRED, 0.8, timezone.now(), role="user", conversation=agent.encode().ljust(16))
     return assert_fact(fact, said)
 
 
-def edge(fact: Fact = REPO) -> Edge:
+def edge(fact: Triple = REPO) -> Edge:
     return Edge.objects.select_related("concept", "parent", "dim").get(
         concept__token=fact.concept, dim__token=fact.dimension
     )
 
 
-def retire(fact: Fact = REPO) -> EdgeHistory:
-    row = retiring.retire_one(edge(fact), actor="hermione", reason="wrong")
+def retire(fact: Triple = REPO) -> EdgeHistory:
+    row = retirement.retire_one(edge(fact), actor="hermione", reason="wrong")
     assert row is not None
     return row
 
@@ -53,7 +53,7 @@ def test_a_fact_that_is_put_back_is_as_it_was() -> None:
     before = [getattr(edge(), name) for name in fields]
     row = retire()
 
-    retiring.put_back(row.pk, actor="harry", reason="it was right")
+    retirement.put_back(row.pk, actor="harry", reason="it was right")
 
     assert [getattr(edge(), name) for name in fields] == before
     history = EdgeHistory.objects.get(action="undo")
@@ -71,7 +71,7 @@ def test_that_it_was_retired_is_forgotten() -> None:
     row = retire()
     assert say().status == "decided"
 
-    retiring.put_back(row.pk, actor="harry")
+    retirement.put_back(row.pk, actor="harry")
 
     assert not DecidedTriple.objects.exists()
     assert say().status == "confirmed"
@@ -80,18 +80,18 @@ def test_that_it_was_retired_is_forgotten() -> None:
 def test_it_is_put_back_once() -> None:
     say()
     row = retire()
-    retiring.put_back(row.pk, actor="harry")
+    retirement.put_back(row.pk, actor="harry")
 
     with pytest.raises(Refused, match="put back already, by harry"):
-        retiring.put_back(row.pk, actor="ron")
+        retirement.put_back(row.pk, actor="ron")
 
     assert EdgeHistory.objects.filter(action="undo").count() == 1
 
 
 def test_when_it_was_put_back_or_came_back_is_told_as_the_pages_tell_it() -> None:
     say()
-    row, other = retire(), Fact("kvasir", "repo", "type", True)
-    retiring.put_back(row.pk, actor="harry")
+    row, other = retire(), Triple("kvasir", "repo", "type", True)
+    retirement.put_back(row.pk, actor="harry")
     say(other)
     again = retire(other)
     say(other, "kreacher")
@@ -99,9 +99,9 @@ def test_when_it_was_put_back_or_came_back_is_told_as_the_pages_tell_it() -> Non
     with timezone.override(on_another_day(timezone.now())):
         day = timezone.localtime().date().isoformat()
         with pytest.raises(Refused, match=f"by harry on {day}"):
-            retiring.put_back(row.pk, actor="ron")
+            retirement.put_back(row.pk, actor="ron")
         with pytest.raises(Refused, match=f"stated it again on {day}"):
-            retiring.put_back(again.pk, actor="ron")
+            retirement.put_back(again.pk, actor="ron")
 
 
 def on_another_day(now: datetime) -> str:
@@ -112,12 +112,12 @@ def on_another_day(now: datetime) -> str:
 def test_one_that_was_retired_again_is_put_back_from_the_newer_row() -> None:
     say()
     first = retire()
-    retiring.put_back(first.pk, actor="harry")
+    retirement.put_back(first.pk, actor="harry")
     second = retire()
 
     with pytest.raises(Refused, match="already"):
-        retiring.put_back(first.pk, actor="harry")
-    retiring.put_back(second.pk, actor="harry")
+        retirement.put_back(first.pk, actor="harry")
+    retirement.put_back(second.pk, actor="harry")
 
     assert edge().parent.token == "repo"
 
@@ -128,7 +128,7 @@ def test_one_that_was_stated_again_meanwhile_stays_as_it_was_stated() -> None:
     say(agent="kreacher")
 
     with pytest.raises(Refused, match="has come back since: kreacher"):
-        retiring.put_back(row.pk, actor="harry")
+        retirement.put_back(row.pk, actor="harry")
 
     assert edge().agent == "kreacher"
 
@@ -139,20 +139,20 @@ def test_it_does_not_take_the_place_of_another() -> None:
     say(CONTAINER)
 
     with pytest.raises(Refused, match=r"its place is taken: zorblat is a container \[type\]"):
-        retiring.put_back(row.pk, actor="harry")
+        retirement.put_back(row.pk, actor="harry")
 
     assert edge().parent.token == "container"
     assert DecidedTriple.objects.count() == 1
 
 
 def test_it_closes_no_ring() -> None:
-    inner, outer = Fact("inner", "outer", "membership", False), Fact("outer", "inner", "membership", False)
+    inner, outer = Triple("inner", "outer", "membership", False), Triple("outer", "inner", "membership", False)
     say(inner)
     row = retire(inner)
     say(outer)
 
     with pytest.raises(Refused, match="would close a ring with outer is in inner"):
-        retiring.put_back(row.pk, actor="harry")
+        retirement.put_back(row.pk, actor="harry")
 
     assert not Edge.objects.filter(concept__token="inner").exists()
 
@@ -163,19 +163,19 @@ def test_what_was_disputed_with_it_is_disputed_again() -> None:
     assert conflict is not None
     row = retire()
 
-    retiring.put_back(row.pk, actor="harry")
+    retirement.put_back(row.pk, actor="harry")
 
     conflict.refresh_from_db()
     assert (conflict.status, conflict.existing_parent) == (Conflict.Status.PENDING, edge().parent)
 
 
 def test_a_dimension_that_has_gone_comes_back_with_it() -> None:
-    say(Fact("zorblat", "repo", "shelf", False))
-    row = retire(Fact("zorblat", "repo", "shelf", False))
+    say(Triple("zorblat", "repo", "shelf", False))
+    row = retire(Triple("zorblat", "repo", "shelf", False))
     Edge.objects.filter(dim__token="shelf").delete()
     Dimension.objects.filter(soas__token="shelf").delete()
 
-    retiring.put_back(row.pk, actor="harry")
+    retirement.put_back(row.pk, actor="harry")
 
     assert Edge.objects.filter(dim__token="shelf").count() == 2
     assert Dimension.objects.get(soas__token="shelf").is_isa is False
@@ -187,7 +187,7 @@ def test_what_was_never_retired_is_not_put_back() -> None:
 
     for key in (inserted.pk, inserted.pk + 1_000_000):
         with pytest.raises(Refused, match="Only a fact that was retired"):
-            retiring.put_back(key, actor="harry")
+            retirement.put_back(key, actor="harry")
 
 
 def test_a_fact_that_stands_no_more_is_not_retired_again() -> None:
@@ -195,4 +195,4 @@ def test_a_fact_that_stands_no_more_is_not_retired_again() -> None:
     stale = edge()
     retire()
 
-    assert retiring.retire_one(stale, actor="harry", reason="") is None
+    assert retirement.retire_one(stale, actor="harry", reason="") is None

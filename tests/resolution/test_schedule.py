@@ -12,9 +12,10 @@ from django_celery_beat.models import CrontabSchedule, IntervalSchedule, Periodi
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from memory.models import Config, Soas
-from resolution import resolver, runs, schedule
+from resolution import resolver
 from resolution.models import Conflict, Run
-from resolution.runs import AlreadyRunning
+from resolution.resolver import run_records, schedule, service
+from resolution.resolver.run_records import AlreadyRunning
 from tests.llm_server import Fails, LlmServer
 from tests.resolution.disputes import DISMISS, NONSENSE, choose, configure, places
 
@@ -28,14 +29,14 @@ UP = 301.0  # seconds
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.llm.asking.FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr("memory.llm.client.FIRST_PAUSE_S", 0.001)
 
 
 @pytest.fixture
 def wakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """A wake-up each, instead of a message."""
     sent: list[bool] = []
-    monkeypatch.setattr(resolver._waker, "ask", lambda: sent.append(True))
+    monkeypatch.setattr(service._waker, "ask", lambda: sent.append(True))
     return sent
 
 
@@ -187,7 +188,7 @@ def test_beat_that_catches_up_at_another_hour_starts_nothing() -> None:
 
 def test_a_run_under_way_is_not_disturbed_by_the_schedule() -> None:
     set_schedule("* * * * *", NIGHT - DAY)
-    runs.open_run(Run.Trigger.API, mode="auto", is_begun=True)
+    run_records.open_run(Run.Trigger.API, mode="auto", is_begun=True)
 
     assert schedule.start_on_schedule() is None
     assert Run.objects.count() == 1
@@ -300,9 +301,9 @@ def test_the_wake_up_is_a_message_for_the_worker(monkeypatch: pytest.MonkeyPatch
     from festinger_site import celery
 
     sent: list[str] = []
-    monkeypatch.setattr(celery, "wake", sent.append)
+    monkeypatch.setattr(celery.app, "send_task", lambda name, **options: sent.append(name))
 
-    resolver._wake()
+    service._waker._wake()
 
     celery.app.loader.import_default_modules()
     assert sent == ["resolution.tasks.resolve_due"]
@@ -379,7 +380,7 @@ def test_by_default_collisions_wait_for_the_schedule(llm: LlmServer) -> None:
 
 def test_while_a_run_is_under_way_nothing_starts(on_collision: LlmServer) -> None:
     arisen("a", 6)
-    runs.open_run(Run.Trigger.COMMAND, mode="auto", is_begun=True)
+    run_records.open_run(Run.Trigger.COMMAND, mode="auto", is_begun=True)
 
     assert schedule.start_what_is_due() is None
     assert on_collision.asked == []
@@ -389,7 +390,7 @@ def test_while_a_run_is_under_way_nothing_starts(on_collision: LlmServer) -> Non
     ("trigger", "goes_on"), [("schedule", True), ("api", True), ("admin", True), ("command", False)]
 )
 def test_a_run_that_died_is_carried_on_with_what_was_left(trigger: str, goes_on: bool) -> None:
-    dead = runs.open_run(trigger, "kreacher", mode="auto", limit=10, is_begun=True)
+    dead = run_records.open_run(trigger, "kreacher", mode="auto", limit=10, is_begun=True)
     Run.objects.update(conflicts_seen=4, started_at=NIGHT, alive_at=NIGHT + HOUR)
 
     again = schedule.start_what_is_due()

@@ -3,17 +3,17 @@
 import pytest
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
 from memory.models import Edge, EdgeHistory, Soas, Source
-from resolution import teaching
-from resolution.applying import Actor
+from resolution.actors import Actor
+from resolution.intake import operator_statements
+from resolution.intake.operator_statements import NotUnderstood
 from resolution.models import Conflict
-from resolution.teaching import NotUnderstood
 
 pytestmark = pytest.mark.django_db
 
-REPO = Fact("gnommoweb", "repo", "type", True)
-RUNS_ON = Fact("gnommoweb", "heimdall", "runs-on", False)
+REPO = Triple("gnommoweb", "repo", "type", True)
+RUNS_ON = Triple("gnommoweb", "heimdall", "runs-on", False)
 HERMIONE = Actor("hermione", Source.OPERATOR)
 
 
@@ -40,14 +40,14 @@ def words() -> None:
         ("the gnommoweb service runs on Heimdall", [RUNS_ON]),
         ("is a repo and runs on heimdall", [REPO, RUNS_ON]),
         ("is a repo, runs on heimdall", [REPO, RUNS_ON]),
-        ("is a repo of Glitch University", [Fact("gnommoweb", "repo", "glitch_university", True)]),
-        ("is a repo in the context of Glitch University", [Fact("gnommoweb", "repo", "glitch_university", True)]),
-        ("is part of hogwarts [geography]", [Fact("gnommoweb", "hogwarts", "geography", False)]),
-        ("is a repo and belongs to hogwarts [geography]", [REPO, Fact("gnommoweb", "hogwarts", "geography", False)]),
+        ("is a repo of Glitch University", [Triple("gnommoweb", "repo", "glitch_university", True)]),
+        ("is a repo in the context of Glitch University", [Triple("gnommoweb", "repo", "glitch_university", True)]),
+        ("is part of hogwarts [geography]", [Triple("gnommoweb", "hogwarts", "geography", False)]),
+        ("is a repo and belongs to hogwarts [geography]", [REPO, Triple("gnommoweb", "hogwarts", "geography", False)]),
     ],
 )
-def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Fact]) -> None:
-    assert teaching.read("gnommoweb", text) == facts
+def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Triple]) -> None:
+    assert operator_statements.read("gnommoweb", text) == facts
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Fact]) ->
 )
 def test_what_is_no_fact_about_it_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(NotUnderstood, match=why):
-        teaching.read("gnommoweb", text)
+        operator_statements.read("gnommoweb", text)
 
 
 def test_a_dictionary_word_can_be_taught_where_it_is_shown() -> None:
-    assert teaching.read("server", "is a machine") == [Fact("server", "machine", "type", True)]
+    assert operator_statements.read("server", "is a machine") == [Triple("server", "machine", "type", True)]
 
 
 def test_what_is_taught_stands_as_the_operators_word_with_what_was_written() -> None:
-    (outcome,) = teaching.teach("gnommoweb", "is a  repo\x00", HERMIONE)
+    (outcome,) = operator_statements.teach("gnommoweb", "is a  repo\x00", HERMIONE)
 
     assert outcome.status == "inserted"
     edge = Edge.objects.get(concept__token="gnommoweb")
@@ -88,15 +88,15 @@ def test_what_is_taught_stands_as_the_operators_word_with_what_was_written() -> 
 
 
 def test_secrets_in_a_statement_are_not_stored() -> None:
-    teaching.teach("gnommoweb", "is a repo, password: hunter2hunter2", HERMIONE)
+    operator_statements.teach("gnommoweb", "is a repo, password: hunter2hunter2", HERMIONE)
 
     assert "hunter2" not in EdgeHistory.objects.get(concept__token="gnommoweb").reason
 
 
 def test_each_of_several_facts_has_its_own_outcome() -> None:
-    teaching.teach("gnommoweb", "is a container", HERMIONE)
+    operator_statements.teach("gnommoweb", "is a container", HERMIONE)
 
-    outcomes = teaching.teach("gnommoweb", "is a repo and runs on heimdall", HERMIONE)
+    outcomes = operator_statements.teach("gnommoweb", "is a repo and runs on heimdall", HERMIONE)
 
     assert [outcome.status for outcome in outcomes] == ["conflict", "inserted"]
     assert outcomes[0].conflict == Conflict.objects.get()
@@ -104,6 +104,6 @@ def test_each_of_several_facts_has_its_own_outcome() -> None:
 
 def test_nothing_is_stored_of_a_statement_that_is_partly_about_another_thing() -> None:
     with pytest.raises(NotUnderstood):
-        teaching.teach("gnommoweb", "gnommoweb is a repo. Heimdall is a server.", HERMIONE)
+        operator_statements.teach("gnommoweb", "gnommoweb is a repo. Heimdall is a server.", HERMIONE)
 
     assert not Edge.objects.filter(concept__token="gnommoweb").exists()

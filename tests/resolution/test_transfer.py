@@ -14,15 +14,15 @@ from django.db import connection, connections
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import store
+from memory.graph import store
+from memory.graph.store import IMPORTED
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
-from memory.store import IMPORTED
-from resolution import retiring, staging, transfer
-from resolution.decisions import decide
-from resolution.domain.interchange import FORMAT, VERSION, Mistake
+from resolution import transfer
+from resolution.decisions import decide, retirement
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, DecidedTriple
-from resolution.transfer import Differences, Refused, Report
+from resolution.transfer import Differences, Refused, Report, staging
+from resolution.transfer.interchange import FORMAT, VERSION, Mistake
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
 
@@ -98,7 +98,7 @@ class TestRoundTrip:
             build(texts)
             decide_some(choices)
             edges = [edge for edge in Edge.objects.order_by("edge_id") if not edge.is_root]
-            retiring.retire([edge for at, edge in enumerate(edges) if at in retired], actor="winky", reason="")
+            retirement.retire([edge for at, edge in enumerate(edges) if at in retired], actor="winky", reason="")
             before = exported()
 
         with fresh_world():
@@ -120,7 +120,7 @@ class TestRoundTrip:
 
     def test_a_conflict_against_what_is_gone_is_moved_as_it_is(self) -> None:
         collide("gnommoweb isa repo type", "gnommoweb ispart glitch type")
-        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+        retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
         before = exported()
 
         clear()
@@ -179,7 +179,7 @@ class TestTakingIn:
 
     def test_what_was_retired_here_comes_back_with_a_file_that_has_it(self) -> None:
         say("gnommoweb isa repo type")
-        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+        retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
 
         take_in(file_of(fact("gnommoweb isa repo type")))
 
@@ -189,7 +189,7 @@ class TestTakingIn:
     def test_who_imported_a_fact_has_not_stated_it(self) -> None:
         take_in(file_of(fact("gnommoweb isa repo type", agent="dobby")))
 
-        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+        retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
 
         assert DecidedTriple.objects.get().agents == ["dobby"]
 
@@ -208,7 +208,7 @@ class TestTakingIn:
 
     def test_what_was_disputed_here_and_comes_to_stand_is_disputed_no_more(self) -> None:
         conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type")
-        retiring.retire([edge("gnommoweb")], actor="hermione", reason="")
+        retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
 
         take_in(file_of(fact("gnommoweb isa container type")))
 

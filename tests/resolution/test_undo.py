@@ -6,12 +6,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import store
+from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
-from resolution.decisions import Actor, DecisionError, decide, decompose, dismiss, relocate, update
+from resolution.actors import Actor
+from resolution.decisions import DecisionError, decide, decompose, dismiss, relocate, update
+from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, DecidedTriple, Decision, Run
-from resolution.undo import undo, undo_run
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, say, status
 
 pytestmark = pytest.mark.django_db

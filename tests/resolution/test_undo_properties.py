@@ -9,11 +9,11 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from resolution.contest import rebase
 from resolution.decisions import DecisionError, decide
+from resolution.decisions.locking import rebase
+from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, Decision
-from resolution.undo import undo
 from tests.resolution.worlds import OPERATOR, dump, graph, rows, say
 
 pytestmark = pytest.mark.django_db

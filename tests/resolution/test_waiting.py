@@ -6,14 +6,14 @@ import pytest
 from django.utils import timezone
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Source
-from memory.store import Said
 from resolution import decisions
-from resolution.applying import Actor
-from resolution.intake import assert_fact
+from resolution.actors import Actor
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
-from resolution.waiting import waiting
+from resolution.views.queue_summary import waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -24,9 +24,9 @@ def world() -> None:
 
 
 def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
-    said = Said("dobby", source, 1.0, timezone.now())
-    assert_fact(Fact(concept, "repo", "type", True), said)
-    conflict = assert_fact(Fact(concept, "container", "type", True), said).conflict
+    said = Attribution("dobby", source, 1.0, timezone.now())
+    assert_fact(Triple(concept, "repo", "type", True), said)
+    conflict = assert_fact(Triple(concept, "container", "type", True), said).conflict
     assert conflict is not None
     return conflict
 
@@ -64,9 +64,9 @@ def test_the_first_five_stand_in_the_queues_order_with_both_claims() -> None:
 
 
 def test_of_a_ring_there_is_the_newcomer_alone() -> None:
-    said = Said("dobby", Source.INFERRED, 1.0, timezone.now())
-    assert_fact(Fact("kvasir", "odin", "type", True), said)
-    assert_fact(Fact("odin", "kvasir", "type", True), said)
+    said = Attribution("dobby", Source.INFERRED, 1.0, timezone.now())
+    assert_fact(Triple("kvasir", "odin", "type", True), said)
+    assert_fact(Triple("odin", "kvasir", "type", True), said)
 
     [ring] = waiting().first
 

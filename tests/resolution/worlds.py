@@ -6,11 +6,11 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Edge, Source
-from memory.store import Said
-from resolution.decisions import Actor
-from resolution.intake import Outcome, assert_fact
+from resolution.actors import Actor
+from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
 
 OPERATOR = Actor("hermione", Source.OPERATOR)
@@ -50,15 +50,15 @@ def graph() -> dict[str, list[tuple[Any, ...]]]:
     return {"edges": rows(EDGES), "dimensions": rows(DIMENSIONS)}
 
 
-def fact(text: str) -> Fact:
+def fact(text: str) -> Triple:
     concept, relation, parent, dimension = text.split()
-    return Fact(concept, parent, dimension, relation == "isa")
+    return Triple(concept, parent, dimension, relation == "isa")
 
 
 def say(text: str, agent: str = "dobby", **changes: Any) -> Outcome:
     """Somebody says a fact in passing: "gnommoweb isa repo type"."""
     said = {"source": Source.INFERRED, "confidence": 0.8, "at": timezone.now(), "role": "user"} | changes
-    return assert_fact(fact(text), Said(agent, **said))
+    return assert_fact(fact(text), Attribution(agent, **said))
 
 
 def collide(standing: str, newcomer: str, **changes: Any) -> Conflict:

@@ -15,7 +15,7 @@ from typing import Any
 
 import psycopg
 
-from festinger_site.programs import own_programs
+from festinger_site.launcher.programs import own_programs
 from tests.llm_server import LlmServer
 from tests.served.postgres import OwnPostgres
 from tests.served.server import PROJECT, Served, free_port

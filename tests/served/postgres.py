@@ -12,7 +12,7 @@ import psutil
 import psycopg
 
 from festinger_site import home as homes
-from festinger_site import postgres
+from festinger_site.launcher import postgres_cluster
 from tests.served.server import new_database
 
 
@@ -27,9 +27,9 @@ class OwnPostgres:
         self._server: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        postgres.ensure_cluster(self.home, durable=self._durable)
+        postgres_cluster.ensure_cluster(self.home, durable=self._durable)
         self.start()
-        with postgres.connect(self.home) as connection:
+        with postgres_cluster.connect(self.home) as connection:
             server = psycopg.conninfo.make_conninfo(**connection.info.get_parameters())
         try:
             self.url = new_database(server, "festinger_own")
@@ -43,45 +43,45 @@ class OwnPostgres:
     ) -> None:
         self.thaw()
         self.stop()
-        postgres.remove(self.home)
+        postgres_cluster.remove(self.home)
         shutil.rmtree(self.home, ignore_errors=True)
 
     @property
     def is_running(self) -> bool:
-        return postgres.is_running(self.home)
+        return postgres_cluster.is_running(self.home)
 
     def start(self) -> None:
-        self._server = postgres.start(self.home)
+        self._server = postgres_cluster.start(self.home)
 
     def stop(self) -> None:
-        postgres.stop(self.home)
+        postgres_cluster.stop(self.home)
         if self._server is not None:
             self._server.wait()
 
     def freeze(self) -> None:
         """It takes connections, as the kernel does that, and answers nothing."""
-        for process in postgres.processes(self.home):
+        for process in postgres_cluster.processes(self.home):
             with suppress(psutil.NoSuchProcess):  # a backend that ended meanwhile
                 process.suspend()
 
     def thaw(self) -> None:
-        for process in postgres.processes(self.home):
+        for process in postgres_cluster.processes(self.home):
             with suppress(psutil.NoSuchProcess):
                 process.resume()
 
     def kill(self) -> None:
         """All its processes, at once and without warning."""
-        for process in postgres.processes(self.home):
+        for process in postgres_cluster.processes(self.home):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(postgres.processes(self.home))
+        psutil.wait_procs(postgres_cluster.processes(self.home))
         self.stop()
 
     def copy(self, name: str) -> str:
         """A database of this name that is like the one at ``url`` now; its address. Nobody may be connected there.
 
         Copied by way of the log, its sequences would go back at a crash: they take their next 32 numbers for logged."""
-        with postgres.connect(self.home) as admin:
+        with postgres_cluster.connect(self.home) as admin:
             admin.execute(f'CREATE DATABASE "{name}" TEMPLATE festinger_own STRATEGY file_copy')
         return self.url.replace("/festinger_own?", f"/{name}?")
 

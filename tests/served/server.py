@@ -13,7 +13,7 @@ import httpx
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from festinger_site.programs import uvicorn
+from festinger_site.launcher.programs import uvicorn
 
 PROJECT = Path(__file__).parent.parent.parent
 READY_S = 120  # of a busy machine

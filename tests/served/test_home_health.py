@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from tests.served.server import Served, free_port
 from tests.standin import StandIn
+from tests.waiting import eventually
 
 PASSWORD = "correct horse battery staple"
 
@@ -54,6 +55,16 @@ def test_a_running_server_says_how_its_parts_do(operator: httpx.Client, upstream
     assert f"good Upstream {upstream.url} answers" in shown
     assert "good Listener This process knows" in shown
     assert "good Losses Nothing was lost since this process started." in shown
+
+
+def test_a_running_server_gives_signs_of_life_of_its_own(server: Served) -> None:
+    def gives_signs() -> bool:
+        report = server.client.get("/health").json()
+        return ("proxy", report["process"]["pid"]) in {
+            (beat["part"], beat["pid"]) for beat in report["database"]["heartbeats"]
+        }
+
+    assert eventually(gives_signs, within_s=30)
 
 
 def test_an_upstream_that_is_away_is_told_and_the_page_is_there(database: str, account: str) -> None:

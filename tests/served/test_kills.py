@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from memory.domain.observed import decode
+from memory.domain.statement import decode
 from tests.served.learning import Festinger, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn

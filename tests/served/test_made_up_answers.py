@@ -10,8 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from proxy.domain.answers import ANSWERS
-from proxy.standin.speech import Said
+from proxy.domain.formats import FORMATS
+from standin.speech import Said
 from tests.proxy.domain.answers.shapes import cut_call, streamed
 from tests.served.speakers import SPEAKERS, Speaker
 
@@ -28,11 +28,11 @@ SPEAKER = pytest.mark.parametrize("speaker", SPEAKERS.values(), ids=SPEAKERS.key
 
 def body_of(path: str, model: str, is_stream: bool) -> tuple[str, bytes]:
     """A made-up answer; of the models ``cut`` and ``cut-call``, the beginning of their own with a made-up end."""
-    content_type, body = ANSWERS[path].made_up(model, TEXT, is_stream=is_stream, now=1767268800.0, unique="0" * 16)
+    content_type, body = FORMATS[path].write_answer(model, TEXT, is_stream=is_stream, now=1767268800.0, unique="0" * 16)
     if not model.startswith("cut"):
         return content_type, body
     begun = streamed(path, [Said(word) for word in WORDS]) if model == "cut" else b"".join(cut_call(path))
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     watch.feed(begun)
     return content_type, begun + watch.ending()
 
@@ -40,7 +40,7 @@ def body_of(path: str, model: str, is_stream: bool) -> tuple[str, bytes]:
 class Model(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if self.path not in ANSWERS:  # LiteLLM asks for the model's details
+        if self.path not in FORMATS:  # LiteLLM asks for the model's details
             self.send_error(404)
             return
         is_stream = asked.get("stream", self.path.startswith("/api"))

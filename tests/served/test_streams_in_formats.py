@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proxy.standin.speech import Said
+from standin.speech import Said
 from tests.conformance.sides import UUID, drained
 from tests.proxy.domain.answers.shapes import streamed
 from tests.served.server import Served

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from festinger_site import postgres
+from festinger_site.launcher import postgres_cluster
 from tests import waiting
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
@@ -89,9 +89,9 @@ def kill(server: Served) -> None:
 
 
 def kill_postgres(own: OwnPostgres) -> None:
-    for process in postgres.processes(own.home):
+    for process in postgres_cluster.processes(own.home):
         process.kill()
-    psutil.wait_procs(postgres.processes(own.home))
+    psutil.wait_procs(postgres_cluster.processes(own.home))
     own.stop()
 
 

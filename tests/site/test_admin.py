@@ -7,11 +7,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Agent, Config, Edge, EdgeHistory, Evidence, Heartbeat, Soas, Source
-from memory.store import Said
 from proxy.models import LoopEvent, RecollectionEvent
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 
 pytestmark = pytest.mark.django_db
@@ -24,9 +24,9 @@ def world() -> None:
     bootstrap.load_config()
     bootstrap.load_dimensions()
     for i in range(20):
-        said = Said(f"agent{i}", Source.GUTASK, 1.0, timezone.now())
-        assert_fact(Fact(f"thing{i}", "repo", "type", True), said)
-        assert_fact(Fact(f"thing{i}", "container", "type", True), said)
+        said = Attribution(f"agent{i}", Source.GUTASK, 1.0, timezone.now())
+        assert_fact(Triple(f"thing{i}", "repo", "type", True), said)
+        assert_fact(Triple(f"thing{i}", "container", "type", True), said)
     Agent.objects.create(name="dobby", token_hash="0" * 64)
     Heartbeat.objects.create(name="worker")
     for i in range(20):

@@ -14,12 +14,12 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
-from memory.domain.saliency import saliency
+from memory.domain.recall.saliency import saliency
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Config, Evidence, Heartbeat, LanguageModel, Observation, Soas, Source
-from memory.store import Said
 from proxy.models import LoopEvent
-from resolution.intake import assert_fact
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
 
 pytestmark = pytest.mark.django_db
@@ -66,9 +66,9 @@ def viewer(client: Client) -> Client:
 
 
 def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
-    said = Said("dobby", source, 1.0, timezone.now())
-    assert_fact(Fact(concept, "repo", "type", True), said)
-    conflict = assert_fact(Fact(concept, "container", "type", True), said).conflict
+    said = Attribution("dobby", source, 1.0, timezone.now())
+    assert_fact(Triple(concept, "repo", "type", True), said)
+    conflict = assert_fact(Triple(concept, "container", "type", True), said).conflict
     assert conflict is not None
     return conflict
 

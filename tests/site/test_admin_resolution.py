@@ -12,12 +12,13 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Config, LanguageModel, Source
-from memory.store import Said
-from resolution import decisions, undo
-from resolution.decisions import Actor
-from resolution.intake import assert_fact
+from resolution import decisions
+from resolution.actors import Actor
+from resolution.decisions import undo
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, DecidedTriple, Decision, Run
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +42,7 @@ def operator(client: Client) -> Client:
 
 def dispute(concept: str) -> Conflict:
     outcomes = [
-        assert_fact(Fact(concept, parent, "type", True), Said("dobby", Source.GUTASK, 1.0, timezone.now()))
+        assert_fact(Triple(concept, parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, timezone.now()))
         for parent in ("repo", "container")
     ]
     assert outcomes[1].conflict is not None
@@ -108,9 +109,9 @@ def test_what_waits_stands_before_what_was_decided(operator: Client) -> None:
 
 
 def test_a_ring_is_named_without_a_fact_that_stands(operator: Client) -> None:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Fact("kvasir", "odin", "type", True), said)
-    ring = assert_fact(Fact("odin", "kvasir", "type", True), said).conflict
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Triple("kvasir", "odin", "type", True), said)
+    ring = assert_fact(Triple("odin", "kvasir", "type", True), said).conflict
     assert ring is not None
 
     shown = text(operator.get(f"/admin/resolution/conflict/{ring.pk}/change/"))

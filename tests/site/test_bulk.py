@@ -12,15 +12,16 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from memory import bootstrap
-from memory.admin import pages
-from memory.domain.rows import Fact, whole_number
+from memory.admin import base
+from memory.domain.types import Triple, whole_number
+from memory.graph.store import Attribution
 from memory.models import Edge, EdgeHistory, Observation, Soas, Source
-from memory.store import Said
-from resolution import decisions, retiring, triples
-from resolution.applying import Actor
-from resolution.intake import assert_fact
+from resolution import decisions
+from resolution.actors import Actor
+from resolution.decisions import retirement, rulings
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
-from resolution.portrait import CONFLICTS_MAX
+from resolution.views.concept_detail import CONFLICTS_MAX
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +32,7 @@ MAX = 3
 def world(monkeypatch: pytest.MonkeyPatch) -> None:
     bootstrap.load_config()
     bootstrap.load_dimensions()
-    monkeypatch.setattr(pages, "ACTION_MAX", MAX)
+    monkeypatch.setattr(base, "ACTION_MAX", MAX)
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def operator(client: Client) -> Client:
 
 
 def say(concept: str, parent: str, dimension: str = "type", *, is_isa: bool = True) -> None:
-    assert_fact(Fact(concept, parent, dimension, is_isa), Said("dobby", Source.GUTASK, 1.0, timezone.now()))
+    assert_fact(Triple(concept, parent, dimension, is_isa), Attribution("dobby", Source.GUTASK, 1.0, timezone.now()))
 
 
 def take_all(client: Client, place: str, action: str, some: Any, **query: str) -> str:
@@ -77,19 +78,19 @@ def test_roots_do_not_keep_facts_from_being_retired(operator: Client) -> None:
 
 
 def test_what_fails_late_leaves_retired_what_was_retired_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retiring, "PORTION", 2)
+    monkeypatch.setattr(retirement, "PORTION", 2)
     for i in range(5):
         say(f"thing{i}", "repo")
-    remember, last = triples.remember, facts()[-1]
+    remember, last = rulings.remember, facts()[-1]
 
     def fail(key: tuple[int, int, int], *args: Any) -> None:
         if key[0] == last.concept_id:
             raise RuntimeError
         remember(key, *args)
 
-    monkeypatch.setattr(triples, "remember", fail)
+    monkeypatch.setattr(rulings, "remember", fail)
     with pytest.raises(RuntimeError):
-        retiring.retire(facts(), actor="hermione", reason="")
+        retirement.retire(facts(), actor="hermione", reason="")
 
     assert facts() == [last]
     assert EdgeHistory.objects.filter(action="retire").count() == 4

@@ -6,7 +6,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from proxy import figures
+from proxy.telemetry import hourly_stats
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +29,7 @@ def test_nothing_yet_says_when_charts_begin(viewer: Client) -> None:
 
 
 def test_each_chart_says_what_it_shows_and_a_table_has_the_same_values(viewer: Client) -> None:
-    figures.take(timezone.now())
+    hourly_stats.take(timezone.now())
 
     page = viewer.get(CHARTS, {"range": "7d"}).content.decode()
 
@@ -48,14 +48,14 @@ def test_the_range_that_is_shown_is_marked(viewer: Client) -> None:
 
 
 def test_it_takes_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
-    figures.take(timezone.now())
+    hourly_stats.take(timezone.now())
 
     with django_assert_max_num_queries(5):
         viewer.get(CHARTS, {"range": "30d"})
 
 
 def test_the_home_page_has_the_charts_of_the_range_in_its_address(viewer: Client) -> None:
-    figures.take(timezone.now())
+    hourly_stats.take(timezone.now())
 
     page = viewer.get("/admin/", {"range": "7d"}).content.decode()
 

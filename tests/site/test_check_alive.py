@@ -13,9 +13,9 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from festinger_site import settings
-from festinger_site.check_alive import complaint
 from festinger_site.home import PROJECT
-from memory.tasks import beat_heart
+from festinger_site.launcher.liveness_probe import complaint
+from memory.heartbeats import Process, give_sign
 from tests.served.server import free_port
 from tests.site.test_launch import environment
 
@@ -54,24 +54,39 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
 
 
 def test_a_worker_that_never_ran_is_not_alive(database):
-    beat_heart("beat")
+    give_sign(Process("beat"))
 
     assert complaint("worker", OLDEST_S) == "has given no sign of life yet"
 
 
 def test_a_young_sign_of_life_is_enough(database):
-    beat_heart("worker")
+    give_sign(Process.this("worker"))
 
     assert complaint("worker", OLDEST_S) == ""
 
 
 def test_an_old_sign_of_life_is_not(database):
-    beat_heart("beat")
+    give_sign(Process("beat"))
     with psycopg.connect(database) as other:
         other.execute("UPDATE heartbeat SET at = now() - interval '100 seconds'")
 
     assert complaint("beat", OLDEST_S) == "has given no sign of life for 100 s"
     assert complaint("beat", 200) == ""
+
+
+def test_a_container_asks_for_the_worker_in_it_and_not_for_another(database):
+    give_sign(Process.this("worker"))
+    with psycopg.connect(database) as other:
+        other.execute("UPDATE heartbeat SET at = now() - interval '100 seconds'")
+    give_sign(Process("worker", "elsewhere", 1))
+
+    assert complaint("worker", OLDEST_S) == "has given no sign of life for 100 s"
+
+
+def test_where_no_worker_runs_one_elsewhere_is_asked_for(database):
+    give_sign(Process("worker", "elsewhere", 1))
+
+    assert complaint("worker", OLDEST_S) == ""
 
 
 def test_without_its_database_nobody_can_tell(monkeypatch):
@@ -122,17 +137,21 @@ def said_by(tmp_path, *words: str, **variables: str) -> str:
 
 
 NOWHERE = "postgresql://u:hunter2@127.0.0.1:9/name"
-NO_PART = "usage: python -m festinger_site.programs worker|beat|proxy"
+NO_PART = "usage: python -m festinger_site.launcher.programs worker|beat|proxy"
 
 
 @pytest.mark.parametrize(
     ("words", "variables", "expected"),
     [
-        ("-m festinger_site.check_alive worker", {}, "worker: the database cannot be asked ("),
-        ("-m festinger_site.check_alive proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT=x: takes "),
-        ("-m festinger_site.programs proxy", {"DATABASE_URL_FILE": "/absent"}, "DATABASE_URL_FILE=/absent: cannot be"),
-        ("-m festinger_site.programs postgres", {}, NO_PART),
-        ("-m festinger_site.programs", {}, NO_PART),
+        ("-m festinger_site.launcher.liveness_probe worker", {}, "worker: the database cannot be asked ("),
+        ("-m festinger_site.launcher.liveness_probe proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT=x: takes "),
+        (
+            "-m festinger_site.launcher.programs proxy",
+            {"DATABASE_URL_FILE": "/absent"},
+            "DATABASE_URL_FILE=/absent: cannot be",
+        ),
+        ("-m festinger_site.launcher.programs postgres", {}, NO_PART),
+        ("-m festinger_site.launcher.programs", {}, NO_PART),
         ("manage.py prepare", {}, "CommandError: DATABASE_URL cannot be used: "),
         ("manage.py prepare", {"FESTINGER_PORT": "x"}, "FESTINGER_PORT=x: takes "),
     ],

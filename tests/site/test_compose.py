@@ -8,7 +8,7 @@ import pytest
 
 from festinger_site import settings
 from festinger_site.home import PROJECT
-from festinger_site.programs import own_programs
+from festinger_site.launcher.programs import own_programs
 from tests.site.composed import (
     DOCKERFILE,
     INSTRUCTIONS,
@@ -162,7 +162,7 @@ def test_a_change_of_the_code_does_not_install_the_requirements_anew():
 def test_a_program_is_a_service_with_time_to_stop(program):
     service = SERVICES[program.name]
 
-    assert service["command"] == ["python", "-m", "festinger_site.programs", program.name]
+    assert service["command"] == ["python", "-m", "festinger_site.launcher.programs", program.name]
     assert seconds(service["stop_grace_period"]) >= program.stop_wait_s
     assert service.get("stop_signal", instructions("STOPSIGNAL")[0]) == f"SIG{program.stop_signal}"
     assert service["init"] is True

@@ -19,8 +19,8 @@ import pytest
 from psycopg import sql
 
 from festinger_site import home as homes
-from festinger_site import postgres
-from festinger_site.postgres_account import account, as_user, binaries
+from festinger_site.launcher import postgres_cluster
+from festinger_site.launcher.postgres_account import account, as_user, binaries
 from tests.served.server import free_port
 from tests.site.composed import (
     compose,
@@ -64,7 +64,7 @@ class Composed:
             if process.poll() is None:
                 process.kill()
             process.wait()
-        postgres.remove(self.folder / "database")
+        postgres_cluster.remove(self.folder / "database")
         shutil.rmtree(self.folder)
 
     def lay_out(self) -> None:
@@ -136,10 +136,10 @@ class Composed:
     def start_postgres(self) -> None:
         """The embedded one, over TCP and with the image's way of asking for a password."""
         home = self.folder / "database"
-        hba = postgres.ensure_cluster(home, durable=False) / "pg_hba.conf"
+        hba = postgres_cluster.ensure_cluster(home, durable=False) / "pg_hba.conf"
         hba.write_text("local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
         over_tcp = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={self.ports['postgres']}"]
-        self.launch("postgres", [*postgres.command(home), *over_tcp], **as_user(account(hba.parent)))
+        self.launch("postgres", [*postgres_cluster.command(home), *over_tcp], **as_user(account(hba.parent)))
         self.wait_healthy("postgres")
         given = FILE["postgres"]["environment"]
         password = Path(self.replaced(given["POSTGRES_PASSWORD_FILE"])).read_text().strip()
@@ -155,7 +155,7 @@ class Composed:
         command = ["/bin/sh", "-c", self.replaced(words[0])] if kind == "CMD-SHELL" else self.command(words)
         options = {"env": {"PATH": os.environ["PATH"]}} if name in ("postgres", "redis") else self.options(name)
         if name == "postgres":
-            client = str(binaries(account(postgres.data_folder(self.folder / "database"))) / command[0])
+            client = str(binaries(account(postgres_cluster.data_folder(self.folder / "database"))) / command[0])
             command = [client, *command[1:], f"--port={self.ports['postgres']}"]
         limit = seconds(FILE[name]["healthcheck"]["timeout"])
         return subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, **options)

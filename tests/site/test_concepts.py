@@ -15,13 +15,13 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
-from memory.store import Said
-from resolution import portrait
-from resolution.intake import Outcome, assert_fact
+from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
-from resolution.portrait import MEMBERS_MAX
+from resolution.views import concept_detail
+from resolution.views.concept_detail import MEMBERS_MAX
 
 pytestmark = pytest.mark.django_db
 
@@ -43,8 +43,8 @@ def world() -> None:
 
 def say(text: str, agent: str = "dobby") -> Outcome:
     subject, relation, parent, dimension = text.split()
-    said = Said(agent, Source.GUTASK, 1.0, timezone.now(), evidence=f"{subject} is {parent}")
-    return assert_fact(Fact(subject, parent, dimension, relation == "isa"), said)
+    said = Attribution(agent, Source.GUTASK, 1.0, timezone.now(), evidence=f"{subject} is {parent}")
+    return assert_fact(Triple(subject, parent, dimension, relation == "isa"), said)
 
 
 def concept(token: str = "gnommoweb") -> Soas:
@@ -132,7 +132,7 @@ def test_of_much_that_is_in_a_concept_the_page_says_how_much_is_left_out(operato
 
 
 def test_what_nobody_counts_is_called_more_than(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portrait, "COUNTED_MAX", MEMBERS_MAX + 5)
+    monkeypatch.setattr(concept_detail, "COUNTED_MAX", MEMBERS_MAX + 5)
     members(MEMBERS_MAX + 6)
 
     assert "and more than 5 more" in concept_page(operator, "hub")

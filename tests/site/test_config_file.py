@@ -9,13 +9,15 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from festinger_site import home, preflight, preparation, supervision
+from festinger_site import home
 from festinger_site import settings as site
-from festinger_site.command_line import needs_embedded_database
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.home import PROJECT
-from proxy.domain.rules import Limits, Rules, given, values
-from proxy.domain.rules_text import FIELDS, bounds, names_in, read
+from festinger_site.launcher import preflight, prepare_database, supervision
+from festinger_site.launcher.manage import needs_embedded_database
+from memory.settings.grammar import describe_range
+from proxy.config_file.parser import FIELDS, names_in, read
+from proxy.domain.config_schema import Limits, Rules, given, values
 
 EXAMPLE = (PROJECT / "config.example.yaml").read_text()
 KEY = re.compile(r"^( *)# ([a-z_]+): (.*)$", re.MULTILINE)
@@ -54,7 +56,7 @@ def test_a_limit_of_the_schema_stands_in_the_comment_of_its_key() -> None:
 
     for key, field in FIELDS.items():
         told = re.sub(r"\s*\n\s*# ", " ", about[key])
-        for number in re.findall(r"[\d.]+", bounds(field.metadata)):
+        for number in re.findall(r"[\d.]+", describe_range(field.metadata)):
             assert number in told or "mitigations" in key, key
 
 
@@ -65,7 +67,7 @@ def test_all_stands_in_it_in_the_order_of_the_schema() -> None:
 
 
 def test_the_environment_takes_the_range_of_the_schema() -> None:
-    assert bounds(Limits.model_fields["max_body_bytes"].metadata) == f"from 1024 to {site.BODY_MAX_BYTES}"
+    assert describe_range(Limits.model_fields["max_body_bytes"].metadata) == f"from 1024 to {site.BODY_MAX_BYTES}"
 
 
 # --- where it is ---
@@ -97,7 +99,7 @@ def test_a_name_that_cannot_be_shown_is_a_mistake(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_example_is_put_there_for_its_owner_where_nothing_is(tmp_path: Path) -> None:
-    preparation.offer_config(tmp_path / "config.yaml")
+    prepare_database.offer_config(tmp_path / "config.yaml")
 
     assert (tmp_path / "config.yaml").read_text() == EXAMPLE
     assert (tmp_path / "config.yaml").stat().st_mode & 0o777 == 0o600
@@ -107,13 +109,13 @@ def test_the_example_is_put_there_for_its_owner_where_nothing_is(tmp_path: Path)
 def test_what_is_there_stays(tmp_path: Path, make: Any) -> None:
     make(tmp_path / "config.yaml")
 
-    preparation.offer_config(tmp_path / "config.yaml")
+    prepare_database.offer_config(tmp_path / "config.yaml")
 
     assert not (tmp_path / "config.yaml").is_file() or (tmp_path / "config.yaml").read_text() == ""
 
 
 def test_a_home_that_cannot_be_written_stops_no_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    preparation.offer_config(tmp_path / "none" / "config.yaml")
+    prepare_database.offer_config(tmp_path / "none" / "config.yaml")
 
     assert capsys.readouterr().err == f"{tmp_path}/none/config.yaml: cannot be written (No such file or directory)\n"
 

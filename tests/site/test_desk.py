@@ -13,7 +13,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from resolution import decisions, undo
+from resolution import decisions
+from resolution.decisions import undo
 from resolution.models import Conflict, Decision, Run
 from tests.resolution.worlds import OPERATOR, collide, facts, say, status
 
@@ -124,7 +125,7 @@ def test_the_list_is_narrowed_and_says_when_nothing_fits(operator: Client) -> No
 
 
 def test_a_beginning_that_too_many_names_have_is_said(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resolution.desk.WORDS_MAX", 2)
+    monkeypatch.setattr("resolution.views.conflict_list.WORDS_MAX", 2)
     for name in ("gnom-a", "gnom-b", "gnom-c", "gnom"):
         kinds(name)
 

@@ -8,7 +8,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from django.utils.formats import localize
 
-from festinger_site.errors import server_error
+from festinger_site.server.error_views import server_error
 
 
 def test_an_unexpected_error_is_told_as_json_without_a_traceback(client: Client) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger_site.guard import Guard
+from festinger_site.server.host_origin_guard import Guard
 
 
 async def nothing(*_: object) -> None:

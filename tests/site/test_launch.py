@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from festinger_site import home as homes
-from festinger_site import postgres, supervision
+from festinger_site.launcher import postgres_cluster, supervision
 
 START_S = 90  # the first one makes a database and loads the dictionary, perhaps on a slow machine
 STOP_S = 20
@@ -29,7 +29,7 @@ class Run:
         self.log = home.parent / "said"
         with self.log.open("wb") as said:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "festinger_site.launch"],
+                [sys.executable, "-m", "festinger_site.launcher.launch"],
                 cwd=homes.PROJECT,
                 env=environment(home, FESTINGER_PORT=str(port)),
                 stderr=said,
@@ -60,7 +60,7 @@ class Run:
         return None
 
     def everything(self) -> list[psutil.Process]:
-        return [*supervision.leftovers(self.home), *postgres.processes(self.home)]
+        return [*supervision.leftovers(self.home), *postgres_cluster.processes(self.home)]
 
     def stop(self) -> None:
         if self.process.poll() is None:
@@ -95,7 +95,7 @@ def home():
     folder.chmod(0o711)  # as root, Postgres is another user, who has to pass through
     yield folder / "a home" / "#1"
     supervision.end_leftovers(folder / "a home" / "#1")
-    postgres.remove(folder / "a home" / "#1")
+    postgres_cluster.remove(folder / "a home" / "#1")
     shutil.rmtree(folder)
 
 
@@ -118,7 +118,7 @@ def stop_the_last(home):
 
 def refusal(home: Path, **more: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "festinger_site.launch"],
+        [sys.executable, "-m", "festinger_site.launcher.launch"],
         cwd=homes.PROJECT,
         env=environment(home, **more),
         capture_output=True,
@@ -142,7 +142,7 @@ def test_a_command_finds_a_database_and_leaves_none_running(home):
     )
 
     assert done.returncode == 0, done.stderr
-    assert postgres.processes(home) == []
+    assert postgres_cluster.processes(home) == []
 
 
 def test_it_says_where_it_is_and_how_to_log_in(run):
@@ -157,7 +157,7 @@ def test_a_config_file_to_begin_with_is_in_the_home(run):
 
 
 def test_worker_and_beat_give_signs_of_life_through_the_broker(run):
-    wait_until(lambda: run.health()["database"]["heartbeat_ages_s"].keys() == {"worker", "beat"}, 60)
+    wait_until(lambda: run.health()["database"]["heartbeat_ages_s"].keys() == {"proxy", "worker", "beat"}, 60)
     ages = run.health()["database"]["heartbeat_ages_s"]
 
     assert max(ages.values()) < 30
@@ -171,14 +171,14 @@ def test_a_second_launch_on_the_same_home_is_refused(run):
 
 def test_a_killed_worker_comes_back_and_the_proxy_does_not_notice(run):
     wait_until(lambda: run.main_process("worker"), 30)
-    worker, proxy = run.main_process("worker"), run.main_process("festinger_site.serve")
+    worker, proxy = run.main_process("worker"), run.main_process("festinger_site.server.serve")
 
     worker.kill()
     worker.wait(5)
 
     wait_until(lambda: run.main_process("worker"), 20)
     assert run.main_process("worker") != worker
-    assert run.main_process("festinger_site.serve") == proxy
+    assert run.main_process("festinger_site.server.serve") == proxy
     assert run.health()["ready"] is True
 
 

@@ -10,10 +10,10 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from festinger_site.look import are_recollections
+from festinger_site.theme import are_recollections
 from memory.models import Config, Soas
-from proxy import live
 from proxy.models import LoopEvent, RecollectionEvent
+from proxy.telemetry import live_feed
 
 pytestmark = pytest.mark.django_db
 
@@ -163,7 +163,7 @@ def test_what_is_wanted_is_looked_for_among_the_last_events_only(
     viewer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else one that has been away for days is looked for among millions."""
-    monkeypatch.setattr(live, "LOOKED_AT_MAX", 3)
+    monkeypatch.setattr(live_feed, "LOOKED_AT_MAX", 3)
     serve(1, ago_s=9, agent="zero")
     serve(2, ago_s=8, agent="zero")
     serve(3, ago_s=7)

@@ -9,7 +9,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap, keys
+from memory import bootstrap
+from memory.access import key_encryption
 from memory.models import Config, LanguageModel, LlmCall
 from tests.llm_server import KEY, Fails, LlmServer, llm
 
@@ -43,7 +44,7 @@ def test_a_model_is_added_with_its_key_which_is_shown_nowhere(operator: Client):
     model = LanguageModel.objects.get()
     pages = [added, *(operator.get(path).content.decode() for path in (LIST, f"{LIST}{model.pk}/change/",
                                                                        f"{LIST}{model.pk}/history/"))]  # fmt: skip
-    assert keys.decrypt(model.api_key) == KEY
+    assert key_encryption.decrypt(model.api_key) == KEY
     assert not any(KEY in page or model.api_key in page for page in pages)
     assert KEY not in LogEntry.objects.get().change_message
 
@@ -61,7 +62,7 @@ def test_a_key_is_replaced_and_forgotten(operator: Client, llm: LlmServer):
     model = llm.model("openai")
 
     change(operator, model, key="sk-new")
-    assert keys.decrypt(model.api_key) == "sk-new"
+    assert key_encryption.decrypt(model.api_key) == "sk-new"
 
     change(operator, model, forgets_key="on")
     assert model.api_key == ""
@@ -76,7 +77,7 @@ def test_a_stored_key_is_not_sent_to_another_address(operator: Client, llm: LlmS
     assert "entered for another address" in page
     assert (model.base_url, model.provider) == (llm.url, "claude")
     change(operator, model, key="sk-new", **fields)
-    assert keys.decrypt(model.api_key) == "sk-new"
+    assert key_encryption.decrypt(model.api_key) == "sk-new"
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from benchmarks import pages
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Soas, Source
-from memory.store import Said
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution import decisions
-from resolution.applying import Actor
-from resolution.intake import assert_fact
+from resolution.actors import Actor
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
 
 pytestmark = pytest.mark.django_db
@@ -41,10 +41,10 @@ def rows_of_everything(first: int, last: int) -> None:
 
 
 def a_disputed_concept(name: str) -> Soas:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
     for parent in ("repo", "container", f"parent-of-{name}"):
-        assert_fact(Fact(name, parent, "type", True), said)
-    assert_fact(Fact(f"part-of-{name}", name, "membership", False), said)
+        assert_fact(Triple(name, parent, "type", True), said)
+    assert_fact(Triple(f"part-of-{name}", name, "membership", False), said)
     return Soas.objects.get(token=name)
 
 

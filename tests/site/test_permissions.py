@@ -18,9 +18,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import Resolver404, URLPattern, URLResolver, resolve
 from django.utils import timezone
 
-from memory import bootstrap, config
-from memory.admin.setting_fields import SHOWN
-from memory.domain.rows import Fact
+from memory import bootstrap
+from memory.admin.settings_fields import SHOWN
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import (
     Agent,
     Config,
@@ -35,11 +36,12 @@ from memory.models import (
     Soas,
     Source,
 )
-from memory.store import Said
+from memory.settings import registry
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
-from resolution import decisions, resolver, retiring
-from resolution.decisions import Actor
-from resolution.intake import assert_fact
+from resolution import decisions, resolver
+from resolution.actors import Actor
+from resolution.decisions import retirement
+from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
 
 pytestmark = pytest.mark.django_db
@@ -67,8 +69,8 @@ class Address(NamedTuple):
 
 
 def fact(concept: str, parent: str, agent: str = "dobby") -> Any:
-    said = Said(agent, Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Fact(concept, parent, "type", True), said)
+    said = Attribution(agent, Source.GUTASK, 1.0, timezone.now())
+    return assert_fact(Triple(concept, parent, "type", True), said)
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +85,7 @@ def world() -> None:
         fact(word, "servant")
     decided = Conflict.objects.get(concept__token="winky")
     decisions.dismiss(decided.pk, OPERATOR, "not so")
-    retiring.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")
+    retirement.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")
     run = resolver.request_run(Run.Trigger.ADMIN, "hermione")
     Run.objects.filter(pk=run.pk).update(status=Run.Status.DONE, ended_at=timezone.now())
     dobby = Soas.objects.get(token="dobby")
@@ -417,5 +419,5 @@ def test_an_operator_changes_no_account_and_no_group(operator: Client):
 def test_every_setting_can_be_seen_by_a_viewer_and_none_entered(viewer: Client):
     page = viewer.get("/admin/memory/config/").content.decode()
 
-    assert all(key in page for key in config.REGISTRY)
-    assert page.count("disabled") >= len(config.REGISTRY)
+    assert all(key in page for key in registry.REGISTRY)
+    assert page.count("disabled") >= len(registry.REGISTRY)

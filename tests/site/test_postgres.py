@@ -3,9 +3,9 @@ import os
 import pytest
 
 from festinger_site import home as homes
-from festinger_site import postgres
 from festinger_site.environment import EnvironmentMistake
-from festinger_site.postgres_account import PostgresFailed
+from festinger_site.launcher import postgres_cluster
+from festinger_site.launcher.postgres_account import PostgresFailed
 
 
 @pytest.fixture
@@ -14,14 +14,14 @@ def home(tmp_path):
     (tmp_path / "postgres").mkdir()
     (tmp_path / "postgres" / "PG_VERSION").write_text("18\n")
     yield tmp_path
-    postgres.remove(tmp_path)
+    postgres_cluster.remove(tmp_path)
 
 
 def test_a_lock_whose_process_id_is_somebody_elses_by_now_is_removed(home):
     lock = home / "postgres" / "postmaster.pid"
     lock.write_text(f"{os.getpid()}\n")
 
-    postgres.ensure_cluster(home)
+    postgres_cluster.ensure_cluster(home)
 
     assert not lock.exists()
 
@@ -30,7 +30,7 @@ def test_a_lock_of_a_process_that_is_gone_is_left_to_postgres(home):
     lock = home / "postgres" / "postmaster.pid"
     lock.write_text(f"{2**22 + 1}\n")  # beyond the kernel's largest
 
-    postgres.ensure_cluster(home)
+    postgres_cluster.ensure_cluster(home)
 
     assert lock.exists()
 
@@ -39,7 +39,7 @@ def test_a_database_of_another_major_version_is_refused(home):
     (home / "postgres" / "PG_VERSION").write_text("17\n")
 
     with pytest.raises(PostgresFailed, match=r"made by PostgreSQL 17; this Festinger brings 18"):
-        postgres.ensure_cluster(home)
+        postgres_cluster.ensure_cluster(home)
 
 
 def test_a_socket_folder_that_is_no_folder_of_ours_is_refused(home):
@@ -47,11 +47,11 @@ def test_a_socket_folder_that_is_no_folder_of_ours_is_refused(home):
     run_folder.symlink_to(home)
 
     with pytest.raises(EnvironmentMistake, match="remove it and start again"):
-        postgres.ensure_cluster(home)
+        postgres_cluster.ensure_cluster(home)
 
     run_folder.unlink()
 
 
 def test_nothing_runs_in_a_home_that_was_never_used(tmp_path):
-    assert not postgres.is_running(tmp_path)
-    assert postgres.processes(tmp_path) == []
+    assert not postgres_cluster.is_running(tmp_path)
+    assert postgres_cluster.processes(tmp_path) == []

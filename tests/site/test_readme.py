@@ -1,30 +1,56 @@
-"""The README tells the truth where a machine can tell: settings, commands, links, what CI runs."""
+"""The README and the pages in docs/ tell the truth where a machine can tell: settings, commands, routes, links, what CI
+runs."""
 
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
 from django.core.management import get_commands
 
 from festinger_site.home import PROJECT
-from memory import config
-from proxy.domain.rules import Rules, values
+from memory.settings import registry
+from proxy.api.routes import api
+from proxy.domain.config_schema import Rules, values
 
 README = (PROJECT / "README.md").read_text()
+DOCS = PROJECT / "docs"
+SETTINGS = (DOCS / "settings.md").read_text()
+API = (DOCS / "api.md").read_text()
+PAGES = {
+    file.relative_to(PROJECT).as_posix(): file.read_text()
+    for file in (*PROJECT.glob("*.md"), *DOCS.rglob("*.md"), *PROJECT.glob("clients/*/README.md"))
+}
 MAKEFILE = (PROJECT / "Makefile").read_text()
-SHELL_BLOCKS = "".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL))
-ARCHITECTURE = (PROJECT / "docs" / "architecture.md").read_text()
+ARCHITECTURE = (DOCS / "architecture.md").read_text()
 MODULES = [
     file for app in ("festinger_site", "memory", "resolution", "proxy") for file in (PROJECT / app).rglob("*.py")
 ]
-COMMANDS = [line.partition("#")[0].strip() for line in SHELL_BLOCKS.splitlines()]
+WORDS_MAX = 1_800  # of a front page
+
+
+def shell_commands(page: str) -> list[str]:
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
+    return [line.partition("#")[0].strip() for line in blocks.splitlines()]
+
+
+COMMANDS = shell_commands(README)
+COMMANDS_OF_ALL_PAGES = [command for page in PAGES.values() for command in shell_commands(page)]
+LINKS = sorted(
+    {
+        (page, target)
+        for page, text in PAGES.items()
+        for target in re.findall(r"\]\(([^)]+)\)", text)
+        if not re.match(r"[a-z]+:", target)
+    }
+)
 
 
 def rows(marks: str) -> dict[str, str]:
-    """Name and default of each table row of the README that begins with such a name."""
-    return dict(re.findall(rf"^\| `({marks})`(?: [¹²])? \| (.*?) \|", README, re.MULTILINE))
+    """Name and default of each row of the settings' tables that begins with such a name."""
+    return dict(re.findall(rf"^\| `({marks})`(?: [¹²])? \| (.*?) \|", SETTINGS, re.MULTILINE))
 
 
 def names_read() -> set[str]:
@@ -32,54 +58,87 @@ def names_read() -> set[str]:
     return {name for file in MODULES for name in re.findall(r'\benv\.\w+\(\s*"(\w+)"', file.read_text())}
 
 
-def test_the_table_has_every_variable_that_is_read_and_no_other():
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, spelled as links to them are."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_is_a_front_page():
+    assert len(README.split()) <= WORDS_MAX
+    assert {"make run", "make test"} <= set(COMMANDS)
+
+
+def test_the_settings_page_has_every_variable_that_is_read_and_no_other():
     assert set(rows("[A-Z_]+")) == names_read()
 
 
 def test_the_marked_variables_are_those_that_a_file_may_hold():
     settings = (PROJECT / "festinger_site" / "settings.py").read_text()
 
-    assert re.findall(r"^\| `([A-Z_]+)` ¹", README, re.MULTILINE) == re.findall(r'env\.secret\("(\w+)"\)', settings)
+    assert re.findall(r"^\| `([A-Z_]+)` ¹", SETTINGS, re.MULTILINE) == re.findall(r'env\.secret\("(\w+)"\)', settings)
 
 
-def test_the_table_has_every_config_key_with_its_default():
-    told = {key: "" if default == "none" else default.strip("`") for key, default in rows("[a-z_]+").items()}
+def test_the_settings_page_has_every_setting_of_the_admin_with_its_default():
+    documented = {key: "" if default == "none" else default.strip("`") for key, default in rows("[a-z_]+").items()}
 
-    assert told == config.defaults()
-
-
-def test_the_table_has_every_key_of_the_config_file_with_its_default():
-    told = {key: yaml.safe_load(default.strip("`")) for key, default in rows(r"[a-z_]+(?:\.[a-z_]+)+").items()}
-
-    assert told == {key: list(value) if isinstance(value, tuple) else value for key, value in values(Rules()).items()}
+    assert documented == registry.defaults()
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\bmake ([a-z]+)", "\n".join(COMMANDS)))))
-def test_a_make_target_of_the_readme_exists(target):
+def test_the_settings_page_has_every_key_of_the_config_file_with_its_default():
+    documented = {key: yaml.safe_load(default.strip("`")) for key, default in rows(r"[a-z_]+(?:\.[a-z_]+)+").items()}
+
+    assert documented == {
+        key: list(value) if isinstance(value, tuple) else value for key, value in values(Rules()).items()
+    }
+
+
+def test_the_api_page_has_every_endpoint_and_no_other():
+    documented = set(re.findall(r"^\| `([A-Z]+) (/\S+)` \|", API, re.MULTILINE))
+
+    described = {
+        (method.upper(), path) for path, by_method in api.get_openapi_schema()["paths"].items() for method in by_method
+    }
+    assert documented == described
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\bmake ([a-z-]+)", "\n".join(COMMANDS_OF_ALL_PAGES)))))
+def test_a_make_target_of_the_pages_exists(target):
     assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"manage\.py ([a-z_]+)", README))))
-def test_a_management_command_of_the_readme_exists(command):
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"manage\.py ([a-z_]+)", "\n".join(PAGES.values())))))
+def test_a_management_command_of_the_pages_exists(command):
     assert command in get_commands()
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^):]+)\)", README))))
-def test_a_link_of_the_readme_leads_somewhere(target):
-    assert (PROJECT / target).exists()
+@pytest.mark.parametrize(("page", "link"), LINKS)
+def test_a_link_of_a_page_leads_somewhere(page, link):
+    path, _, anchor = link.partition("#")
+    target = (PROJECT / page).parent / path if path else PROJECT / page
+
+    assert target.exists()
+    assert not anchor or anchor in anchors(target)
 
 
-@pytest.mark.parametrize(("file", "name"), re.findall(r"`([\w/]+\.py):([\w.]+)`", ARCHITECTURE))
-def test_a_function_of_the_architecture_exists(file, name):
-    text = (PROJECT / file).read_text()
+def test_every_picture_is_shown_on_a_page():
+    shown = {Path(target).name for _, target in LINKS if target.endswith(".png")}
 
-    assert all(re.search(rf"^ *(async def|def|class) {part}\b", text, re.MULTILINE) for part in name.split("."))
+    assert {file.name for file in (DOCS / "screenshots").iterdir()} == shown
 
 
-def test_the_modules_of_the_architecture_exist():
-    told = set(re.findall(r"\b\w+\.py\b", ARCHITECTURE))
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", ARCHITECTURE))))
+def test_a_path_of_the_architecture_exists(path):
+    rooms = [PROJECT / app for app in ("memory", "resolution", "proxy", "festinger_site")]
 
-    assert told <= {file.name for file in MODULES} | {"manage.py"}
+    assert (PROJECT / path).exists() or any(True for room in rooms for _ in room.rglob(path))
+
+
+@pytest.mark.parametrize("app", ["memory", "resolution", "proxy"])
+def test_every_package_of_an_app_is_in_the_architecture(app):
+    packages = {folder.parent.name for folder in (PROJECT / app).glob("*/__init__.py")}
+
+    assert packages - {"migrations", "admin", "management"} <= set(re.findall(r"`([a-z_]+)/`", ARCHITECTURE))
 
 
 @pytest.mark.parametrize("failing", ["none", "test", "check"])

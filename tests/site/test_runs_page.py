@@ -14,15 +14,15 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.rows import Fact
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Config, Edge, LanguageModel, Source
-from memory.store import Said
-from resolution import decisions, resolver, undo
+from resolution import decisions, resolver
+from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
-from resolution.applying import Actor
-from resolution.decisions import Decision
-from resolution.intake import assert_fact
-from resolution.models import Conflict, Run
+from resolution.decisions import undo
+from resolution.intake.assertions import assert_fact
+from resolution.models import Conflict, Decision, Run
 from tests.llm_server import LlmServer, llm  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -52,9 +52,9 @@ def viewer(client: Client) -> Client:
 
 
 def dispute(concept: str) -> Conflict:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Fact(concept, "repo", "type", True), said)
-    conflict = assert_fact(Fact(concept, "container", "type", True), said).conflict
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Triple(concept, "repo", "type", True), said)
+    conflict = assert_fact(Triple(concept, "container", "type", True), said).conflict
     assert conflict is not None
     return conflict
 

@@ -13,13 +13,16 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask, PeriodicTasks
 from pytest_django import DjangoAssertNumQueries
 
-from memory import agents, bootstrap, config, cron
-from memory.admin.setting_fields import SHOWN
-from memory.domain.rows import Fact
+from memory import bootstrap
+from memory.access import agent_tokens
+from memory.admin.settings_fields import SHOWN
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
 from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas, Source
-from memory.store import Said
-from resolution import schedule as resolver_schedule
-from resolution.intake import assert_fact
+from memory.settings import cron, registry
+from memory.settings.grammar import describe_accepted
+from resolution.intake.assertions import assert_fact
+from resolution.resolver import schedule as resolver_schedule
 
 pytestmark = pytest.mark.django_db
 
@@ -79,11 +82,11 @@ def test_all_settings_are_on_one_page_with_meaning_range_and_default(
     with django_assert_max_num_queries(QUERIES):
         told = page(operator, CONFIG)
 
-    for key, entry in config.REGISTRY.items():
+    for key, entry in registry.REGISTRY.items():
         assert f'id="{key}"' in told
-        assert entry.metadata["help"] in told
-        assert entry.metadata["parse"].takes in told
-        assert entry.metadata["group"] in told
+        assert entry.description in told
+        assert describe_accepted(entry) in told
+        assert registry.group_of(key) in told
 
 
 @pytest.mark.parametrize(
@@ -240,7 +243,7 @@ def test_an_agent_is_made_and_its_token_shown_once(operator: Client):
 
     agent = Agent.objects.get()
     token = token_in(answer.content.decode())
-    assert (agent.name, agent.token_hash) == ("dobby", agents.token_hash(token))
+    assert (agent.name, agent.token_hash) == ("dobby", agent_tokens.token_hash(token))
     assert "no-store" in answer.headers["Cache-Control"]
     later = (
         "/admin/memory/agent/",
@@ -252,14 +255,14 @@ def test_an_agent_is_made_and_its_token_shown_once(operator: Client):
 
 
 def test_a_token_is_replaced_and_the_old_one_dead_at_once(operator: Client):
-    agent, old = agents.create("dobby", "agent")
+    agent, old = agent_tokens.create("dobby", "agent")
 
     [seen] = re.findall(r'name="seen" value="(\w+)"', page(operator, f"/admin/memory/agent/{agent.pk}/change/"))
     told = operator.post(f"/admin/memory/agent/{agent.pk}/rotate/", {"seen": seen}).content.decode()
 
     agent.refresh_from_db()
-    new = agents.token_hash(token_in(told))
-    assert agent.token_hash == new != agents.token_hash(old)
+    new = agent_tokens.token_hash(token_in(told))
+    assert agent.token_hash == new != agent_tokens.token_hash(old)
     assert LogEntry.objects.get().change_message == "A new token; the one before is refused."
 
     told = operator.post(f"/admin/memory/agent/{agent.pk}/rotate/", {"seen": seen}, follow=True).content.decode()
@@ -273,14 +276,14 @@ def test_a_token_is_replaced_and_the_old_one_dead_at_once(operator: Client):
     ("name", "told"), [("dobby", "This agent exists."), ("a\tb", "1 to 100 printable characters"), (" ", "required")]
 )
 def test_a_name_that_cannot_be_is_told(operator: Client, name: str, told: str):
-    agents.create("dobby", "agent")
+    agent_tokens.create("dobby", "agent")
 
     assert told in operator.post("/admin/memory/agent/add/", {"name": name, "scope": "agent"}).content.decode()
     assert Agent.objects.count() == 1
 
 
 def test_an_agents_scope_is_changed_and_its_name_not(operator: Client):
-    agent, _ = agents.create("dobby", "agent")
+    agent, _ = agent_tokens.create("dobby", "agent")
 
     operator.post(f"/admin/memory/agent/{agent.pk}/change/", {"name": "winky", "scope": "operator"})
 
@@ -290,7 +293,7 @@ def test_an_agents_scope_is_changed_and_its_name_not(operator: Client):
 
 
 def test_deleting_an_agent_says_that_its_token_is_refused(operator: Client):
-    agent, _ = agents.create("dobby", "agent")
+    agent, _ = agent_tokens.create("dobby", "agent")
     path = f"/admin/memory/agent/{agent.pk}/delete/"
 
     assert "token is refused from then on" in page(operator, path)
@@ -302,8 +305,8 @@ def test_deleting_an_agent_says_that_its_token_is_refused(operator: Client):
 
 
 def say(concept: str, parent: str, dimension: str = "type") -> None:
-    said = Said("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Fact(concept, parent, dimension, True), said)
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
+    assert_fact(Triple(concept, parent, dimension, True), said)
 
 
 def test_a_dimension_is_listed_with_its_facts_and_open_conflicts(
@@ -460,6 +463,27 @@ def test_the_resolvers_schedule_is_kept_from_the_settings_and_says_so(operator: 
     operator.post(path, {})
     row.refresh_from_db()
     assert (row.enabled, str(row.crontab.hour)) == (False, "2")
+
+
+def test_a_changed_schedule_of_the_resolver_is_beats_at_once(operator: Client):
+    resolver_schedule.keep()
+    told_at = PeriodicTasks.last_change()
+
+    operator.post(CONFIG, shown() | {"resolution_schedule": "30 4 * * 1"})
+
+    row, _ = schedule(resolver_schedule.TASK)
+    assert (row.crontab.minute, row.crontab.hour, row.crontab.day_of_week) == ("30", "4", "1")
+    assert PeriodicTasks.last_change() > told_at
+
+
+def test_a_schedule_that_somebody_else_changed_meanwhile_leaves_beats_row_alone(operator: Client):
+    resolver_schedule.keep()
+    entered = shown() | {"resolution_schedule": "30 4 * * 1"}
+    Config.objects.filter(key="resolution_schedule").update(value="0 5 * * *")
+
+    operator.post(CONFIG, entered)
+
+    assert schedule(resolver_schedule.TASK)[0].crontab.hour == "2"
 
 
 def test_other_kinds_of_schedules_are_out_of_sight(superuser: Client):

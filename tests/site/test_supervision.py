@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from supervisor.options import UnhosedConfigParser
 
-from festinger_site.supervision import Program, configuration
+from festinger_site.launcher.supervision import Program, configuration
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")))
 

@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from festinger_site import tenancy
+from festinger_site.launcher import home_locks
 
 
 def test_the_last_to_leave_a_home_stops_what_the_first_started(tmp_path):
@@ -16,7 +16,7 @@ def test_the_last_to_leave_a_home_stops_what_the_first_started(tmp_path):
 
     def use():
         arrive, leave = (lambda: count("arrive")), (lambda: count("leave"))
-        with tenancy.using(tmp_path, arrive=arrive, leave_last=leave):
+        with home_locks.using(tmp_path, arrive=arrive, leave_last=leave):
             both_in.wait(5)
 
     commands = [threading.Thread(target=use) for _ in range(2)]
@@ -30,32 +30,35 @@ def test_the_last_to_leave_a_home_stops_what_the_first_started(tmp_path):
 
 def test_a_launcher_waits_until_no_command_uses_the_home(tmp_path):
     waits = []
-    command = tenancy.using(tmp_path, arrive=lambda: True, leave_last=lambda: None)
+    command = home_locks.using(tmp_path, arrive=lambda: True, leave_last=lambda: None)
     command.__enter__()
 
     def on_wait():
         waits.append(1)
         command.__exit__(None, None, None)
 
-    with tenancy.starting_alone(tmp_path, on_wait):
+    with home_locks.starting_alone(tmp_path, on_wait):
         assert waits == [1]
 
 
 def test_a_command_is_asked_again_until_it_has_arrived(tmp_path):
     answers = [False, True]
 
-    with tenancy.using(tmp_path, arrive=lambda: answers.pop(0), leave_last=lambda: None):
+    with home_locks.using(tmp_path, arrive=lambda: answers.pop(0), leave_last=lambda: None):
         assert answers == []
 
 
 def test_one_launcher_has_a_home_and_the_next_waits_while_it_stops(tmp_path, monkeypatch):
-    monkeypatch.setattr(tenancy, "PATIENCE_S", 0)
-    first = tenancy.launching(tmp_path, on_wait=lambda: None)
+    monkeypatch.setattr(home_locks, "PATIENCE_S", 0)
+    first = home_locks.launching(tmp_path, on_wait=lambda: None)
     first.__enter__()
 
-    with pytest.raises(tenancy.AlreadyRunning, match="already running"), tenancy.launching(tmp_path, lambda: None):
+    with (
+        pytest.raises(home_locks.AlreadyRunning, match="already running"),
+        home_locks.launching(tmp_path, lambda: None),
+    ):
         pass
-    tenancy.tell_stopping(tmp_path)
+    home_locks.tell_stopping(tmp_path)
 
-    with tenancy.launching(tmp_path, on_wait=lambda: first.__exit__(None, None, None)):
-        assert tenancy.is_launched(tmp_path)
+    with home_locks.launching(tmp_path, on_wait=lambda: first.__exit__(None, None, None)):
+        assert home_locks.is_launched(tmp_path)

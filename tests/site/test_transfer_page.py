@@ -19,11 +19,12 @@ from django.test import AsyncClient, Client
 from pytest_django import DjangoAssertNumQueries
 
 from memory.models import Edge, EdgeHistory
-from resolution import transfer, uploads
+from resolution import transfer
 from resolution.admin import export
 from resolution.admin import transfer as transfer_page
-from resolution.domain.interchange import header
 from resolution.models import Conflict
+from resolution.transfer import uploads
+from resolution.transfer.interchange import header
 from tests.resolution.worlds import facts, say
 from tests.waiting import eventually
 

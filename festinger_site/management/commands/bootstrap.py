@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from festinger_site import broker
+from festinger_site import pgmq
 from memory import bootstrap
-from resolution import schedule as resolver_schedule
+from resolution.resolver import schedule as resolver_schedule
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         for name in bootstrap.load_groups():
             self.stdout.write(f"group {name}: its permissions were added")
         resolver_schedule.keep()
-        if broker.install():
+        if pgmq.install():
             self.stdout.write("broker: PGMQ installed")
         self.operator(bootstrap.first_operator(), as_json=as_json)
 

@@ -13,8 +13,8 @@ import httpx
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from festinger_site.progress import say
-from festinger_site.scratch import Interrupted, Scratch, ScratchFailed, scratch, stop_on_signals
+from festinger_site.launcher.console import say
+from festinger_site.launcher.scratch_instance import Interrupted, Scratch, ScratchFailed, scratch, stop_on_signals
 
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 WORD = "gnommoweb"

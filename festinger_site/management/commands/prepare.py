@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
-from festinger_site import preflight, preparation
-from festinger_site.progress import say, tell_operator
+from festinger_site.launcher import preflight, prepare_database
+from festinger_site.launcher.console import say, tell_operator
 
 
 class Command(BaseCommand):
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         try:
             preflight.check_config(settings.CONFIG_FILE)
             preflight.check_database(settings.DATABASE_URL)
-            operator = json.loads(preparation.prepare())
+            operator = json.loads(prepare_database.prepare())
         except preflight.LaunchFailed as failed:
             raise CommandError(str(failed)) from failed
         except Error as error:

@@ -12,7 +12,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from memory import keys
+from memory.access import key_encryption
 from memory.models import Config, LanguageModel
 
 KEY_FILE_MAX = 16_384  # characters
@@ -44,9 +44,9 @@ class Command(BaseCommand):
         self.refuse_another(model)
         key = read_key(options["key_file"], options["key_from_stdin"])
         try:
-            model.api_key = keys.encrypt(key) if key else ""
+            model.api_key = key_encryption.encrypt(key) if key else ""
             model.full_clean()
-        except keys.KeyMistake as mistake:
+        except key_encryption.KeyMistake as mistake:
             raise CommandError(str(mistake)) from None
         except ValidationError as error:
             raise CommandError("; ".join(told(error))) from None

@@ -11,15 +11,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.cache import Cache
-from memory.database import connected
-from memory.domain.cues import Triple, find_cues
+from memory.cache.loader import load
+from memory.cache.state import Cache
+from memory.db.connections import connected
+from memory.domain.cues.extractor import CueMatch, find_cues
 from memory.domain.messages import Message
-from memory.domain.tokens import tokenise
-from memory.loading import load
-from memory.mentions import Mentions
-from memory.reading import Reader, describe, what_is_said
-from memory.recall import recollect
+from memory.domain.text.tokenizer import tokenise
+from memory.ingest.reader import Reader, describe, what_is_said
+from memory.recall.mentions import Mentions
+from memory.recall.recollect import recollect
 
 ROLES = ("user", "assistant", "system", "tool")
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         self.section("tokens", [" ".join(tokens)] if tokens else [])
         self.section("cues", [as_line(cue) for cue in cues])
         self.section("salient", [f"{word}: {why}" for word, why in sorted(recollection.reasons.items())])
-        self.section("block", recollection.block.splitlines())
+        self.section("block", recollection.block.text.splitlines())
 
     def section(self, title: str, lines: list[str]) -> None:
         self.stdout.write(self.style.MIGRATE_HEADING(title))
@@ -89,12 +89,12 @@ def parse(line: str, number: int, role: str) -> Message:
     return Message(said_by, text)
 
 
-def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[Triple]]:
+def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[CueMatch]]:
     said = what_is_said(said)
     return [token.text for token in tokenise(said.text)], find_cues(said.text, said.role, vocabulary=cache)
 
 
-def as_line(triple: Triple) -> str:
+def as_line(triple: CueMatch) -> str:
     relation = "ISA" if triple.is_isa else "ISPART"
     return (
         f"{triple.subject} {relation} {triple.parent} [{triple.dimension}]"

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import keys
+from memory.access import key_encryption
 
 
 class Command(BaseCommand):
@@ -15,8 +15,8 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         try:
-            count, lost = keys.rotate()
-        except keys.KeyMistake as mistake:
+            count, lost = key_encryption.rotate()
+        except key_encryption.KeyMistake as mistake:
             raise CommandError(str(mistake)) from None
         self.stdout.write(f"{count} encrypted with the newest key.")
         if lost:

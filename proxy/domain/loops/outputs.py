@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from proxy.domain.loops.calls import Call, Calls, fenced_code, read_calls, without_thinking
+from proxy.domain.formats.base import Part, ToolCall
 from proxy.domain.loops.marks import is_made_up
-from proxy.domain.loops.normal import canonical, folded, split_ids, without_moments, without_times
-from proxy.domain.wire import Part, ToolCall
+from proxy.domain.loops.normalization import canonical, folded, split_ids, without_moments, without_times
+from proxy.domain.loops.tool_calls import Call, Calls, fenced_code, read_calls, without_thinking
 
 EXCERPT_MAX: Final = 300  # characters
 RUN_MAX: Final = 200  # parts of one output, or between two, that are looked at: the last ones

@@ -7,10 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from proxy.domain.rules import given, values
-from proxy.domain.rules_text import RulesMistakes
-from proxy.settings_file import VARIABLES, Found, environment, found_at, overruled
-from proxy.upstream import without_password
+from proxy.config_file.parser import RulesMistakes
+from proxy.config_file.watcher import VARIABLES, Found, environment, found_at, overruled
+from proxy.domain.config_schema import given, values
+from proxy.upstream.client import without_password
 
 
 class Command(BaseCommand):

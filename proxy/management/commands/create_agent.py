@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import agents
+from memory.access import agent_tokens
 from memory.models import Agent
 
 
@@ -20,8 +20,8 @@ class Command(BaseCommand):
 
     def handle(self, *, name: str, scope: str, **_: Any) -> None:
         try:
-            agent, token = agents.create(name, scope)
-        except agents.AgentMistake as mistake:
+            agent, token = agent_tokens.create(name, scope)
+        except agent_tokens.AgentMistake as mistake:
             raise CommandError(str(mistake)) from None
         self.stderr.write(f"The token of {agent} ({scope}), shown this once:")
         self.stdout.write(token)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from proxy.standin import server
+from standin import server
 
 
 class Command(BaseCommand):

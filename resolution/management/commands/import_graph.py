@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.models import Source
 from resolution import transfer
-from resolution.applying import Actor
+from resolution.actors import Actor
 from resolution.management.commands.export_graph import Bar
 from resolution.management.commands.resolve_conflicts import INTERRUPTED, quiet, user
 from resolution.transfer import Difference, Refused, Report, Unreadable

@@ -6,10 +6,10 @@ By reader, which takes a text. The tests count its steps and let it read them; `
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memory.domain.cues import find_cues
-from memory.domain.evidence import sentences_naming
-from memory.domain.secrets import mask_secrets
-from memory.domain.tokens import tokenise, words
+from memory.domain.cues.extractor import find_cues
+from memory.domain.text.redaction import mask_secrets
+from memory.domain.text.snippets import sentences_naming
+from memory.domain.text.tokenizer import tokenise, words
 
 LONG_MAX = 100_000  # characters
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.backlog import Backlog, Waiting
-from memory.domain.observed import Observed, size_of
+from memory.domain.statement import Observed, size_of
+from memory.outbox.buffer import Backlog, Waiting
 
 
 def statement(number: int, length: int = 0) -> Observed:

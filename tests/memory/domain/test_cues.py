@@ -4,11 +4,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.cues import Triple, find_cues, names_near_cues
-from memory.domain.envelopes import unwrap
-from memory.domain.evidence import sentence_stating
-from memory.domain.prose import MASK, mask
-from memory.domain.tokens import tokenise
+from memory.domain.cues.extractor import CueMatch, find_cues, names_near_cues
+from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.sentences import MASK, mask
+from memory.domain.text.snippets import sentence_stating
+from memory.domain.text.tokenizer import tokenise
 
 ORDINARY = (
     "a agent box bread class cluster code container docker file gateway image index is job library machine mercury"
@@ -70,7 +70,7 @@ def stated(text, **known):
 def test_each_pattern_of_the_tables(cue, dimension, is_isa, confidence):
     text = f"gnommoweb {cue} heimdall"
 
-    assert read(text) == [Triple("gnommoweb", "heimdall", dimension, is_isa, confidence, 0, len(text))]
+    assert read(text) == [CueMatch("gnommoweb", "heimdall", dimension, is_isa, confidence, 0, len(text))]
 
 
 @pytest.mark.parametrize(

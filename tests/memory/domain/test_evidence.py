@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.evidence import ELLIPSIS, EVIDENCE_MAX, sentences_naming
-from memory.domain.normal_form import normalise
-from memory.domain.secrets import mask_secrets
-from memory.domain.tokens import tokenise, words
+from memory.domain.text.redaction import mask_secrets
+from memory.domain.text.snippets import ELLIPSIS, EVIDENCE_MAX, sentences_naming
+from memory.domain.text.tokenizer import tokenise, words
+from memory.domain.text.unicode import normalise
 from tests.steps import count_steps
 
 AWKWARD = (

@@ -6,15 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.explanations import (
-    SCHEMA,
-    SYSTEM,
-    Explained,
-    Heard,
-    prompt_for,
-    read_explanation,
-)
-from memory.domain.rows import Fact
+from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, Heard, prompt_for, read_explanation
+from memory.domain.types import Triple
 
 KNOWN = ["type", "membership", "runs-on"]
 # As in the table's CHECK (memory/models/graph.py), in Python's terms.
@@ -36,24 +29,24 @@ def read(*triples: Any, known: Any = True) -> tuple[list[Explained], list[str]]:
 
 
 def test_a_triple_becomes_a_fact():
-    assert read(triple()) == ([Explained(Fact("gnommoweb", "repo", "type", True), 0.8)], [])
+    assert read(triple()) == ([Explained(Triple("gnommoweb", "repo", "type", True), 0.8)], [])
 
 
 @pytest.mark.parametrize(
     ("fields", "fact"),
     [
-        ({"parent": "Glitch University"}, Fact("gnommoweb", "glitch_university", "type", True)),
-        ({"parent": " `Repo`. "}, Fact("gnommoweb", "repo", "type", True)),
-        ({"concept": "Gnommoweb"}, Fact("gnommoweb", "repo", "type", True)),
-        ({"dimension": "runs_on"}, Fact("gnommoweb", "repo", "runs-on", True)),
-        ({"dimension": "Runs-On"}, Fact("gnommoweb", "repo", "runs-on", True)),
-        ({"dimension": "licence"}, Fact("gnommoweb", "repo", "licence", True)),
-        ({"is_isa": False}, Fact("gnommoweb", "repo", "type", False)),
-        ({"confidence": 1, "note": "more"}, Fact("gnommoweb", "repo", "type", True)),
+        ({"parent": "Glitch University"}, Triple("gnommoweb", "glitch_university", "type", True)),
+        ({"parent": " `Repo`. "}, Triple("gnommoweb", "repo", "type", True)),
+        ({"concept": "Gnommoweb"}, Triple("gnommoweb", "repo", "type", True)),
+        ({"dimension": "runs_on"}, Triple("gnommoweb", "repo", "runs-on", True)),
+        ({"dimension": "Runs-On"}, Triple("gnommoweb", "repo", "runs-on", True)),
+        ({"dimension": "licence"}, Triple("gnommoweb", "repo", "licence", True)),
+        ({"is_isa": False}, Triple("gnommoweb", "repo", "type", False)),
+        ({"confidence": 1, "note": "more"}, Triple("gnommoweb", "repo", "type", True)),
     ],
     ids=repr,
 )
-def test_names_are_read_as_the_tokeniser_reads_them(fields: dict[str, Any], fact: Fact):
+def test_names_are_read_as_the_tokeniser_reads_them(fields: dict[str, Any], fact: Triple):
     [explained], rejected = read(triple(**fields))
 
     assert (explained.fact, rejected) == (fact, [])

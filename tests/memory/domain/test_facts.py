@@ -4,33 +4,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.facts import FactMistake, parse_fact
-from memory.domain.rows import Fact
-from memory.domain.tokens import tokenise
+from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.text.tokenizer import tokenise
+from memory.domain.types import Triple
 
 
 @pytest.mark.parametrize(
     ("text", "fact"),
     [
-        ("gnommoweb -isa repo", Fact("gnommoweb", "repo", "type", True)),
-        ("gnommoweb -ispart docker", Fact("gnommoweb", "docker", "membership", False)),
+        ("gnommoweb -isa repo", Triple("gnommoweb", "repo", "type", True)),
+        ("gnommoweb -ispart docker", Triple("gnommoweb", "docker", "membership", False)),
         (
             "gnommoweb -isa repo in context of glitch_university",
-            Fact("gnommoweb", "repo", "glitch_university", True),
+            Triple("gnommoweb", "repo", "glitch_university", True),
         ),
         (
             "  Gnommoweb   -ISA  Repo  in  context  of  Glitch University ",
-            Fact("gnommoweb", "repo", "glitch_university", True),
+            Triple("gnommoweb", "repo", "glitch_university", True),
         ),
-        ("New York City -ispart USA in context of geography", Fact("new_york_city", "usa", "geography", False)),
-        ('"red panda" -isa team', Fact("red_panda", "team", "type", True)),
-        ('gnommoweb -ispart "the stack" in context of runs-on', Fact("gnommoweb", "the_stack", "runs-on", False)),
-        ("gpt-4o -isa model", Fact("gpt-4o", "model", "type", True)),
-        ("gnommoweb ISA repo", Fact("gnommoweb", "repo", "type", True)),
-        ("state -isa level in context of geography", Fact("state", "level", "geography", True)),
+        ("New York City -ispart USA in context of geography", Triple("new_york_city", "usa", "geography", False)),
+        ('"red panda" -isa team', Triple("red_panda", "team", "type", True)),
+        ('gnommoweb -ispart "the stack" in context of runs-on', Triple("gnommoweb", "the_stack", "runs-on", False)),
+        ("gpt-4o -isa model", Triple("gpt-4o", "model", "type", True)),
+        ("gnommoweb ISA repo", Triple("gnommoweb", "repo", "type", True)),
+        ("state -isa level in context of geography", Triple("state", "level", "geography", True)),
     ],
 )
-def test_a_fact_is_understood(text: str, fact: Fact) -> None:
+def test_a_fact_is_understood(text: str, fact: Triple) -> None:
     assert parse_fact(text) == fact
 
 
@@ -74,7 +74,7 @@ def test_any_text_is_a_fact_in_tokens_or_a_mistake_within_it(text: str) -> None:
 
 
 @given(st.sampled_from([
-    Fact("gnommoweb", "repo", "type", True), Fact("glitch_university", "o'reilly", "runs-on", False)
+    Triple("gnommoweb", "repo", "type", True), Triple("glitch_university", "o'reilly", "runs-on", False)
 ]))  # fmt: skip
-def test_a_fact_printed_is_understood_again(fact: Fact) -> None:
+def test_a_fact_printed_is_understood_again(fact: Triple) -> None:
     assert parse_fact(str(fact)) == fact

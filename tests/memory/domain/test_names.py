@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.names import one_name
-from memory.domain.tokens import tokenise
+from memory.domain.text.names import one_name
+from memory.domain.text.tokenizer import tokenise
 
 
 @pytest.mark.parametrize(

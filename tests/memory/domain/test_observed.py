@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.observed import Observed, decode, encode, storable
+from memory.domain.statement import Observed, decode, encode, storable
 
 ANY_TEXT = st.text(st.characters(), max_size=600)
 STATEMENTS = st.builds(

@@ -1,22 +1,33 @@
 """Blocks as a whole: within their budget, in their order, in their alphabet."""
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.rendering import CLOSING, CONFLICT, OPENING, block, block_length, fact_line, question
-from memory.domain.rows import SoasRow, UrdEdge
-from memory.domain.saliency import DAY, priority, saliency
-from memory.domain.selection import Candidate, Selection, select
-from memory.domain.tokens import tokenise
+from memory.domain.recall.rendering import (
+    CLOSING,
+    CONFLICT,
+    OPENING,
+    ShownFact,
+    block_length,
+    fact_line,
+    question,
+    render_block,
+)
+from memory.domain.recall.saliency import DAY, priority, saliency
+from memory.domain.recall.selection import Candidate, Selection, select
+from memory.domain.text.tokenizer import tokenise
+from memory.domain.types import EdgeRow, SoasRow
+from tests.prompts import facts_in
 
 TYPE, TECH = 100, 101
 TOKENS = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: [t.text for t in tokenise(text)])
 tokens = TOKENS.filter(bool).map(lambda found: found[0])
 edges = st.lists(
     st.tuples(st.integers(200, 210), st.one_of(st.none(), st.floats(0, 1e9))), min_size=1, max_size=12
-).map(lambda drawn: [UrdEdge(0, parent, 1000 - i, True, last_confirmed=at) for i, (parent, at) in enumerate(drawn)])
+).map(lambda drawn: [EdgeRow(0, parent, 1000 - i, True, last_confirmed=at) for i, (parent, at) in enumerate(drawn)])
 
 
 @st.composite
@@ -24,7 +35,12 @@ def candidates(draw: st.DrawFn, *, known: bool) -> list[Candidate]:
     names = draw(st.lists(tokens, unique=True, max_size=12))
     first = 0 if known else 500
     return [
-        Candidate(SoasRow(first + i), name, draw(st.floats(0, 10)), draw(edges) if known else ())
+        Candidate(
+            SoasRow(first + i),
+            name,
+            draw(st.floats(0, 10)),
+            [replace(edge, concept_id=i) for edge in draw(edges)] if known else (),
+        )
         for i, name in enumerate(names)
     ]
 
@@ -50,15 +66,20 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
     selection = select(
         known,
         unknown,
-        show=lambda edge: (f"d{edge.dim_id}", parents[edge.parent_id - 200], disputed),
+        show=lambda edge: ShownFact(
+            known[edge.concept_id].token, f"d{edge.dim_id}", parents[edge.parent_id - 200], disputed
+        ),
         max_concepts=max_concepts,
         max_questions=max_questions,
         max_characters=max_characters,
     )
 
-    text = block(selection.lines)
+    block = selection.block()
+    text = block.text
     assert len(text) <= max_characters or text == ""
-    assert len(selection.lines) - len(selection.asked) <= max_concepts
+    assert facts_in(text) == {(fact.concept, fact.dimension): (fact.parent, disputed) for fact in block.facts}
+    assert list(block.questions) == re.findall(r"^\? (\S+): no recollection", text, re.MULTILINE)
+    assert len(selection.facts) <= max_concepts
     assert len(selection.asked) <= max_questions
     assert set(selection.reasons) == {candidate.token for candidate in known + unknown}
     assert_in_alphabet(text, {c.token for c in known + unknown} | set(parents))
@@ -74,8 +95,12 @@ def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
         assert not word or word in vocabulary or re.fullmatch(r"d\d+", word), word
 
 
-def show(edge: UrdEdge) -> tuple[str, str, bool]:
-    return {TYPE: "type", TECH: "tech"}.get(edge.dim_id, f"d{edge.dim_id}"), f"p{edge.parent_id}", False
+CONCEPTS = {1: "gnommoweb", 2: "long", 3: "short", 4: "first"}
+
+
+def show(edge: EdgeRow) -> ShownFact:
+    dimension = {TYPE: "type", TECH: "tech"}.get(edge.dim_id, f"d{edge.dim_id}")
+    return ShownFact(CONCEPTS[edge.concept_id], dimension, f"p{edge.parent_id}", False)
 
 
 def chosen(known: list[Candidate], **limits: int) -> Selection:
@@ -83,40 +108,41 @@ def chosen(known: list[Candidate], **limits: int) -> Selection:
 
 
 def test_if_one_concept_alone_exceeds_the_budget_its_newest_facts_stay() -> None:
-    facts = [UrdEdge(1, i, 1000 - i, True, last_confirmed=float(i)) for i in range(100)]
+    facts = [EdgeRow(1, i, 1000 - i, True, last_confirmed=float(i)) for i in range(100)]
 
-    [line] = chosen([Candidate(SoasRow(1), "gnommoweb", 1.0, facts)], max_characters=120).lines
+    block = chosen([Candidate(SoasRow(1), "gnommoweb", 1.0, facts)], max_characters=120).block()
 
-    assert line.startswith("gnommoweb: ")
-    assert "p99" in line
-    assert "p0]" not in line
-    assert len(block([line])) <= 120
+    assert {fact.parent for fact in block.facts} == {f"p{i}" for i in range(100 - len(block.facts), 100)}
+    assert "gnommoweb: " in block.text
+    assert "p99" in block.text
+    assert len(block.text) <= 120
 
 
 def test_a_shorter_concept_takes_the_room_a_longer_one_cannot_use() -> None:
-    long = Candidate(SoasRow(2), "long", 1.0, [UrdEdge(2, i, 1000 - i, True) for i in range(20)])
-    first = Candidate(SoasRow(1), "first", 2.0, [UrdEdge(1, 1, TYPE, True)])
-    short = Candidate(SoasRow(3), "short", 0.5, [UrdEdge(3, 1, TYPE, True)])
+    long = Candidate(SoasRow(2), "long", 1.0, [EdgeRow(2, i, 1000 - i, True) for i in range(20)])
+    first = Candidate(SoasRow(1), "first", 2.0, [EdgeRow(4, 1, TYPE, True)])
+    short = Candidate(SoasRow(3), "short", 0.5, [EdgeRow(3, 1, TYPE, True)])
 
     selection = chosen([long, first, short], max_characters=90)
 
-    assert selection.lines == ["first: [type] p1", "short: [type] p1"]
+    assert selection.block().text.splitlines()[1:-1] == ["first: [type] p1", "short: [type] p1"]
     assert selection.reasons["long"] == "no room"
 
 
 def test_a_line_shows_its_disputes() -> None:
-    line = fact_line("gnommoweb", [("geography", "ramanujan", False), ("type", "service", True)])
+    geography = ShownFact("gnommoweb", "geography", "ramanujan", False)
+    line = fact_line([geography, ShownFact("gnommoweb", "type", "service", True)])
 
     assert line == "gnommoweb: [geography] ramanujan [type?] service — conflict pending"
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=9))
 def test_the_length_of_a_block_is_known_beforehand(parts: list[str]) -> None:
-    assert block_length([len(part) for part in parts]) == len(block(parts))
+    assert block_length([len(part) for part in parts]) == len(render_block(parts))
 
 
 def test_no_lines_no_block() -> None:
-    assert block([]) == ""
+    assert render_block([]) == ""
 
 
 def test_saliency_is_the_logarithm_of_the_encounters() -> None:

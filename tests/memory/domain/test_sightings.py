@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.domain.sightings import MICROSECOND, PUT_OFF_MAX, Sightings
+from memory.domain.first_seen import MICROSECOND, PUT_OFF_MAX, Sightings
 
 NOW = 1_800_000_000.0
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.noise import MAX_TOKEN_LENGTH
-from memory.domain.tokens import known_words, tokenise, words
+from memory.domain.text.noise import MAX_TOKEN_LENGTH
+from memory.domain.text.tokenizer import known_words, tokenise, words
 
 # Characters chosen for what they do: joiners, marks, letters that change length or case under NFKC, Hangul letters,
 # signs that spell several words, invisible ones.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.domain.charts import COUNTED, HOUR, RANGES, Figures, Range, by_period, charts, range_of, together
+from proxy.telemetry.charts import COUNTED, HOUR, RANGES, Figures, Range, by_period, charts, range_of, together
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.domain.error_bodies import error_body
+from proxy.domain.formats import error_body
 
 NATIVE = {"error": "it is away"}
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.domain import ladder
-from proxy.domain.loops.detect import Verdict
+from proxy.domain.config_schema import Mitigations
+from proxy.domain.loops import mitigations as ladder
+from proxy.domain.loops.detector import Verdict
 from proxy.domain.loops.marks import is_made_up
-from proxy.domain.rules import Mitigations
 
 SEED = 7
 PLACES = frozenset({2, 3})

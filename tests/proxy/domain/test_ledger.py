@@ -5,8 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.domain.messages import Message
-from memory.reading import digest_of
-from proxy.domain.ledger import (
+from memory.ingest.reader import digest_of
+from proxy.domain.formats.base import Part, Role, ToolCall
+from proxy.domain.prefixes import (
     CUTS,
     LINES_MAX,
     LINES_WITHIN,
@@ -17,7 +18,6 @@ from proxy.domain.ledger import (
     digest_of_part,
     digests_of_beginnings,
 )
-from proxy.domain.wire import Part, Role, ToolCall
 from tests.proxy.threads import Said, thread, thread_of
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from resolution.domain import interchange
-from resolution.domain.interchange import (
+from resolution.transfer import interchange
+from resolution.transfer.interchange import (
     LINE_MAX_BYTES,
     ConceptLine,
     ConflictLine,

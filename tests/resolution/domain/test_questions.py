@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.rows import Fact
-from resolution.domain.questions import SYSTEM, Case, Claim, Statement, question, quoted, schema
+from memory.domain.types import Triple
+from resolution.domain.llm_prompt import SYSTEM, Case, Claim, Statement, question, quoted, schema
 from resolution.domain.verdicts import ALLOWED, read_verdict
 
-REPO = Fact("gnommoweb", "repo", "type", True)
-CONTAINER = Fact("gnommoweb", "container", "type", True)
-CLOSING = Claim(Fact("container", "gnommoweb", "type", True), 0.7, "inferred")
+REPO = Triple("gnommoweb", "repo", "type", True)
+CONTAINER = Triple("gnommoweb", "container", "type", True)
+CLOSING = Claim(Triple("container", "gnommoweb", "type", True), 0.7, "inferred")
 TYPES = sorted(ALLOWED)
 
 
@@ -27,7 +27,7 @@ def case(collision_type: str = "isa_isa", **changes: object) -> Case:
         "incoming": Claim(CONTAINER, 0.8, "inferred", (statement(),)),
         "existing": None if collision_type == "cycle" else standing,
         "ring": (CLOSING,) if collision_type == "cycle" else (),
-        "other_facts": (Fact("gnommoweb", "glitch_university", "membership", False),),
+        "other_facts": (Triple("gnommoweb", "glitch_university", "membership", False),),
         "sentences": ("Restart gnommoweb tonight.",),
         "dimensions": (("artifact-type", "What is it made as?"), ("tech", "What is it built with?")),
         "now": "2026-01-03 00:00 UTC",

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from proxy.standin.chat_completions import ChatCompletion, TextCompletion
-from proxy.standin.completion import Lines, chat_form, generate_form
-from proxy.standin.messages import Message
-from proxy.standin.responses import Response
-from proxy.standin.speech import Said, Shape
-from proxy.standin.wire import data, event
+from standin.chat_completions import ChatCompletion, TextCompletion
+from standin.completion import Lines, chat_form, generate_form
+from standin.messages import Message
+from standin.responses import Response
+from standin.speech import Said, Shape
+from standin.wire import data, event
 
 END = {
     "done": True,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.domain.answers import ANSWERS
-from proxy.domain.answers.framing import Events, Lines
-from proxy.standin.speech import Said
+from proxy.domain.formats import FORMATS
+from proxy.domain.formats.streams import EventFrames, LineFrames
+from standin.speech import Said
 from tests.proxy.domain.answers.shapes import PIECES, SHAPES, cut_call, end_of, streamed
 from tests.proxy.domain.answers.test_framing import cut
 
@@ -29,7 +29,7 @@ JSON = st.recursive(
 
 def parsed(path: str, body: bytes) -> list[Any]:
     """What a stream consists of; an end that is not JSON as its text."""
-    frames = Lines() if path.startswith("/api") else Events()
+    frames = LineFrames() if path.startswith("/api") else EventFrames()
     found = [json.loads(frame) if frame.startswith(b"{") else frame.decode() for frame in frames.feed(body)]
     assert frames.unfinished == 0
     return found
@@ -57,7 +57,7 @@ def call(number: int, **arguments: str) -> dict[str, Any]:
 @searching
 @given(words=WORDS, places=st.lists(st.integers(0, 10_000), max_size=8))
 def test_the_text_is_what_the_model_says_wherever_chunks_break(path: str, words: list[str], places: list[int]) -> None:
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
 
     texts = [watch.feed(chunk) for chunk in cut(streamed(path, [Said(word) for word in words], is_ended=True), places)]
 
@@ -67,7 +67,7 @@ def test_the_text_is_what_the_model_says_wherever_chunks_break(path: str, words:
 
 @PATH
 def test_the_text_of_a_chunk_is_known_with_the_chunk(path: str) -> None:
-    watch, shape = ANSWERS[path].watch(), SHAPES[path]()
+    watch, shape = FORMATS[path].watch(), SHAPES[path]()
 
     assert [watch.feed(shape.part(Said(word))) for word in ("one ", "two ", "three")] == ["one ", "two ", "three"]
 
@@ -76,21 +76,21 @@ def test_the_text_of_a_chunk_is_known_with_the_chunk(path: str) -> None:
 def test_thoughts_are_text(path: str) -> None:
     body = streamed(path, [Said(thinking="Why? "), Said(thinking="So. "), Said("Yes.")], is_ended=True)
 
-    assert ANSWERS[path].watch().feed(body) == "Why? So. Yes."
+    assert FORMATS[path].watch().feed(body) == "Why? So. Yes."
 
 
 @pytest.mark.parametrize("path", CALLING)
 def test_calls_are_text(path: str) -> None:
     body = streamed(path, [Said(tool_calls=(call(0, q="é"), call(1)))], is_ended=True)
 
-    assert ANSWERS[path].watch().feed(body) == 'tool0{"q":"é"}tool1{}'
+    assert FORMATS[path].watch().feed(body) == 'tool0{"q":"é"}tool1{}'
 
 
 @PATH
 @searching
 @given(chunks=st.lists(st.binary(max_size=20) | JSON.map(lambda value: json.dumps(value).encode() + b"\n\n")))
 def test_bytes_of_no_answer_say_nothing(path: str, chunks: list[bytes]) -> None:
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
 
     assert [watch.feed(chunk) for chunk in chunks] == [""] * len(chunks)
 
@@ -139,7 +139,7 @@ EVENTS = st.builds(
 @searching
 @given(values=st.lists(SHAPELESS | EVENTS, max_size=6))
 def test_nothing_that_comes_raises(path: str, values: list[Any]) -> None:
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     before = b"" if path.startswith("/api") else b"data: "
 
     for value in values:
@@ -156,7 +156,7 @@ def test_nothing_that_comes_raises(path: str, values: list[Any]) -> None:
 def test_an_ending_is_what_comes_when_the_model_stops(path: str, words: list[str]) -> None:
     said = [Said(word) for word in words]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     watch.feed(begun)
 
     ending = watch.ending()
@@ -169,7 +169,7 @@ def test_an_ending_is_what_comes_when_the_model_stops(path: str, words: list[str
 def test_also_in_thoughts_and_after_them(path: str, last: Said) -> None:
     said = [Said(thinking="Why? "), last]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     watch.feed(begun)
 
     assert but_numbers(parsed(path, begun + watch.ending())) == but_numbers(parsed(path, whole))
@@ -182,7 +182,7 @@ def test_also_after_calls(path: str) -> None:
         Said(tool_calls=(call(0, q="x"),)),
     ]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     watch.feed(begun)
 
     assert but_numbers(parsed(path, begun + watch.ending())) == but_numbers(parsed(path, whole))
@@ -193,13 +193,13 @@ def test_also_after_calls(path: str) -> None:
 @given(words=WORDS, places=st.lists(st.integers(0, 10_000), min_size=1, max_size=3))
 def test_without_what_is_unfinished_an_ending_fits_everywhere(path: str, words: list[str], places: list[int]) -> None:
     *chunks, _ = cut(streamed(path, [Said(word) for word in words], is_ended=True), places)
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     said = "".join(watch.feed(chunk) for chunk in chunks)
     begun = b"".join(chunks)
 
     body = begun[: len(begun) - watch.unfinished] + watch.ending()
 
-    whole = ANSWERS[path].watch()
+    whole = FORMATS[path].watch()
     assert whole.feed(body) == said
     assert whole.ending() == b""
     numbers = [event["sequence_number"] for event in parsed(path, body) if "sequence_number" in event]
@@ -208,7 +208,7 @@ def test_without_what_is_unfinished_an_ending_fits_everywhere(path: str, words: 
 
 @PATH
 def test_an_answer_that_has_ended_is_not_ended_again(path: str) -> None:
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
 
     watch.feed(streamed(path, [Said("Yes.")], is_ended=True))
 
@@ -227,7 +227,7 @@ ERRORS = {
 
 @pytest.mark.parametrize(("path", "error"), ERRORS.items())
 def test_nor_one_that_has_ended_with_an_error(path: str, error: bytes) -> None:
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     watch.feed(streamed(path, [Said("Yes.")]))
 
     assert watch.feed(error) == ""
@@ -241,7 +241,7 @@ def test_an_end_that_has_begun_is_completed(path: str) -> None:
     frames = whole.splitlines(keepends=True) if path.startswith("/api") else whole.split(b"\n\n")[:-1]
     frames = frames if path.startswith("/api") else [frame + b"\n\n" for frame in frames]
     for count in range(1, len(frames) + 1):
-        watch = ANSWERS[path].watch()
+        watch = FORMATS[path].watch()
         begun = b"".join(frames[:count])
         text = watch.feed(begun)
         if text == "one two":
@@ -249,7 +249,7 @@ def test_an_end_that_has_begun_is_completed(path: str) -> None:
 
 
 def end_of_cut_call(path: str) -> list[Any]:
-    watch = ANSWERS[path].watch()
+    watch = FORMATS[path].watch()
     assert "".join(map(watch.feed, cut_call(path))) == "write" + "".join(PIECES)
     return parsed(path, watch.ending())
 
@@ -284,7 +284,7 @@ def test_a_responses_call_that_is_cut_is_incomplete() -> None:
 def test_what_is_made_up_is_what_the_model_would_send(path: str, text: str) -> None:
     whole = SHAPES[path]().whole(Said(text, end=end_of(path)))
 
-    content_type, body = ANSWERS[path].made_up("llama3", text, is_stream=False, now=1767268800.0, unique=UNIQUE)
+    content_type, body = FORMATS[path].write_answer("llama3", text, is_stream=False, now=1767268800.0, unique=UNIQUE)
 
     assert content_type == whole.content_type
     assert but_numbers(json.loads(body)) == but_numbers(json.loads(whole.body))
@@ -294,7 +294,7 @@ def test_what_is_made_up_is_what_the_model_would_send(path: str, text: str) -> N
 @searching
 @given(text=st.text(st.characters(codec="utf-8"), min_size=1))
 def test_also_streamed(path: str, text: str) -> None:
-    content_type, body = ANSWERS[path].made_up("llama3", text, is_stream=True, now=1767268800.0, unique=UNIQUE)
+    content_type, body = FORMATS[path].write_answer("llama3", text, is_stream=True, now=1767268800.0, unique=UNIQUE)
 
     assert content_type == SHAPES[path]().stream_type
     assert but_numbers(parsed(path, body)) == but_numbers(parsed(path, streamed(path, [Said(text)], is_ended=True)))
@@ -303,7 +303,7 @@ def test_also_streamed(path: str, text: str) -> None:
 @PATH
 @pytest.mark.parametrize("is_stream", [True, False])
 def test_its_times_and_ids_are_the_given_ones(path: str, is_stream: bool) -> None:
-    _, body = ANSWERS[path].made_up("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)
+    _, body = FORMATS[path].write_answer("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)
 
     assert (b"2026-01-01T12:00:00.500000Z" if path.startswith("/api") else UNIQUE.encode()) in body
-    assert body == ANSWERS[path].made_up("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)[1]
+    assert body == FORMATS[path].write_answer("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)[1]

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.domain.answers import framing
-from proxy.domain.answers.framing import Events, Frames, Lines, object_in, written
+from proxy.domain.formats import streams
+from proxy.domain.formats.streams import EventFrames, Frames, LineFrames, parse_object, write_json
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20)
 BODY = st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b"data:", b"data: x", b"event: y", b":", "ö€".encode()]))
 searching = settings(suppress_health_check=[HealthCheck.too_slow])
-FRAMES = pytest.mark.parametrize("frames", [Lines, Events])
+FRAMES = pytest.mark.parametrize("frames", [LineFrames, EventFrames])
 
 
 def fed(frames: Frames, chunks: Iterable[bytes]) -> list[bytes]:
@@ -43,7 +43,7 @@ def test_where_chunks_break_makes_no_difference(
 def test_lines_are_what_stands_before_line_feeds(texts: list[str]) -> None:
     body = "".join(f"{text}\n" for text in texts).encode()
 
-    assert fed(Lines(), [body]) == [text.encode() for text in texts]
+    assert fed(LineFrames(), [body]) == [text.encode() for text in texts]
 
 
 @searching
@@ -51,7 +51,9 @@ def test_lines_are_what_stands_before_line_feeds(texts: list[str]) -> None:
 def test_events_give_their_data(texts: list[str], line_end: str) -> None:
     body = "".join(f"event: e{line_end}data: {text}{line_end}{line_end}" for text in texts).encode()
 
-    assert fed(Events(), [body[start : start + 1] for start in range(len(body))]) == [text.encode() for text in texts]
+    assert fed(EventFrames(), [body[start : start + 1] for start in range(len(body))]) == [
+        text.encode() for text in texts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,18 +66,18 @@ def test_events_give_their_data(texts: list[str], line_end: str) -> None:
     ],
 )
 def test_events_of_other_kinds(body: bytes, data: list[bytes]) -> None:
-    assert fed(Events(), [body]) == data
+    assert fed(EventFrames(), [body]) == data
 
 
 @pytest.mark.parametrize(
     ("frames", "body", "unfinished"),
     [
-        (Lines, b"ab\n", b""),
-        (Lines, b"ab\ncd", b"cd"),
-        (Events, b"data: a\n\n", b""),
-        (Events, b"data: a\r\n\r\n", b""),
-        (Events, b"data: a\n\nevent: b\ndata: c\n", b"event: b\ndata: c\n"),
-        (Events, b"data: a\n\nevent: b\r\ndat", b"event: b\r\ndat"),
+        (LineFrames, b"ab\n", b""),
+        (LineFrames, b"ab\ncd", b"cd"),
+        (EventFrames, b"data: a\n\n", b""),
+        (EventFrames, b"data: a\r\n\r\n", b""),
+        (EventFrames, b"data: a\n\nevent: b\ndata: c\n", b"event: b\ndata: c\n"),
+        (EventFrames, b"data: a\n\nevent: b\r\ndat", b"event: b\r\ndat"),
     ],
 )
 def test_what_is_unfinished_is_known_by_its_length(
@@ -95,8 +97,8 @@ def test_each_byte_of_a_long_line_is_put_aside_once(
 ) -> None:
     body = b"data: " + b"x" * 500_000 + b"\n\n"
     kept: list[int] = []
-    keep = Lines._keep
-    monkeypatch.setattr(Lines, "_keep", lambda self, piece: (kept.append(len(piece)), keep(self, piece)))
+    keep = LineFrames._keep
+    monkeypatch.setattr(LineFrames, "_keep", lambda self, piece: (kept.append(len(piece)), keep(self, piece)))
 
     found = fed(frames(), [body[start : start + 100] for start in range(0, len(body), 100)])
 
@@ -106,7 +108,7 @@ def test_each_byte_of_a_long_line_is_put_aside_once(
 
 @FRAMES
 def test_a_line_without_end_is_not_kept(frames: Callable[[], Frames], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(framing, "LINE_MAX_BYTES", 1000)
+    monkeypatch.setattr(streams, "LINE_MAX_BYTES", 1000)
     reading = frames()
 
     assert fed(reading, [b"x" * 300] * 10 + [b"\n\ndata: after\n\n"]) == []
@@ -114,18 +116,18 @@ def test_a_line_without_end_is_not_kept(frames: Callable[[], Frames], monkeypatc
 
 
 def test_an_event_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(framing, "LINE_MAX_BYTES", 1000)
+    monkeypatch.setattr(streams, "LINE_MAX_BYTES", 1000)
 
-    assert fed(Events(), [b"data: x\n"] * 1000 + [b"\ndata: after\n\n"]) == [b"after"]
+    assert fed(EventFrames(), [b"data: x\n"] * 1000 + [b"\ndata: after\n\n"]) == [b"after"]
 
 
 @pytest.mark.parametrize("text", [b"", b"[1]", b'"x"', b"{", b"\xff", b'{"a": "\\ud800"}', b"[" * 5000, b"[DONE]"])
 def test_what_is_no_object_is_an_empty_one(text: bytes) -> None:
-    assert object_in(text) == {}
+    assert parse_object(text) == {}
 
 
 def test_json_is_written_as_go_writes_it() -> None:
     assert (
-        written({"a": "<é>&\u2028", "b": [None, 1.5]})
+        write_json({"a": "<é>&\u2028", "b": [None, 1.5]})
         == '{"a":"\\u003cé\\u003e\\u0026\\u2028","b":[null,1.5]}'.encode()
     )

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from proxy.domain.config_schema import Detector
+from proxy.domain.formats.base import Part, Role, ToolCall
 from proxy.domain.loops import LoopDetector, Verdict
-from proxy.domain.rules import Detector
-from proxy.domain.wire import Part, Role, ToolCall
 
 TASK: tuple[tuple[Role, str], ...] = (("system", "You are an agent."), ("user", "Do it."))
 

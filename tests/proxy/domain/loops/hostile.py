@@ -1,7 +1,7 @@
 """Texts made to take long in the search for loops, by what they repeat."""
 
+from proxy.domain.config_schema import Detector
 from proxy.domain.loops import LoopDetector, Tail
-from proxy.domain.rules import Detector
 from tests.proxy.domain.loops.histories import TASK, parts_of
 
 PIECES = {

@@ -11,16 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proxy.domain.requests.chat import CHAT
-from proxy.domain.requests.chat_completions import CHAT_COMPLETIONS
-from proxy.domain.requests.generate import GENERATE
-from proxy.domain.requests.messages import MESSAGES
-from proxy.domain.requests.responses import RESPONSES
-from proxy.domain.wire import Part
+from proxy.domain.formats import FORMATS
+from proxy.domain.formats.base import Part
 
 DATA = Path(__file__).parent / "data"
 SETS = ("first", "second", "third")
-FORMATS = {form.name: form for form in (CHAT, CHAT_COMPLETIONS, GENERATE, MESSAGES, RESPONSES)}
+BY_NAME = {wire.name: wire for wire in FORMATS.values()}
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Labelled:
 
     @property
     def parts(self) -> Sequence[Part]:
-        prompt = FORMATS[self.wire].read(self.payload)
+        prompt = BY_NAME[self.wire].read(self.payload)
         assert prompt is not None
         return prompt.parts
 

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from proxy.domain.config_schema import Detector
+from proxy.domain.formats.base import Part
 from proxy.domain.loops import LoopDetector
-from proxy.domain.rules import Detector
-from proxy.domain.wire import Part
 from tests.proxy.domain.loops.histories import TASK, calls_of, look, parts_of, texts_of
 
 WARNING = (

@@ -1,7 +1,7 @@
 import pytest
 
+from proxy.domain.config_schema import Detector
 from proxy.domain.loops import LoopDetector, Tail
-from proxy.domain.rules import Detector
 from tests.proxy.domain.loops import labelled
 from tests.proxy.domain.loops.streams import LOOPING, RIGHT
 

@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.domain.loops.likeness import LIKENED_MAX, differ, gist, likeness
+from proxy.domain.loops.near_duplicates import LIKENED_MAX, differ, gist, likeness
 
 TEXT = "I have fixed the failing test in app.py, and all of the other tests of the project pass now as well."
 

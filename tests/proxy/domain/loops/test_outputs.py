@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from proxy.domain.formats.base import ToolCall
 from proxy.domain.loops.outputs import EXCERPT_MAX, read_native, read_text
-from proxy.domain.wire import ToolCall
 
 ARGUMENTS = {"query": "the tallest tower", "limit": 5}
 GIVEN = json.dumps(ARGUMENTS)

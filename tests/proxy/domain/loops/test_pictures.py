@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from proxy.domain.config_schema import Detector
+from proxy.domain.formats import FORMATS
 from proxy.domain.loops import LoopDetector
-from proxy.domain.requests import REQUESTS
-from proxy.domain.rules import Detector
 
 CLICK = {"x": 10, "y": 20}
 PICTURE = "iVBORw0KGgo="
@@ -69,7 +69,7 @@ def responses(with_picture: bool) -> dict[str, Any]:
 )
 def test_the_same_click_is_a_loop_only_where_no_picture_follows(path, made):
     def verdict(with_picture: bool) -> Any:
-        prompt = REQUESTS[path].read(made(with_picture))
+        prompt = FORMATS[path].read(made(with_picture))
         assert prompt is not None
         return LoopDetector().look(prompt.parts, Detector())
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from proxy.domain.config_schema import Detector
+from proxy.domain.formats.base import Part, ToolCall
 from proxy.domain.loops import LoopDetector, Tail
-from proxy.domain.rules import Detector
-from proxy.domain.wire import Part, ToolCall
 from tests.proxy.domain.loops import hostile
 from tests.proxy.domain.loops.histories import TASK, look, parts_of, texts_of
 from tests.steps import count_steps

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from proxy.domain.loops.results import read_said, without_surroundings
+from proxy.domain.loops.tool_results import read_said, without_surroundings
 
 COMPLAINTS = ("you have sent the same message again",)
 COMPLAINT = "You have sent the same  message again. You have to do something else!"

@@ -7,13 +7,18 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from proxy.domain.requests.chat import CHAT
-from proxy.domain.requests.chat_completions import CHAT_COMPLETIONS
-from proxy.domain.requests.completions import COMPLETIONS
-from proxy.domain.requests.generate import GENERATE
-from proxy.domain.requests.messages import MESSAGES
-from proxy.domain.requests.responses import RESPONSES
-from proxy.domain.wire import RequestFormat
+from proxy.domain.formats.anthropic_messages import AnthropicMessages
+from proxy.domain.formats.base import WireFormat
+from proxy.domain.formats.ollama import OllamaChat, OllamaGenerate
+from proxy.domain.formats.openai_chat import OpenAIChat, OpenAICompletions
+from proxy.domain.formats.openai_responses import OpenAIResponses
+
+CHAT = OllamaChat()
+CHAT_COMPLETIONS = OpenAIChat()
+GENERATE = OllamaGenerate()
+MESSAGES = AnthropicMessages()
+RESPONSES = OpenAIResponses()
+COMPLETIONS = OpenAICompletions()
 
 Payload = dict[str, Any]
 Seen = Sequence[tuple[str, str]] | str  # the roles and texts of messages, or one prompt
@@ -31,7 +36,7 @@ class Case(NamedTuple):
     """``build`` makes the payload of a conversation, with or without a system text; ``seen`` is what the model sees."""
 
     name: str
-    wire: RequestFormat
+    wire: WireFormat
     build: Callable[[str, list[Turn]], Payload]
     seen: Callable[[Payload], Seen]
 

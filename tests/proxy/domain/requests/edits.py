@@ -3,18 +3,18 @@
 import copy
 from typing import Any
 
-from proxy.domain.wire import Edit, Prompt, RequestFormat
+from proxy.domain.formats.base import Edit, Prompt, WireFormat
 
 B = "<recollection>\nx\n</recollection>"
 
 
-def read(wire: RequestFormat, payload: dict[str, Any]) -> Prompt:
+def read(wire: WireFormat, payload: dict[str, Any]) -> Prompt:
     prompt = wire.read(payload)
     assert prompt is not None
     return prompt
 
 
-def applied(wire: RequestFormat, payload: dict[str, Any], edit: Edit) -> dict[str, Any]:
+def applied(wire: WireFormat, payload: dict[str, Any], edit: Edit) -> dict[str, Any]:
     """The edited payload; the one that is given stays."""
     changed = copy.deepcopy(payload)
     wire.apply(changed, read(wire, changed), edit)

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.chat import CHAT
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.ollama import OllamaChat
 from tests.proxy.domain.requests.edits import B, applied, read
+
+CHAT = OllamaChat()
 
 
 def chat(*messages: tuple[str, Any], **more: Any) -> dict[str, Any]:
@@ -156,7 +158,7 @@ def test_what_is_not_changed_stays_in_its_order() -> None:
 def test_warming_raises_the_temperature_among_the_options(options: object, expected: object) -> None:
     payload = chat(("user", "u"), options=options)
 
-    CHAT.warm(payload, by=0.3, seed=7)
+    CHAT.raise_temperature(payload, by=0.3, seed=7)
 
     assert payload == chat(("user", "u"), options=expected)
 
@@ -164,7 +166,7 @@ def test_warming_raises_the_temperature_among_the_options(options: object, expec
 def test_warming_makes_the_options_where_there_are_none() -> None:
     payload = chat(("user", "u"))
 
-    CHAT.warm(payload, by=0.3, seed=7)
+    CHAT.raise_temperature(payload, by=0.3, seed=7)
 
     assert payload["options"] == {"temperature": 1.1, "seed": 7}
 
@@ -172,6 +174,6 @@ def test_warming_makes_the_options_where_there_are_none() -> None:
 def test_warming_by_nothing_leaves_the_temperature_to_the_model() -> None:
     payload = chat(("user", "u"))
 
-    CHAT.warm(payload, by=0, seed=7)
+    CHAT.raise_temperature(payload, by=0, seed=7)
 
     assert payload["options"] == {"seed": 7}

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.chat_completions import CHAT_COMPLETIONS
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.openai_chat import OpenAIChat
 from tests.proxy.domain.requests.edits import B, applied, read
+
+CHAT_COMPLETIONS = OpenAIChat()
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:;base64,AA=="}}
 
@@ -117,6 +119,6 @@ def test_what_is_taken_out_is_gone() -> None:
 def test_warming_raises_the_temperature_to_what_the_api_takes(given: dict[str, Any], expected: float) -> None:
     payload = chat(("user", "u"), **given)
 
-    CHAT_COMPLETIONS.warm(payload, by=0.3, seed=7)
+    CHAT_COMPLETIONS.raise_temperature(payload, by=0.3, seed=7)
 
     assert payload == chat(("user", "u"), temperature=expected, seed=7)

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.completions import COMPLETIONS
-from proxy.domain.wire import Edit, Part
+from proxy.domain.formats.base import Edit, Part
+from proxy.domain.formats.openai_chat import OpenAICompletions
 from tests.proxy.domain.requests.edits import B, applied, read
+
+COMPLETIONS = OpenAICompletions()
 
 
 def completion(prompt: Any, **more: Any) -> dict[str, Any]:
@@ -62,6 +64,6 @@ def test_tails_and_what_is_taken_out_follow_the_sections() -> None:
 def test_warming_raises_the_temperature_to_what_the_api_takes(given: dict[str, Any], expected: float) -> None:
     payload = completion("x", **given)
 
-    COMPLETIONS.warm(payload, by=0.3, seed=7)
+    COMPLETIONS.raise_temperature(payload, by=0.3, seed=7)
 
     assert payload == completion("x", temperature=expected, seed=7)

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.generate import GENERATE
-from proxy.domain.wire import Edit, Part
+from proxy.domain.formats.base import Edit, Part
+from proxy.domain.formats.ollama import OllamaGenerate
 from tests.proxy.domain.requests.edits import B, applied, read
+
+GENERATE = OllamaGenerate()
 
 FLAT = "### System:\nSYS\n\n### User:\nu1\n\n### Assistant:\na1\n\n### User:\nu2\n\n"
 
@@ -138,6 +140,6 @@ def test_what_is_taken_out_is_gone_with_its_header() -> None:
 def test_warming_raises_the_temperature_among_the_options() -> None:
     payload = generate("hi", options={"num_ctx": 9})
 
-    GENERATE.warm(payload, by=0.3, seed=7)
+    GENERATE.raise_temperature(payload, by=0.3, seed=7)
 
     assert payload == generate("hi", options={"num_ctx": 9, "temperature": 1.1, "seed": 7})

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.messages import MESSAGES
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.anthropic_messages import AnthropicMessages
+from proxy.domain.formats.base import Edit, Part, ToolCall
 from tests.proxy.domain.requests.edits import B, applied, read
+
+MESSAGES = AnthropicMessages()
 
 CACHED = {"cache_control": {"type": "ephemeral"}}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "AA=="}}
@@ -139,6 +141,6 @@ def test_what_is_taken_out_is_counted_after_the_system() -> None:
 def test_warming_raises_the_temperature_to_what_the_api_takes(given: dict[str, Any], expected: float) -> None:
     payload = request(("user", "u"), **given)
 
-    MESSAGES.warm(payload, by=0.3, seed=7)
+    MESSAGES.raise_temperature(payload, by=0.3, seed=7)
 
     assert payload == request(("user", "u"), temperature=expected)

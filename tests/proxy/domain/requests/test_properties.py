@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from proxy.domain.requests import REQUESTS
-from proxy.domain.wire import Edit, Prompt, RequestFormat
+from proxy.domain.formats import FORMATS
+from proxy.domain.formats.base import Edit, Prompt, WireFormat
 from tests.proxy.domain.requests.conversations import CASES, Case, Payload, Turn, conversations, systems
 from tests.proxy.domain.requests.edits import B, applied
 
-each_path = pytest.mark.parametrize("path", REQUESTS)
+each_path = pytest.mark.parametrize("path", FORMATS)
 each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 searching = settings(suppress_health_check=[HealthCheck.too_slow])
 
@@ -181,7 +181,7 @@ payloads = st.fixed_dictionaries(
 @searching
 @given(payloads)
 def test_any_object_is_left_alone_or_gets_each_block_once(payload: Payload) -> None:
-    for wire in REQUESTS.values():
+    for wire in FORMATS.values():
         changed = copy.deepcopy(payload)
         prompt = wire.read(changed)
         assert changed == payload
@@ -192,7 +192,7 @@ def test_any_object_is_left_alone_or_gets_each_block_once(payload: Payload) -> N
             assert wire.read(changed) is not None
 
 
-def fill(wire: RequestFormat, payload: Payload, prompt: Prompt) -> None:
+def fill(wire: WireFormat, payload: Payload, prompt: Prompt) -> None:
     """Puts a block wherever one can be put."""
     chosen = tails(prompt, set(range(len(prompt.parts))))
 
@@ -217,7 +217,7 @@ def check(prompt: Prompt) -> None:
 def test_warming_any_object_touches_nothing_but_the_sampling(path: str, payload: Payload, by: float) -> None:
     warmed = copy.deepcopy(payload)
 
-    REQUESTS[path].warm(warmed, by, seed=7)
+    FORMATS[path].raise_temperature(warmed, by, seed=7)
 
     touched = {"options"} if path.startswith("/api/") else {"temperature", "seed"}
     assert without(warmed, touched) == without(payload, touched)

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.requests.responses import RESPONSES
-from proxy.domain.wire import Edit, Part, ToolCall
+from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.openai_responses import OpenAIResponses
 from tests.proxy.domain.requests.edits import B, applied, read
+
+RESPONSES = OpenAIResponses()
 
 CALL = {"type": "function_call", "call_id": "1", "name": "f", "arguments": '{"a": 1}'}
 RESULT = {"type": "function_call_output", "call_id": "1", "output": "r"}
@@ -138,6 +140,6 @@ def test_what_is_taken_out_is_counted_after_the_instructions() -> None:
 def test_warming_raises_the_temperature_and_knows_no_seed() -> None:
     payload = response("u", temperature=1)
 
-    RESPONSES.warm(payload, by=0.3, seed=7)
+    RESPONSES.raise_temperature(payload, by=0.3, seed=7)
 
     assert payload == response("u", temperature=1.3)

@@ -1,0 +1,191 @@
+"""``make run``: everything Festinger is, started in order, watched, and stopped as one."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from festinger_site import home as homes
+from festinger_site.environment import EnvironmentMistake
+from festinger_site.launcher import home_locks, postgres_cluster, preflight, supervision
+from festinger_site.launcher.console import Patience, say, tell_operator
+from festinger_site.launcher.liveness_probe import LOOPBACK, health
+from festinger_site.launcher.postgres_account import PostgresFailed
+from festinger_site.launcher.preflight import LaunchFailed
+from festinger_site.launcher.programs import programs
+from festinger_site.launcher.supervision import Supervisor, SupervisorFailed
+
+READY_TIMEOUT_S = 120
+MAKE_PID = os.getppid() if "MAKELEVEL" in os.environ else 0
+
+# Where a signal that asks to stop leaves a byte, which nobody takes out. Empty until the signals are ours.
+stop_pipes: list[int] = []
+
+
+class StopAsked(Exception):
+    """Ctrl-C, a signal, or the make that ran us is gone."""
+
+
+def main() -> int:
+    catch_stop_signals()
+    try:
+        site = wiring()
+        home = homes.ensure()
+        with home_locks.launching(home, patient("Waiting for the run before to stop")), ExitStack() as stops:
+            launch(home, site, stops)
+    except StopAsked:
+        return 0
+    except (EnvironmentMistake, home_locks.AlreadyRunning, LaunchFailed, PostgresFailed, SupervisorFailed) as problem:
+        say(str(problem))
+    return 1
+
+
+def catch_stop_signals() -> None:
+    """From now on ``pause`` notices them. Python's own C code writes the byte; a handler in Python runs in the middle
+    of anything, a second one in the middle of the first, and whoever takes a lock there may wait for himself."""
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    stop_pipes.append(readable)
+
+
+def wiring() -> ModuleType:
+    """Django's settings as a plain module, without Django. Raises EnvironmentMistake for what cannot be used."""
+    from festinger_site import settings
+
+    return settings
+
+
+def pause(seconds: float) -> None:
+    """Raises StopAsked instead, where that is so; the launcher breaks off at these places and no other."""
+    asked, _, _ = select.select(stop_pipes, [], [], seconds)
+    if asked or (MAKE_PID and os.getppid() != MAKE_PID):
+        raise StopAsked
+
+
+def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
+    """Never returns: raises StopAsked, or what went wrong. ``stops`` then stops all that was started."""
+    with home_locks.starting_alone(home, on_wait=patient("Waiting for a manage.py command that uses this home")):
+        if supervision.end_leftovers(home):
+            say("Stopped what was left running.")
+        preflight.check_config(site.CONFIG_FILE)
+        preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
+        supervisor = stops.enter_context(database(home, site))
+        operator = prepare(home)
+    try:
+        supervisor.start("proxy")
+        report = wait_ready(supervisor, site)
+        supervisor.start("worker", "beat")  # not before: they would take the processor from the proxy
+        announce(site, report)
+    finally:
+        tell_operator(operator)  # it is known only now: also where the rest fails
+    while True:
+        supervisor.check_alive()
+        pause(0.5)
+
+
+def patient(what: str) -> Callable[..., None]:
+    """An ``on_wait``: tells what we wait for, and breaks the wait off where it should."""
+    waiting = Patience(what)
+
+    def on_wait(reason: str = "") -> None:
+        waiting(reason)
+        pause(0)
+
+    return on_wait
+
+
+@contextmanager
+def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
+    """A supervisord, and a database that answers, supervised if it is ours; all of it stopped at the end."""
+    if homes.is_embedded():
+        postgres_cluster.ensure_cluster(home, on_make=say)
+    else:
+        preflight.check_database(site.DATABASE_URL)
+    supervisor = Supervisor(home, programs(home, site.FESTINGER_HOST, site.FESTINGER_PORT))
+    try:
+        supervisor.wait_listening()
+        if homes.is_embedded():
+            start_postgres(supervisor)
+        yield supervisor
+    finally:
+        home_locks.tell_stopping(home)
+        say("Stopping ...")
+        supervisor.stop()
+        say("Stopped.")
+
+
+def start_postgres(supervisor: Supervisor) -> None:
+    waiting = patient("Waiting for Postgres")
+
+    def on_wait(reason: str) -> None:
+        waiting(reason)
+        supervisor.check("postgres")
+
+    supervisor.start("postgres")
+    postgres_cluster.wait_ready(supervisor.home, on_wait=on_wait)
+    postgres_cluster.ensure_database(supervisor.home)
+
+
+def prepare(home: Path) -> dict[str, str | None]:
+    """Migrations and bootstrap. Returns the operator's name, and the password where it is new."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "festinger_site.launcher.prepare_database"],
+        cwd=homes.PROJECT,
+        env=supervision.marked_environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with child:
+        try:
+            while child.poll() is None:
+                pause(0.02)
+        except StopAsked:
+            child.terminate()
+            raise
+        if child.returncode:
+            raise LaunchFailed("The database could not be set up.")
+        assert child.stdout
+        operator: dict[str, str | None] = json.load(child.stdout)
+        return operator
+
+
+def wait_ready(supervisor: Supervisor, site: ModuleType) -> dict[str, Any]:
+    """Returns the proxy's first report of being ready. Raises SupervisorFailed or LaunchFailed with its log."""
+    waiting = patient("Waiting for the proxy to be ready")
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    while time.monotonic() < deadline:
+        report = health(site.FESTINGER_HOST, site.FESTINGER_PORT)
+        if report.get("ready"):
+            return report
+        supervisor.check("proxy")
+        waiting()
+        pause(0.05)
+    log = homes.log_tail(supervisor.home, "proxy.log")
+    raise LaunchFailed(f"The proxy is not ready after {READY_TIMEOUT_S} s:\n{log}")
+
+
+def announce(site: ModuleType, report: dict[str, Any]) -> None:
+    host = LOOPBACK.get(site.FESTINGER_HOST, site.FESTINGER_HOST)
+    url = f"http://[{host}]" if ":" in host else f"http://{host}"
+    upstream = report.get("upstream", {})
+    if upstream.get("reachable") is False:
+        where = "FESTINGER_UPSTREAM" if site.FESTINGER_UPSTREAM else f"upstream.url in {site.CONFIG_FILE}"
+        say(f"Warning: no Ollama answers at {upstream['url']}. Start it, or name another: {where}")
+    say(f"Festinger is ready: {url}:{site.FESTINGER_PORT} (agents' Ollama address)")
+    say(f"Admin: {url}:{site.FESTINGER_PORT}/admin/   Logs: {site.HOME / 'log'}   Stop: Ctrl-C")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

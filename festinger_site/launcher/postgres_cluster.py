@@ -1,0 +1,245 @@
+"""The embedded PostgreSQL: its files, its process and its one database. It listens on a Unix socket only, in a
+folder of its owner's, so being able to open the socket is being allowed in.
+
+Nothing here keeps two processes from starting it at once: festinger_site/launcher/home_locks.py does.
+"""
+
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from pwd import struct_passwd
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from festinger_site import home as homes
+from festinger_site.launcher.postgres_account import (
+    MAJOR_VERSION,
+    PostgresFailed,
+    account,
+    as_user,
+    binaries,
+    can_enter,
+    complaint,
+    shared_folder,
+)
+
+READY_TIMEOUT_S = 120  # recovery after a kill -9 replays up to max_wal_size
+STOP_GRACE_S = 10
+
+# Written into postgresql.conf once, where the operator may change them.
+INITIAL_SETTINGS = {
+    "shared_buffers": "128MB",
+    "max_connections": "100",
+    "max_wal_size": "512MB",  # bounds the recovery after a crash
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_checkpoints": "off",
+    "log_line_prefix": "%m [%p] ",
+}
+
+
+def ignore(reason: str) -> None:
+    """The ``on_wait`` of whoever waits in silence."""
+
+
+def data_folder(home: Path) -> Path:
+    """With links resolved: where Postgres' user cannot enter the home, that holds a link only."""
+    return (home / "postgres").resolve()
+
+
+def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str], None] = ignore) -> Path:
+    """The data folder, made on first need, and the socket's; an interrupted making leaves no half database.
+
+    Not ``durable``: a crash of the machine may destroy it, as tests can afford. ``on_make`` is told where it is made.
+    Raises PostgresFailed."""
+    data = data_folder(home)
+    user = account(data)
+    homes.ensure_run_folder(home)
+    homes.own_folder(homes.database_socket(home), 0o700, user)
+    try:
+        made_by = (data / "PG_VERSION").read_text().strip()
+    except FileNotFoundError:
+        return make_cluster(home, user, durable=durable, on_make=on_make)
+    except PermissionError as error:
+        raise PostgresFailed(f"{data} is another user's: start Festinger as that user, or as root") from error
+    if made_by != MAJOR_VERSION:
+        raise PostgresFailed(f"{data} was made by PostgreSQL {made_by}; this Festinger brings {MAJOR_VERSION}")
+    free_stale_locks(home)
+    return data
+
+
+def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_make: Callable[[str], None]) -> Path:
+    link = home / "postgres"
+    if user and not link.is_symlink() and not can_enter(home, user):
+        link.symlink_to(shared_folder() / f"home-{secrets.token_hex(4)}")
+    data = data_folder(home)
+    why = f" (its user {user.pw_name} cannot enter {home})" if user and link.is_symlink() else ""
+    on_make(f"Making a PostgreSQL database in {data}{why}")
+    unfinished = data.with_name(f"{data.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    homes.own_folder(unfinished, 0o700, user)
+    # The builtin locale is the same on every machine, so indexes survive a change of the C library.
+    locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    settings = INITIAL_SETTINGS if durable else INITIAL_SETTINGS | {"fsync": "off", "full_page_writes": "off"}
+    initdb = [str(binaries(user) / "initdb"), "-D", str(unfinished), "--username=postgres", "--auth=trust"]
+    initdb += [*locale, *(f"--set={name}={value}" for name, value in settings.items())]
+    if problem := complaint(initdb if durable else [*initdb, "--no-sync"], user):
+        raise PostgresFailed(f"The embedded database could not be made in {data.parent}: {problem}")
+    return unfinished.rename(data)
+
+
+def free_stale_locks(home: Path) -> None:
+    """Removes lock files whose process id now belongs to something else, as after a restart of a container:
+    Postgres would take that for a running server and refuse."""
+    if running(home):
+        return
+    for lock in lock_files(home):
+        pid = first_number(lock)
+        if pid and psutil.pid_exists(pid):
+            lock.unlink()
+
+
+def lock_files(home: Path) -> tuple[Path, Path]:
+    return data_folder(home) / "postmaster.pid", homes.database_socket(home) / f".s.PGSQL.{homes.PORT}.lock"
+
+
+def command(home: Path) -> list[str]:
+    """What serves the cluster in the foreground and logs to stderr, run as the user that ``account`` names."""
+    data = data_folder(home)
+    always = {
+        "listen_addresses": "",
+        "port": homes.PORT,
+        "unix_socket_directories": homes.database_socket(home),
+        "unix_socket_permissions": "0700",
+        "logging_collector": "off",
+    }
+    settings = [word for name, value in always.items() for word in ("-c", f"{name}={value}")]
+    return [str(binaries(account(data)) / "postgres"), "-D", str(data), *settings]
+
+
+def start(home: Path, on_wait: Callable[[str], None] = ignore) -> subprocess.Popen[bytes]:
+    """Starts it unsupervised and waits until it takes connections; Ctrl-C in this terminal does not reach it.
+
+    Raises PostgresFailed where it ends instead; ``on_wait`` as in ``wait_ready``."""
+    user = account(data_folder(home))
+    with (homes.log_folder(home) / "postgres.log").open("ab") as log:
+        server = subprocess.Popen(
+            command(home),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            **as_user(user),
+        )
+
+    def still_alive(reason: str) -> None:
+        if server.poll() is not None:
+            raise PostgresFailed(f"Postgres ended at its start:\n{homes.log_tail(home, 'postgres.log')}")
+        on_wait(reason)
+
+    wait_ready(home, on_wait=still_alive)
+    return server
+
+
+def connect(home: Path, database: str = "postgres") -> psycopg.Connection:
+    return psycopg.connect(
+        host=str(homes.database_socket(home)),
+        port=homes.PORT,
+        user="postgres",
+        dbname=database,
+        connect_timeout=5,
+        autocommit=True,
+    )
+
+
+def wait_ready(home: Path, *, timeout_s: float = READY_TIMEOUT_S, on_wait: Callable[[str], None] = ignore) -> None:
+    """Returns when it takes connections. ``on_wait`` gets Postgres' own words 20 times a second, and may raise.
+
+    Raises PostgresFailed after ``timeout_s``."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            connect(home).close()
+            return
+        except psycopg.OperationalError as error:
+            reason = str(error).partition("\n")[0].rpartition("failed: ")[2]
+        if time.monotonic() > deadline:
+            raise PostgresFailed(f"Postgres is not ready after {timeout_s:.0f} s: {reason}")
+        on_wait(reason)
+        time.sleep(0.05)
+
+
+def ensure_database(home: Path, name: str = homes.DATABASE) -> None:
+    with connect(home) as connection:
+        known = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name]).fetchone()
+        if known is None:
+            with suppress(psycopg.errors.DuplicateDatabase):
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+
+def has_table(home: Path, table: str, database: str = homes.DATABASE) -> bool:
+    with connect(home, database) as connection:
+        return connection.execute("SELECT to_regclass(%s)", [table]).fetchone() != (None,)
+
+
+def processes(home: Path) -> list[psutil.Process]:
+    """The server of this home and its children, or such children as outlived theirs."""
+    data = str(data_folder(home))
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.name() == "postgres" and process.cwd() == data:
+                found.append(process)
+    return found
+
+
+def running(home: Path) -> psutil.Process | None:
+    """The server's main process, or None."""
+    data = data_folder(home)
+    with suppress(psutil.Error):
+        pid = first_number(lock_files(home)[0])
+        process = psutil.Process(pid) if pid else None
+        if process and process.name() == "postgres" and process.cwd() == str(data):
+            return process
+    return None
+
+
+def is_running(home: Path) -> bool:
+    return running(home) is not None
+
+
+def first_number(file: Path) -> int:
+    """The process id that a lock file of Postgres begins with; 0 where there is none to read."""
+    with suppress(OSError, ValueError):
+        return abs(int(file.read_text().split(maxsplit=1)[0]))
+    return 0
+
+
+def stop(home: Path) -> None:
+    """Stops the server, by force if it must, and ends what a killed one left behind."""
+    if server := running(home):
+        for number in (signal.SIGINT, signal.SIGQUIT):  # fast shutdown; without a checkpoint
+            with suppress(psutil.Error):
+                server.send_signal(number)
+                server.wait(STOP_GRACE_S)
+    left = processes(home)
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, timeout=STOP_GRACE_S)
+
+
+def remove(home: Path) -> None:
+    """Stops it and destroys its data, for homes that were made to be thrown away."""
+    stop(home)
+    shutil.rmtree(data_folder(home), ignore_errors=True)
+    shutil.rmtree(homes.run_folder(home), ignore_errors=True)

@@ -1,0 +1,51 @@
+"""What is looked at before anything is started, so that a mistake is one line and not a log to read."""
+
+import errno
+import socket
+from pathlib import Path
+
+import psycopg
+
+OLDEST_POSTGRES = 15
+
+
+class LaunchFailed(Exception):
+    """Festinger cannot start, or could not stay up. The message is for the operator, the last word on it."""
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises LaunchFailed where the proxy could not listen."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            listener.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise LaunchFailed(f"Port {port} on {host} is taken: free it, or set FESTINGER_PORT.") from error
+        raise LaunchFailed(f"FESTINGER_HOST={host}: cannot listen there ({error.strerror})") from error
+
+
+def check_config(file: Path) -> None:
+    """Raises LaunchFailed where config.yaml cannot be used."""
+    from proxy.config_file.parser import RulesMistakes  # with pydantic, which not all who use this module need
+    from proxy.config_file.watcher import found_at
+
+    try:
+        found_at(file).rules()
+    except RulesMistakes as error:
+        raise LaunchFailed(error.listed(file)) from None
+
+
+def check_database(url: str) -> None:
+    """Raises LaunchFailed where DATABASE_URL leads to no PostgreSQL that is new enough."""
+    try:
+        with psycopg.connect(url, connect_timeout=5) as connection:
+            version = connection.info.server_version // 10_000
+    except psycopg.Error as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise LaunchFailed(f"DATABASE_URL cannot be used: {reason}") from error
+    if version < OLDEST_POSTGRES:
+        raise LaunchFailed(f"DATABASE_URL leads to PostgreSQL {version}; Festinger needs {OLDEST_POSTGRES} or newer.")

@@ -1,0 +1,65 @@
+"""What runs: the command lines of the supervised processes.
+
+``python -m festinger_site.launcher.programs proxy|worker|beat`` becomes that program: for a container or a service
+manager, which watches it in supervisord's place.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from festinger_site import home as homes
+from festinger_site.environment import EnvironmentMistake
+from festinger_site.launcher import postgres_cluster
+from festinger_site.launcher.postgres_account import account
+from festinger_site.launcher.supervision import Program
+
+
+def programs(home: Path, host: str, port: int) -> list[Program]:
+    """In the order of their start; they stop in reverse, so the proxy can still write what it has."""
+    found = own_programs(host, port)
+    return [postgres_program(home), *found] if homes.is_embedded() else found
+
+
+def own_programs(host: str, port: int) -> list[Program]:
+    celery = [sys.executable, "-m", "celery", "-A", "festinger_site"]
+    # A run of the resolver and the explaining of concepts can each keep one busy: one is left for what is said.
+    worker = ["worker", "--concurrency=3", "--hostname=worker@festinger", "--loglevel=INFO"]
+    # Remote control, which these would need, does not work over PGMQ; the heartbeat is a row.
+    worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    return [
+        Program("worker", [*celery, *worker], stop_wait_s=7),
+        Program("beat", [*celery, "beat", "--pidfile=", "--loglevel=INFO"], stop_wait_s=2),
+        Program("proxy", uvicorn(host, port), stop_wait_s=7),
+    ]
+
+
+def postgres_program(home: Path) -> Program:
+    user = account(postgres_cluster.data_folder(home))
+    fast_shutdown = "INT"
+    name = user.pw_name if user else None
+    return Program("postgres", postgres_cluster.command(home), stop_wait_s=10, stop_signal=fast_shutdown, user=name)
+
+
+def uvicorn(host: str, port: int) -> list[str]:
+    """The proxy's server; the word with a colon is the application, so that another can be served alike."""
+    served = [sys.executable, "-m", "festinger_site.server.serve", "festinger_site.asgi:application"]
+    return [*served, f"--host={host}", f"--port={port}"]
+
+
+def main(words: list[str]) -> NoReturn:
+    """This process becomes the program that is named; one line and status 1 where the environment cannot be used."""
+    try:
+        from festinger_site import settings
+    except EnvironmentMistake as mistake:
+        sys.exit(str(mistake))
+    commands = {found.name: found.command for found in own_programs(settings.FESTINGER_HOST, settings.FESTINGER_PORT)}
+    command = commands.get(words[0]) if len(words) == 1 else None
+    if command is None:
+        sys.exit(f"usage: python -m festinger_site.launcher.programs {'|'.join(commands)}")
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,156 @@
+"""A Festinger for a short while: started as ``make run`` starts it, but with a home that is thrown away, on free
+ports, and with the stand-in for Ollama behind it. Nothing of it is left, however it ends."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from festinger_site import home as homes
+from festinger_site.launcher import postgres_cluster, supervision
+from festinger_site.launcher.console import say
+from festinger_site.launcher.liveness_probe import health
+
+READY_TIMEOUT_S = 180  # more than the launcher's own patience, which then says why
+STOP_TIMEOUT_S = 60
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+WIRING = ("FESTINGER_", "DATABASE_URL", "CELERY_BROKER_URL")  # the caller's own Festinger is not ours to use
+
+
+class ScratchFailed(Exception):
+    """It did not start. The message has what the launcher said."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C, or another signal that asks to stop. ``status`` is the exit status that tells so."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+        self.status = 128 + number
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Where it listens; ``started_in`` seconds it was ready."""
+
+    url: str
+    ollama: str
+    started_in: float
+
+
+def stop_on_signals() -> None:
+    """From now on a signal raises Interrupted, and what follows, the cleaning up, is left in peace."""
+    for number in STOPPING:
+        signal.signal(number, interrupt)
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    ignore_signals()
+    raise Interrupted(number)
+
+
+def ignore_signals() -> None:
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def scratch() -> Iterator[Scratch]:
+    """Raises ScratchFailed."""
+    started = time.monotonic()
+    with home() as folder, standin() as ollama, festinger(folder, ollama) as url:
+        yield Scratch(url, ollama, time.monotonic() - started)
+
+
+@contextmanager
+def home() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="festinger-scratch-")).resolve()
+    folder.chmod(0o711 if os.geteuid() == 0 else 0o700)  # root's Postgres is another user, who passes through
+    try:
+        yield folder / "home"
+    finally:
+        ignore_signals()
+        for made in (postgres_cluster.data_folder(folder / "home"), homes.run_folder(folder / "home"), folder):
+            shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def standin() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        port = listener.getsockname()[1]
+        command = [sys.executable, "-m", "standin", "--fd", str(listener.fileno())]
+        process = subprocess.Popen(
+            command,
+            cwd=homes.PROJECT,
+            pass_fds=[listener.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C in the terminal reaches only us
+        )
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        end(process)
+
+
+@contextmanager
+def festinger(home: Path, ollama: str) -> Iterator[str]:
+    port = free_port()
+    words = home.with_name("launch.out")
+    with words.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "festinger_site.launcher.launch"],
+            cwd=homes.PROJECT,
+            env=environment(home, port, ollama),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+    try:
+        wait_ready(process, port, words)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        say("Stopping ...")
+        end(process)
+        supervision.end_leftovers(home)  # of a launcher that had to be killed
+
+
+def free_port() -> int:
+    """Free a moment ago: the launcher takes a number, not a socket."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def environment(home: Path, port: int, ollama: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(WIRING)}
+    ours = {"FESTINGER_HOME": str(home), "FESTINGER_PORT": str(port), "FESTINGER_UPSTREAM": ollama}
+    # With it, the launcher stops by itself if we are killed.
+    return kept | ours | {"MAKELEVEL": "1"}
+
+
+def wait_ready(process: subprocess.Popen[bytes], port: int, words: Path) -> None:
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    while not health("127.0.0.1", port).get("ready"):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise ScratchFailed(f"Festinger did not start. It said:\n{words.read_text(errors='replace').rstrip()}")
+        time.sleep(0.1)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    ignore_signals()
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

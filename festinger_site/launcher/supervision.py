@@ -1,0 +1,217 @@
+"""The processes, kept alive by one supervisord: its configuration, its life, what a killed one leaves behind."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xmlrpc.client import ServerProxy
+
+import psutil
+from supervisor.xmlrpc import SupervisorTransport
+
+from festinger_site import home as homes
+from festinger_site.launcher import postgres_cluster
+
+MARK = "FESTINGER_SUPERVISED"  # in the environment of everything we start: the home it belongs to
+STOP_TIMEOUT_S = 19  # the longest stop times of the programs one after the other, nearly
+LEFTOVER_GRACE_S = 3
+STARTS_AT_MOST = 3  # within one launch, before that is called a failure
+
+
+class SupervisorFailed(Exception):
+    """The processes cannot be supervised. The message says why and where to read on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One supervised process. ``stop_wait_s`` after ``stop_signal`` its group is killed."""
+
+    name: str
+    command: list[str]
+    stop_wait_s: int
+    stop_signal: str = "TERM"
+    user: str | None = None
+
+
+SUPERVISORD = """\
+[unix_http_server]
+file={run_folder}/control.sock
+chmod=0600
+
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
+
+[supervisord]
+nodaemon=true
+silent=true
+logfile=log/supervisord.log
+logfile_maxbytes=1MB
+logfile_backups=1
+pidfile=supervisor/supervisord.pid
+childlogdir=log
+{user}
+"""
+
+# Only the main process is told to stop: a Celery worker whose children are told too can hang for minutes.
+# A process that dies within startsecs is started again after 1 s, 2 s, 3 s and so on; supervisord never gives up.
+PROGRAM = """
+[program:{name}]
+command={command}
+directory={directory}
+priority={priority}
+autostart=false
+autorestart=true
+startsecs=5
+startretries=1000000
+stopsignal={stop_signal}
+stopwaitsecs={stop_wait_s}
+killasgroup=true
+redirect_stderr=true
+stdout_logfile=log/{name}.log
+stdout_logfile_maxbytes=10MB
+stdout_logfile_backups=3
+{user}
+"""
+
+
+def configuration(home: Path, programs: Iterable[Program]) -> str:
+    """supervisord's file, to be read with the home as current folder; earlier programs start first, stop last.
+
+    Folders other than ``run_folder``, which is plain, stay out of it or come through the environment: the file
+    format has no quoting for them."""
+    as_root = os.geteuid() == 0
+    sections = [SUPERVISORD.format(run_folder=homes.run_folder(home), user="user=root" if as_root else "")]
+    for priority, program in enumerate(programs, 1):
+        facts = {name: getattr(program, name) for name in ("name", "stop_signal", "stop_wait_s")}
+        sections.append(
+            PROGRAM.format(
+                **facts,
+                command=" ".join(escaped(word) for word in program.command),
+                directory="/" if program.user else "%(ENV_FESTINGER_PROJECT)s",
+                priority=priority,
+                user=f"user={program.user}" if program.user else "",
+            )
+        )
+    return "".join(sections)
+
+
+def escaped(word: str) -> str:
+    """A word of a command as supervisord's file takes it: shell quoting, and ``%`` doubled. Each odd character is
+    quoted by itself: a ``#`` or ``;`` right after a blank would begin a comment."""
+    quoted = re.sub(r"[^\w/.,:=@%+-]", lambda odd: shlex.quote(odd[0]), word)
+    return quoted.replace("%", "%%") or "''"
+
+
+def marked_environment(home: Path) -> dict[str, str]:
+    """The environment of everything that belongs to this home's run."""
+    ours = {MARK: str(home), "FESTINGER_HOME": str(home), "FESTINGER_PROJECT": str(homes.PROJECT)}
+    if os.environ.get("FESTINGER_CONFIG"):
+        ours["FESTINGER_CONFIG"] = str(homes.config_path())  # they start in other folders
+    return os.environ | ours | {"PYTHONUNBUFFERED": "1"}
+
+
+class Supervisor:
+    """A running supervisord; a session of its own, so that Ctrl-C in the terminal reaches only the launcher."""
+
+    def __init__(self, home: Path, programs: Iterable[Program]) -> None:
+        self.home = home
+        self.starts: defaultdict[str, set[int]] = defaultdict(set)  # when each program was started, in seconds
+        homes.ensure_run_folder(home)
+        folder = home / "supervisor"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        file = folder / "supervisord.conf"
+        file.write_text(configuration(home, programs))
+        with (homes.log_folder(home) / "supervisord.out").open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "supervisor.supervisord", "-n", "-c", str(file)],
+                cwd=home,
+                env=marked_environment(home),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+
+    @property
+    def remote(self) -> Any:
+        """A new one each time: after a failed call its connection stays broken."""
+        transport = SupervisorTransport(serverurl=f"unix://{homes.run_folder(self.home)}/control.sock")
+        return ServerProxy("http://localhost", transport=transport).supervisor
+
+    def wait_listening(self, timeout_s: float = 15) -> None:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            with suppress(OSError):
+                self.remote.getState()
+                return
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SupervisorFailed(f"supervisord did not start:\n{homes.log_tail(self.home, 'supervisord.out')}")
+            time.sleep(0.02)
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.remote.startProcess(name, False)
+
+    def check(self, name: str) -> None:
+        """Raises SupervisorFailed where the program keeps dying, or supervisord itself has died."""
+        with suppress(OSError):
+            self.starts[name].add(self.remote.getProcessInfo(name)["start"])
+        if len(self.starts[name]) > STARTS_AT_MOST:
+            raise SupervisorFailed(f"{name} keeps dying:\n{homes.log_tail(self.home, f'{name}.log')}")
+        self.check_alive()
+
+    def check_alive(self) -> None:
+        if (status := self.process.poll()) is not None:
+            raise SupervisorFailed(f"supervisord died (status {status}): the rest is stopped, too.")
+
+    def stop(self) -> None:
+        """Stops the programs in reverse order, by force after STOP_TIMEOUT_S; nothing of them is left."""
+        self.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(STOP_TIMEOUT_S)
+        end_leftovers(self.home)
+        self.process.wait()
+
+
+def leftovers(home: Path) -> list[psutil.Process]:
+    """What bears our mark and lives, except Postgres (its own module stops it) and whoever asks."""
+    spared = {process.pid for process in postgres_cluster.processes(home)}
+    spared |= {os.getpid(), *(process.pid for process in psutil.Process().parents())}
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.pid not in spared and process.environ().get(MARK) == str(home):
+                found.append(process)
+    return found
+
+
+def end_leftovers(home: Path) -> bool:
+    """Ends what a killed supervisord or launcher left running, Postgres last. True if there was anything."""
+    found = leftovers(home)
+    for process in found:
+        with suppress(psutil.Error):
+            if "supervisor.supervisord" in process.cmdline():
+                process.kill()  # first, or it would start the others again
+                process.wait(LEFTOVER_GRACE_S)
+    ours = {process.pid for process in found}
+    for process in found:
+        with suppress(psutil.Error):
+            if process.ppid() not in ours:
+                process.send_signal(signal.SIGTERM)
+    psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    for process in leftovers(home):
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    had_postgres = bool(postgres_cluster.processes(home))
+    postgres_cluster.stop(home)
+    return bool(found) or had_postgres

@@ -1,0 +1,59 @@
+"""Django's own error answers, in the shape of Ollama's: programs call these routes. The admin has pages for people
+(templates/40*.html)."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.views import defaults
+
+from proxy.domain.formats import error_body
+
+ADMIN = "/admin/"
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if request.path.startswith(ADMIN):
+        return defaults.server_error(request)
+    content = error_body(request.path, 500, "something went wrong in Festinger; its log says what")
+    return JsonResponse(content, status=500)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if request.path.startswith(ADMIN):
+        return defaults.page_not_found(request, exception)
+    return JsonResponse({"error": f"there is no {request.path}; /docs shows what there is"}, status=404)
+
+
+def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
+    """Middleware: a 405 says which methods there are."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if response.status_code != 405 or request.path.startswith(ADMIN):
+            return response
+        allowed = response.headers["Allow"]
+        error = f"{request.method} is not allowed here; use {allowed}"
+        return JsonResponse({"error": error}, status=405, headers={"Allow": allowed})
+
+    return middleware
+
+
+def lead_back(get_response: GetResponse) -> GetResponse:
+    """Middleware: whoever opens the address that a form of the admin is sent to, without the form, comes to the page
+    above it. A session that ends before a click leads there by the login; so does a reload."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(ADMIN):
+            return get_response(request)
+        if "\x00" in request.path or "%00" in request.META["QUERY_STRING"]:  # Postgres takes none in its texts
+            return defaults.page_not_found(request, Http404())
+        response = get_response(request)
+        if response.status_code != 405 or request.method != "GET":
+            return response
+        messages.warning(request, "Nothing was done: the form was not sent along. Do it again here.")
+        return redirect(f"{request.path.rstrip('/').rpartition('/')[0]}/")
+
+    return middleware

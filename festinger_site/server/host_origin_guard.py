@@ -1,0 +1,77 @@
+"""Host and Origin, checked as Ollama checks them, before anything else sees a request.
+
+A page on the web can make a browser post to localhost (Origin), or point a name of its own at 127.0.0.1 and
+read the answer as its own site (DNS rebinding: Host). Festinger trusts loopback, so both end here, with 403.
+"""
+
+import socket
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from ipaddress import ip_address
+
+from proxy.auth.caller import is_loopback
+from proxy.upstream.asgi_types import Application, Receive, Scope, Send, body, start
+
+LOCAL_NAMES = ("localhost", "127.0.0.1", "0.0.0.0", "[[]::1]")  # as patterns: [[] is a bracket
+LOCAL_ENDINGS = (".localhost", ".local", ".internal")  # host.docker.internal among them
+LOCAL_ORIGINS = (
+    *(f"{scheme}://{host}{port}" for scheme in ("http", "https") for host in LOCAL_NAMES for port in ("", ":*")),
+    *("app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"),
+)
+
+
+class Guard:
+    """Wraps an ASGI application. ``bind`` is the address the server listens on; on one that is not loopback,
+    other machines may use any name for it, unless ``hosts`` are given: only requests from this machine are checked."""
+
+    def __init__(self, app: Application, *, bind: str, hosts: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
+        self._app = app
+        self._checks_all = bool(hosts) or bind == "localhost" or is_loopback(bind)
+        self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}
+        self._origins = (*LOCAL_ORIGINS, *origins)
+        self.is_host_allowed = lru_cache(maxsize=256)(self._is_host_allowed)  # clients call one name over and over
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or self._is_welcome(scope):
+            await self._app(scope, receive, send)
+            return
+        await send(start(403, [(b"content-length", b"0")]))
+        await send(body(b"", more=False))
+
+    def _is_welcome(self, scope: Scope) -> bool:
+        host = origin = None
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value.decode("latin-1").lower()
+            elif name == b"origin":
+                origin = value.decode("latin-1").lower()
+        if self._must_check_host(scope) and not self.is_host_allowed(host or ""):
+            return False
+        return origin is None or self.is_origin_allowed(origin, host or "")
+
+    def _must_check_host(self, scope: Scope) -> bool:
+        client = scope.get("client")
+        return self._checks_all or client is None or is_loopback(client[0])
+
+    def _is_host_allowed(self, host: str) -> bool:
+        name = host_name(host)
+        if name in self._hosts or name.endswith(LOCAL_ENDINGS):
+            return True
+        try:
+            address = ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or address.is_private or address.is_unspecified
+
+    def is_origin_allowed(self, origin: str, host: str) -> bool:
+        if origin.partition("://")[2] == host:
+            return True
+        return any(fnmatchcase(origin, pattern.lower()) for pattern in self._origins)
+
+
+def host_name(host: str) -> str:
+    """The Host header's name or address without its port: ``[::1]:80`` gives ``::1``."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.count(":") == 1 else host

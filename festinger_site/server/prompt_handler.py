@@ -1,0 +1,80 @@
+"""A handler for prompts, which never touch the database.
+
+Django's own handler hands each request to a thread four times over (the signals that open and close database
+connections, ``response.close()``, a thread pool per request); that costs more than the rest of the proxy.
+"""
+
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from typing import cast
+
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
+from django.core.handlers.exception import convert_exception_to_response
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import ResolverMatch, resolve
+
+from proxy import runtime
+from proxy.errors import ProxyError
+from proxy.upstream.asgi_types import Receive, Scope, Send
+from proxy.upstream.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
+
+Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+
+class LeanHandler(ASGIHandler):
+    """No middleware, no signals, no threads; a client that leaves stops the upstream."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        self._view_middleware: list[object] = []
+        self._template_response_middleware: list[object] = []
+        self._exception_middleware: list[object] = []
+        self._respond = cast(Respond, convert_exception_to_response(self._call_view))
+        self._matches: dict[str, ResolverMatch] = {}  # the prompts' paths are two
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
+        """Nothing is awaited between the view's return and this one's: a client that leaves in between would
+        leave the upstream's answer open."""
+        return await self._respond(request)
+
+    async def _call_view(self, request: HttpRequest) -> HttpResponseBase:
+        path = request.path_info
+        match = self._matches.get(path)
+        if match is None:
+            match = self._matches[path] = resolve(path)
+        request.resolver_match = match
+        return await cast(Respond, match.func)(request)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            limit = runtime.current().settings_file.rules.limits.max_body_bytes
+            body = await read_body(bounded(receive, limit))
+        except ClientGone:
+            return
+        except ProxyError as error:
+            await send_error(send, scope["path"], error)
+            return
+        request = ASGIRequest(scope, BytesIO())
+        request._body = body  # already read: Django would copy it out of the stream
+        await until_client_leaves(self._answer(request, send), receive)
+
+    async def _answer(self, request: ASGIRequest, send: Send) -> None:
+        response = await self.get_response_async(request)
+        if not isinstance(response, Relay):
+            await self.send_response(response, send)
+            return
+        try:
+            await response.send_to(send, request.scope)
+        finally:
+            await response.aclose()
+
+
+async def read_body(receive: Receive) -> bytes:
+    """The whole body. Raises ClientGone if the client leaves before."""
+    chunks: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)

@@ -1,0 +1,218 @@
+"""The settings that operators change while Festinger runs, in the admin: all on one page, and each with its history."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.models import LogEntry
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.forms.boundfield import BoundField
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from memory.admin import settings_audit
+from memory.admin.base import Page
+from memory.admin.settings_audit import ChangedMeanwhile, LastChange
+from memory.admin.settings_fields import SHOWN, SettingField, SettingsForm, language_models, present
+from memory.models import Config
+from memory.settings import cron, registry
+from memory.settings.grammar import describe_accepted
+
+CHANGES_SHOWN = 10
+STALE = "Somebody else has changed this meanwhile: it is {} now. Enter it again if it should be something else."
+AT_ONCE = "All processes go by it from now on."
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A setting as the page shows it."""
+
+    key: str
+    field: BoundField
+    shown: BoundField
+    takes: str
+    standard: str
+    is_standard: bool
+    note: str
+    last: LastChange | None
+
+    @property
+    def is_group_of_boxes(self) -> bool:
+        return isinstance(self.field.field.widget, forms.CheckboxSelectMultiple)
+
+
+class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    """One setting, on its own page."""
+
+    class Meta:
+        model = Config
+        fields = ("value",)
+
+    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
+        if data is not None and "_reset" in data:
+            data = data.copy()
+            data.setlist("value", registry.defaults()[kwargs["instance"].key].split(","))
+        super().__init__(data, *args, **kwargs)
+        key = self.instance.key
+        if "value" in self.fields and key in registry.REGISTRY:
+            self.fields["value"] = SettingField(key, language_models({key: self.instance.value}))
+            self.fields["value"].label = "Value"
+            self.fields["value"].help_text = ""
+
+
+@admin.register(Config)
+class ConfigAdmin(Page):
+    form = SettingForm
+    fields = ("key", "what", "takes", "standard", "value", "note", "last")
+    readonly_fields = ("key", "what", "takes", "standard", "note", "last")
+    change_form_after_template = "memory/reset_setting.html"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    # --- all on one page -----------------------------------------------------------------------------
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        rows = {row.key: row for row in Config.objects.all() if row.key in registry.REGISTRY}
+        stored = {key: rows[key].value for key in registry.REGISTRY if key in rows}
+        if request.method == "POST":
+            return self.save(request, rows, stored)
+        return self.show(request, rows, SettingsForm(stored, may_change=self.has_change_permission(request)))
+
+    def save(self, request: HttpRequest, rows: dict[str, Config], stored: dict[str, str]) -> HttpResponse:
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        entered = request.POST.copy()
+        keys = present(stored, entered)
+        reset = entered.get("reset", "")
+        if reset in keys:
+            return self.reset(request, rows, stored, reset)
+        form = SettingsForm({key: stored[key] for key in keys}, entered)
+        if not form.is_valid():
+            messages.error(request, "Nothing was stored: see what is said beside the fields.")
+            return self.show(request, rows, form)
+        try:
+            self.tell(request, settings_audit.change(form.changes(), request.user))
+        except ChangedMeanwhile as changed:
+            # What stands now counts as shown from here on: who sends it once more means it.
+            entered[SHOWN + changed.key] = stored[changed.key]
+            form = SettingsForm({key: stored[key] for key in keys}, entered)
+            form.add_error(changed.key, STALE.format(stored[changed.key] or "none"))
+            messages.error(request, "Nothing was stored: see what is said beside the field.")
+            return self.show(request, rows, form)
+        return redirect("admin:memory_config_changelist")
+
+    def reset(self, request: HttpRequest, rows: dict[str, Config], stored: dict[str, str], key: str) -> HttpResponse:
+        """Puts one back to its default. What was entered in other fields stays there, and is not stored."""
+        standard = registry.defaults()[key]
+        try:
+            self.tell(request, settings_audit.change({key: (stored[key], standard)}, request.user))
+        except ChangedMeanwhile:
+            messages.error(request, f"{key} was not reset: somebody else has changed it just now.")
+        entered = request.POST.copy()
+        entered.setlist(key, standard.split(","))
+        entered[SHOWN + key] = standard
+        others = SettingsForm({key: stored[key] for key in present(stored, entered)}, entered)
+        if others.is_valid() and not others.changes():
+            return redirect(f"{reverse('admin:memory_config_changelist')}#{key}")
+        messages.warning(request, "What you entered in other fields is not stored yet.")
+        rows[key].refresh_from_db()
+        return self.show(request, rows, others)
+
+    def show(self, request: HttpRequest, rows: dict[str, Config], form: SettingsForm) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Config",
+            "opts": self.opts,
+            "form": form,
+            "groups": list(groups(form, rows)),
+            "changes": settings_audit.newest(CHANGES_SHOWN),
+            "may_change": self.has_change_permission(request),
+            "unread": sorted(Config.objects.exclude(key__in=registry.REGISTRY).values_list("key", flat=True)),
+        }
+        return TemplateResponse(request, "memory/config.html", context)
+
+    def tell(self, request: HttpRequest, lines: list[str]) -> None:
+        if lines:
+            messages.success(request, f"Stored: {'; '.join(lines)}. {AT_ONCE}")
+        else:
+            messages.info(request, "Nothing was changed.")
+
+    # --- one, with its history -----------------------------------------------------------------------
+
+    def save_model(self, request: HttpRequest, obj: Config, form: Any, change: bool) -> None:
+        shown = form.initial["value"]
+        try:
+            self.tell(request, settings_audit.change({obj.key: (shown, obj.value)}, request.user))
+        except ChangedMeanwhile:
+            messages.error(request, f"{obj.key} was not changed: somebody else has changed it just now.")
+
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
+        """The line is written together with the change."""
+        return LogEntry()
+
+    def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
+        return redirect("admin:memory_config_change", obj.pk)
+
+    @admin.display(description="meaning")
+    def what(self, row: Config) -> str:
+        entry = registry.REGISTRY.get(row.key)
+        return str(entry.description) if entry else "Not a setting of this version."
+
+    @admin.display(description="takes")
+    def takes(self, row: Config) -> str:
+        entry = registry.REGISTRY.get(row.key)
+        return describe_accepted(entry) if entry else "-"
+
+    @admin.display(description="default")
+    def standard(self, row: Config) -> str:
+        return registry.defaults().get(row.key, "") or "none"
+
+    @admin.display(description="at the moment")
+    def note(self, row: Config) -> str:
+        return note_on(row.key, row.value) or "-"
+
+    @admin.display(description="last changed")
+    def last(self, row: Config) -> str:
+        last = settings_audit.last_changes({row.key: row}).get(row.key)
+        if last is None:
+            return "never"
+        at = timezone.localtime(last.at).strftime("%Y-%m-%d %H:%M")
+        return f"{at} by {last.by} ({last.what})" if last.by else f"{at}, not in the admin"
+
+
+def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, list[Line]]]:
+    """The settings of the form by the registry's groups, in its order."""
+    last = settings_audit.last_changes(rows)
+    found: dict[str, list[Line]] = {}
+    for key in form.keys:
+        value, standard = rows[key].value, registry.defaults()[key]
+        line = Line(
+            key, form[key], form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
+            is_standard=value == standard, note=note_on(key, value), last=last.get(key),
+        )  # fmt: skip
+        found.setdefault(registry.group_of(key), []).append(line)
+    return iter(found.items())
+
+
+def note_on(key: str, value: str) -> str:
+    """What a stored text means where that is not plain to see, or that it is not obeyed."""
+    try:
+        registry.parse(key, value)
+    except registry.ConfigMistake as mistake:
+        return f"{mistake}. The default holds instead."
+    if registry.is_schedule(key):
+        due = timezone.localtime(cron.first_after(value, timezone.now()))
+        return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
+    return ""

@@ -1,0 +1,114 @@
+"""Changes of settings by operators, and who made which: a line of the admin's log for each, ``zero_hit_max: 3 -> 1``.
+
+What a command or a person at the database changed has no line; the row's own time tells that it was changed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, cast
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.models import Config, LanguageModel
+from memory.settings import registry
+
+# An anonymous one never gets here: the log refuses him.
+Operator = User | AnonymousUser
+MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id")
+
+# By setting: what follows it in the same transaction. Apps that this one does not know add theirs when they are ready.
+followers: dict[str, Callable[[], object]] = {}
+
+
+class ChangedMeanwhile(Exception):
+    """Somebody else has changed the setting since it was shown. Nothing was stored."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """``by`` is empty where it was not in the admin: a command, or the database itself."""
+
+    at: datetime
+    by: str
+    what: str
+
+
+@transaction.atomic
+def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
+    """Stores new texts of settings, by key the text that was shown and the new one, all or none, with what
+    follows them; a line for each that differs. Raises ChangedMeanwhile."""
+    now = timezone.now()
+    lines = []
+    for key, (shown, new) in sorted(changes.items()):
+        if shown == new:
+            continue
+        if not Config.objects.filter(key=key, value=shown).update(value=new, updated_at=now):
+            raise ChangedMeanwhile(key)
+        lines.append((key, f"{key}: {shown or 'none'} -> {new or 'none'}"))
+        if key in followers:
+            followers[key]()
+    kind = ContentType.objects.get_for_model(Config)
+    LogEntry.objects.bulk_create(
+        LogEntry(
+            user_id=cast(int, user.pk),
+            content_type=kind,
+            object_id=key,
+            object_repr=key,
+            action_flag=CHANGE,
+            change_message=line,
+            action_time=now,
+        )
+        for key, line in lines
+    )
+    return [line for _, line in lines]
+
+
+def chosen_models() -> dict[str, int | None]:
+    """The rows that the settings name."""
+    tuning = Config.tuning()
+    return {key: getattr(tuning, key) for key in MODEL_SETTINGS}
+
+
+def uses(model: LanguageModel) -> list[str]:
+    """The settings that name the model."""
+    return [key for key, chosen in chosen_models().items() if chosen == model.pk]
+
+
+@transaction.atomic
+def choose(key: str, model: LanguageModel | None, user: Operator) -> list[str]:
+    """Has the setting name the model, or none; the lines of what was changed. Raises ChangedMeanwhile."""
+    shown = Config.objects.get(key=key).value
+    return change({key: (shown, registry.as_text(model.pk if model else None))}, user)
+
+
+def newest(count: int) -> list[LogEntry]:
+    """The last changes of any setting."""
+    return list(_entries().order_by("-action_time")[:count])
+
+
+def last_changes(rows: Mapping[str, Config]) -> dict[str, LastChange]:
+    """By key; those that were never changed are left out. One query."""
+    entries = _entries().order_by("object_id", "-action_time").distinct("object_id")
+    logged = {str(entry.object_id): entry for entry in entries}
+    found = {}
+    for key, row in rows.items():
+        entry = logged.get(key)
+        if entry is not None and row.updated_at <= entry.action_time:
+            found[key] = LastChange(entry.action_time, entry.user.get_username(), entry.change_message)
+        elif entry is not None or row.value != registry.defaults().get(key):
+            found[key] = LastChange(row.updated_at, "", "")
+    return found
+
+
+def _entries() -> QuerySet[LogEntry]:
+    kind = ContentType.objects.get_for_model(Config)
+    return LogEntry.objects.filter(content_type=kind).select_related("user")

@@ -1,0 +1,91 @@
+"""A field for each setting, of the type that the registry gives it. What may be entered is the registry's to say."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Le
+from django import forms
+from django.core.exceptions import ValidationError
+
+from memory.models import LanguageModel, Source
+from memory.settings import registry
+
+SHOWN = "shown-"  # and the key: the text that stood in the field when the page was opened
+Choices = Sequence[tuple[str, str]]
+
+
+class SettingField(forms.Field):
+    """Cleans to the text that is stored, always written the same way."""
+
+    def __init__(self, key: str, models: Choices = ()) -> None:
+        help_text = registry.REGISTRY[key].description or ""
+        super().__init__(required=False, label=key, help_text=help_text, widget=choose_widget(key, models))
+        self.key = key
+
+    def prepare_value(self, value: Any) -> Any:
+        is_set = isinstance(self.widget, forms.CheckboxSelectMultiple)
+        return value.split(",") if is_set and isinstance(value, str) else value
+
+    def to_python(self, value: Any) -> str:
+        raw = ",".join(value) if isinstance(value, list) else value or ""
+        try:
+            return registry.as_text(registry.parse(self.key, raw))
+        except registry.ConfigMistake as mistake:
+            raise ValidationError(str(mistake)) from mistake
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        try:
+            return self.to_python(data) != initial
+        except ValidationError:
+            return True
+
+
+class SettingsForm(forms.Form):
+    """Some settings, each with the text that was shown: what somebody else changed meanwhile is not overwritten."""
+
+    def __init__(self, stored: Mapping[str, str], data: Any = None, *, may_change: bool = True) -> None:
+        super().__init__(data)
+        models = language_models(stored)
+        for key, value in stored.items():
+            self.fields[key] = SettingField(key, models)
+            self.fields[key].disabled = not may_change
+            self.initial[key] = value
+            shown = forms.CharField(required=False, widget=forms.HiddenInput)
+            self.fields[SHOWN + key] = shown
+            self.initial[SHOWN + key] = value
+        self.keys = tuple(stored)
+
+    def changes(self) -> dict[str, tuple[str, str]]:
+        """What was shown, and what was entered instead, by key; of a valid form."""
+        entered = {key: (self.cleaned_data[SHOWN + key], self.cleaned_data[key]) for key in self.keys}
+        return {key: (shown, new) for key, (shown, new) in entered.items() if shown != new}
+
+
+def language_models(stored: Mapping[str, str]) -> Choices:
+    """None, all rows, and ids that are stored though their row is gone."""
+    choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
+    known = {value for value, _ in choices}
+    chosen = (value for key, value in stored.items() if registry.is_model(key))
+    return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
+
+
+def present(keys: Iterable[str], data: Mapping[str, Any]) -> list[str]:
+    """The settings that a page has sent: another version's may have others."""
+    return [key for key in keys if SHOWN + key in data]
+
+
+def choose_widget(key: str, models: Choices) -> forms.Widget:
+    looks, field = {"class": "fst-input"}, registry.REGISTRY[key]
+    kind: Any = field.annotation
+    if registry.is_model(key):
+        return forms.Select(looks, models)
+    if get_origin(kind) is Literal:
+        return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])
+    if get_origin(kind) is frozenset:
+        labels = dict(Source.choices)
+        return forms.CheckboxSelectMultiple(choices=[(word, labels[word]) for word in registry.SOURCES])
+    if kind in (int, float):
+        [least] = [str(limit.ge) for limit in field.metadata if isinstance(limit, Ge)]
+        [most] = [str(limit.le) for limit in field.metadata if isinstance(limit, Le)]
+        return forms.NumberInput(looks | {"min": least, "max": most, "step": "1" if kind is int else "any"})
+    return forms.TextInput(looks | {"spellcheck": "false", "size": "20"})

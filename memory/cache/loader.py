@@ -1,0 +1,271 @@
+"""A full load: everything a cache holds is read anew, and what changed is put in its place.
+
+The cache stays in use meanwhile. A second picture beside it would need its memory twice, and dicts of a million
+rows that grow or go make every stream stand still for a tenth of a second; so each row is compared where it is,
+in slices of a few milliseconds, and what was not met is dropped at the end.
+"""
+
+import asyncio
+import gc
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import TypeVar
+
+from psycopg.rows import TupleRow
+
+from memory.cache.state import AgentRow, Cache, Decided
+from memory.db.connections import Connection
+from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
+from memory.domain.types import EdgeRow, SoasRow, TripleIds
+from memory.settings import registry
+
+Value = TypeVar("Value")
+
+SLICE_S = 0.003  # of the event loop, between two turns of the others
+BATCH_ROWS = 250  # some 0.5 ms of work, between two looks at the clock
+SWEPT_ROWS = 5_000  # the same
+FETCH_ROWS = 1_000
+
+SOAS = """
+    SELECT id, token, encounter_count, saliency, novelty, is_common, is_muted,
+           extract(epoch FROM last_seen)::float8, asked_count, extract(epoch FROM asked_at)::float8
+    FROM soas
+"""
+# What is about to be pruned (memory/graph/retention.py) is not worth its memory.
+KEPT = f"""
+    WHERE (
+        encounter_count <= 1 AND novelty = 0 AND asked_count = 0 AND NOT is_common AND NOT is_muted
+        AND last_seen < now() - interval '{FORGOTTEN_AFTER_DAYS} days'
+        AND NOT EXISTS (SELECT FROM urd WHERE urd.id = soas.id)
+        AND NOT EXISTS (SELECT FROM urd WHERE urd.parent_id = soas.id)) IS NOT TRUE
+"""
+URD = """
+    SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8 FROM urd
+"""
+QUEUE = "SELECT DISTINCT concept_id, dim_id FROM resolution_queue WHERE status IN ('pending', 'proposed')"
+DECIDED = """
+    SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
+    FROM decided_triple
+"""
+SUPERSEDING = "SELECT id FROM dimension WHERE on_collision = 'supersede'"
+SPLIT = "SELECT split_from_id, id FROM dimension WHERE split_from_id IS NOT NULL"
+CONFIG = "SELECT key, value FROM config"
+AGENTS = "SELECT token_hash, name, scope FROM agent"
+
+
+@dataclass(slots=True)
+class Touched:
+    """What was read again since a load began, by itself and later than the load's snapshot: it stays as it is."""
+
+    soas: set[int] = field(default_factory=set)
+    urd: set[int] = field(default_factory=set)
+    resolution_queue: set[int] = field(default_factory=set)
+    decided_triple: set[int] = field(default_factory=set)
+    tables: set[str] = field(default_factory=set)  # those that are read whole
+
+    def add(self, keys: Mapping[str, set[int]], tables: Iterable[str]) -> None:
+        """``keys`` by table."""
+        for table, some in keys.items():
+            getattr(self, table).update(some)
+        self.tables.update(tables)
+
+
+async def load(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
+    """Brings the whole cache to what Postgres has."""
+    touched = touched or Touched()
+    cache.loads += 1
+    with collector_at_rest():
+        async with connection.transaction():
+            # One snapshot for all tables: else an edge could come with a word that was read before it existed.
+            await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            await _load_soas(cache, connection, touched.soas)
+            await _load_urd(cache, connection, touched.urd)
+            await _load_queue(cache, connection, touched.resolution_queue)
+            await _load_decided(cache, connection, touched.decided_triple)
+        # As they are now, not as they were when the load began.
+        for table, read in SMALL.items():
+            await read(cache, connection)
+            while table in touched.tables:
+                touched.tables.discard(table)
+                await read(cache, connection)
+    cache.loaded_at = time.time()
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """A million new objects, none of them garbage: the collector would look through them again and again, each
+    time with the world standing still. At what was loaded it never looks again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+class Pace:
+    """Lets the event loop's other tasks run when a slice of work is over, and rests for ``rest_s`` then: without a
+    rest, each turn of the loop has one slice in it."""
+
+    def __init__(self, slice_s: float = SLICE_S, rest_s: float = 0.0) -> None:
+        self._slice_s = slice_s
+        self._rest_s = rest_s
+        self._until = time.perf_counter() + slice_s
+
+    async def step(self) -> None:
+        if time.perf_counter() >= self._until:
+            await asyncio.sleep(self._rest_s)
+            self._until = time.perf_counter() + self._slice_s
+
+
+async def batches(
+    connection: Connection, query: str, keys: Sequence[object] | None = None
+) -> AsyncIterator[list[TupleRow]]:
+    """The rows of the query, with ``keys`` as its argument, as Postgres sends them. A list is used up before the
+    next is asked for."""
+    pace = Pace()
+    batch: list[TupleRow] = []
+    async with connection.cursor(binary=True) as cursor:
+        async for row in cursor.stream(query, None if keys is None else [keys], size=FETCH_ROWS):
+            batch.append(row)
+            if len(batch) == BATCH_ROWS:
+                yield batch
+                batch.clear()
+                await pace.step()
+    yield batch
+
+
+async def all_rows(connection: Connection, query: str, keys: Sequence[object] | None = None) -> list[TupleRow]:
+    return [row async for batch in batches(connection, query, keys) for row in batch]
+
+
+async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) -> None:
+    share = Shared[float]()
+    async for batch in batches(connection, SOAS + KEPT):
+        _put_words(cache, batch, touched, share)
+    async for some in in_slices(list(cache.soas_by_token.values())):
+        for row in some:
+            if row.load != cache.loads and row.id not in touched:
+                cache.drop_soas(row.id)
+
+
+def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
+    by_token, by_id, load = cache.soas_by_token, cache.soas_by_id, cache.loads
+    for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at in rows:
+        old = by_token.get(token)
+        if old is not None and _says_the_same(old, row_id, count, novelty, is_common, is_muted, asked):
+            old.load = load
+            continue
+        if row_id in touched:
+            continue
+        row = SoasRow(
+            row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
+        )
+        if old is None and not is_common:
+            by_token[token] = row
+            by_id[row_id] = token
+        else:
+            cache.renew_soas(token, row)
+
+
+def _says_the_same(
+    old: SoasRow, row_id: int, count: int, novelty: float, is_common: bool, is_muted: bool, asked: int
+) -> bool:
+    """Also where this process is ahead with its counts."""
+    return (
+        old.id == row_id
+        and old.encounter_count >= count
+        and old.novelty == novelty
+        and old.is_common == is_common
+        and old.is_muted == is_muted
+        and old.asked_count >= asked
+    )
+
+
+async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> None:
+    share, source_of = Shared[int](), Shared[str]()
+    met: set[int] = set()
+    edges: list[EdgeRow] = []
+    async for batch in batches(connection, URD + "ORDER BY id, dim_id DESC"):
+        for concept_id, parent_id, dim_id, is_isa, confidence, source, last_confirmed in batch:
+            if edges and edges[0].concept_id != concept_id:
+                _put_edges(cache, edges, met, touched)
+                edges = []
+            concept = edges[0].concept_id if edges else concept_id  # one number for all of them
+            parent, dim = share[parent_id], share[dim_id]
+            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, source_of[source], last_confirmed))
+    if edges:
+        _put_edges(cache, edges, met, touched)
+    async for some in in_slices(list(cache.urd_by_concept)):
+        for concept in some:
+            if concept not in met and concept not in touched:
+                cache.put_edges(concept, [])
+
+
+def _put_edges(cache: Cache, edges: list[EdgeRow], met: set[int], touched: set[int]) -> None:
+    concept = edges[0].concept_id
+    met.add(concept)
+    if concept not in touched:
+        cache.put_edges(concept, edges)
+
+
+async def _load_queue(cache: Cache, connection: Connection, touched: set[int]) -> None:
+    rows = await all_rows(connection, QUEUE + " ORDER BY concept_id")
+    queued = {concept: [dim for _, dim in slots] for concept, slots in groupby(rows, key=itemgetter(0))}
+    for concept in (queued.keys() | cache.queued_slots.keys()) - touched:
+        cache.put_pending(concept, queued.get(concept, []))
+
+
+async def _load_decided(cache: Cache, connection: Connection, touched: set[int]) -> None:
+    by_concept = await read_decided(connection, DECIDED)
+    for concept in (by_concept.keys() | cache.decided_of.keys()) - touched:
+        cache.put_decided(concept, by_concept.get(concept, {}))
+
+
+async def read_decided(
+    connection: Connection, query: str, keys: Sequence[object] | None = None
+) -> dict[int, dict[TripleIds, Decided]]:
+    """By concept."""
+    by_concept: dict[int, dict[TripleIds, Decided]] = {}
+    for concept, dim, parent, agents, conversation, decided_at, moved_to in await all_rows(connection, query, keys):
+        decided = Decided(tuple(agents), conversation, decided_at, moved_to)
+        by_concept.setdefault(concept, {})[TripleIds(concept, dim, parent)] = decided
+    return by_concept
+
+
+async def in_slices(items: list[Value]) -> AsyncIterator[list[Value]]:
+    pace = Pace()
+    for start in range(0, len(items), SWEPT_ROWS):
+        yield items[start : start + SWEPT_ROWS]
+        await pace.step()
+
+
+async def read_dimensions(cache: Cache, connection: Connection) -> None:
+    cache.superseding_dims = {dim_id for (dim_id,) in await all_rows(connection, SUPERSEDING)}
+    split: dict[int, set[int]] = {}
+    for origin, dim_id in await all_rows(connection, SPLIT):
+        split.setdefault(origin, set()).add(dim_id)
+    cache.split_dims = split
+
+
+async def read_config(cache: Cache, connection: Connection) -> None:
+    cache.tuning, cache.config_mistakes = registry.read_rows(dict(await all_rows(connection, CONFIG)))
+
+
+async def read_agents(cache: Cache, connection: Connection) -> None:
+    cache.agents = {digest: AgentRow(name, scope) for digest, name, scope in await all_rows(connection, AGENTS)}
+
+
+SMALL = {"dimension": read_dimensions, "config": read_config, "agent": read_agents}
+
+
+class Shared(dict[Value, Value]):
+    """One object for each value, however many rows have it."""
+
+    def __missing__(self, value: Value) -> Value:
+        self[value] = value
+        return value

@@ -1,0 +1,211 @@
+"""This process's picture of the world: plain dicts, read by the hot path without a query.
+
+The app (memory/apps.py) has the one instance of a process. memory/cache/sync.py fills it and keeps it in step with
+Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from memory.domain.recall.saliency import is_salient, saliency
+from memory.domain.types import EdgeRow, Slot, SoasRow, TripleIds
+from memory.settings.registry import Tuning
+
+# A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
+PROVISIONAL_S = 60.0
+RISEN_MAX = 10_000  # words
+
+
+class Risen:
+    """The words that became salient last, in order: who has looked at all names of a long conversation once need only
+    look at these."""
+
+    def __init__(self) -> None:
+        self.count = 0  # of all since the process started
+        self._last: deque[str] = deque(maxlen=RISEN_MAX)
+
+    def note(self, word: str) -> None:
+        self._last.append(word)
+        self.count += 1
+
+    def since(self, count: int) -> list[str] | None:
+        """Those that came after the first ``count``; None where they are not known any more."""
+        new = self.count - count
+        return list(islice(reversed(self._last), new)) if new <= len(self._last) else None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    name: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided about a triple: who had said it by then, the opening of the conversation (empty for none), when
+    (seconds since the epoch), and the dimension in which the fact stands now, if it does."""
+
+    agents: tuple[str, ...]
+    conversation: bytes
+    decided_at: float
+    moved_to: int | None = None
+
+
+@dataclass(slots=True)
+class Cache:
+    """Ids always originate from Postgres. ``urd_by_concept`` holds each concept's edges by descending
+    dimension; ``nameless`` are the common words that no fact was ever placed about; ``referenced`` counts how
+    many edges use a concept as parent or dimension."""
+
+    soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
+    soas_by_id: dict[int, str] = field(default_factory=dict)
+    nameless: set[str] = field(default_factory=set)
+    urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)
+    urd_by_concept_dim: dict[Slot, EdgeRow] = field(default_factory=dict)
+    pending_conflicts: set[int] = field(default_factory=set)
+    pending_by_concept_dim: set[Slot] = field(default_factory=set)
+    queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
+    provisional: dict[Slot, float] = field(default_factory=dict)  # until when, seconds since the epoch
+    decided: dict[TripleIds, Decided] = field(default_factory=dict)
+    decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
+    superseding_dims: set[int] = field(default_factory=set)
+    split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
+    referenced: Counter[int] = field(default_factory=Counter)
+    agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
+    tuning: Tuning = field(default_factory=Tuning)
+    config_mistakes: list[str] = field(default_factory=list)
+    loads: int = 0  # begun so far
+    loaded_at: float | None = None  # seconds since the epoch
+    edition: int = 0  # changes with ``nameless``
+    risen: Risen = field(default_factory=Risen)
+
+    # --- the vocabulary ---
+
+    def put_soas(self, token: str, row: SoasRow) -> None:
+        was_nameless = token in self.nameless
+        if row.is_common and row.novelty == 0:
+            self.nameless.add(token)
+        else:
+            self.nameless.discard(token)
+        if was_nameless != (token in self.nameless):
+            self.edition += 1
+        threshold, old = self.tuning.saliency_read_threshold, self.soas_by_token.get(token)
+        if is_salient(row, threshold) and not (old is not None and is_salient(old, threshold)):
+            self.risen.note(token)
+        self.soas_by_token[token] = row
+        self.soas_by_id[row.id] = token
+
+    def renew_soas(self, token: str, row: SoasRow) -> None:
+        """The row as it is read again; what this process knows ahead of Postgres stays."""
+        old = self.soas_by_token.get(token)
+        if old is not None:
+            row.keep_ahead(old)
+            if old.id != row.id:
+                self.drop_soas(old.id)
+        self.put_soas(token, row)
+
+    def drop_soas(self, row_id: int) -> None:
+        token = self.soas_by_id.pop(row_id, "")
+        row = self.soas_by_token.get(token)
+        if row is not None and row.id == row_id:  # else the word came back with another id
+            del self.soas_by_token[token]
+            self.nameless.discard(token)
+
+    def is_common(self, token: str) -> bool:
+        row = self.soas_by_token.get(token)
+        return row is not None and row.is_common
+
+    def is_concept(self, token: str) -> bool:
+        """Whether the token is the subject of a fact; the root of a dimension is none."""
+        row = self.soas_by_token.get(token)
+        return row is not None and any(not edge.is_root for edge in self.urd_by_concept.get(row.id, ()))
+
+    def set_count(self, token: str, row: SoasRow, count: int) -> None:
+        """How often the word was met, and how salient that makes it."""
+        threshold, before = self.tuning.saliency_read_threshold, row.saliency
+        row.encounter_count = count
+        row.saliency = 0.0 if row.is_common else saliency(count)
+        if before < threshold <= row.saliency:
+            self.risen.note(token)
+
+    # --- the graph ---
+
+    def put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
+        """Replaces all edges of one concept; none removes it."""
+        for edge in self.urd_by_concept.pop(concept_id, ()):
+            del self.urd_by_concept_dim[concept_id, edge.dim_id]
+            self._count_references(edge, -1)
+        fresh = sorted(edges, key=lambda edge: edge.dim_id, reverse=True)
+        if fresh:
+            self.put_new_edges(fresh)
+
+    def put_new_edges(self, edges: list[EdgeRow]) -> None:
+        """All edges of one concept that has none here yet, dimensions descending."""
+        concept_id = edges[0].concept_id
+        self.urd_by_concept[concept_id] = edges
+        for edge in edges:
+            self.urd_by_concept_dim[concept_id, edge.dim_id] = edge
+            self._count_references(edge, 1)
+
+    def _count_references(self, edge: EdgeRow, change: int) -> None:
+        for used in (edge.parent_id, edge.dim_id):
+            self.referenced[used] += change
+            if not self.referenced[used]:
+                del self.referenced[used]
+
+    # --- what is disputed ---
+
+    def put_pending(self, concept_id: int, dim_ids: Iterable[int]) -> None:
+        """Replaces the slots of one concept that have an open row in the resolution queue. A slot that was
+        marked provisionally, and has no row yet, keeps its mark until it expires."""
+        queued = {(concept_id, dim_id) for dim_id in dim_ids}
+        for slot in queued:
+            self.provisional.pop(slot, None)
+        for slot in self.queued_slots.pop(concept_id, set()) - queued:
+            self._lift(slot)
+        if queued:
+            self.queued_slots[concept_id] = queued
+        for slot in queued:
+            self._mark(slot)
+
+    def put_decided(self, concept_id: int, decided: Mapping[TripleIds, Decided]) -> None:
+        """Replaces what was decided about triples of one concept."""
+        for triple in self.decided_of.pop(concept_id, ()):
+            del self.decided[triple]
+        if decided:
+            self.decided_of[concept_id] = set(decided)
+            self.decided.update(decided)
+
+    def splits_of(self, dim_id: int) -> set[int]:
+        """The dimensions that were split from this one, and from those."""
+        found: set[int] = set()
+        waiting = {dim_id}
+        while waiting:
+            waiting = set().union(*(self.split_dims.get(dim, ()) for dim in waiting)) - found
+            found |= waiting
+        return found
+
+    def dispute(self, slot: Slot, now: float) -> None:
+        """Marks a slot whose collision was seen in a prompt, until its queue row arrives."""
+        if slot not in self.queued_slots.get(slot[0], ()):
+            self.provisional[slot] = now + PROVISIONAL_S
+            self._mark(slot)
+
+    def forget_old_disputes(self, now: float) -> None:
+        for slot in [slot for slot, until in self.provisional.items() if until <= now]:
+            del self.provisional[slot]
+            self._lift(slot)
+
+    def _mark(self, slot: Slot) -> None:
+        self.pending_by_concept_dim.add(slot)
+        self.pending_conflicts.add(slot[0])
+
+    def _lift(self, slot: Slot) -> None:
+        if slot in self.provisional or slot in self.queued_slots.get(slot[0], ()):
+            return
+        self.pending_by_concept_dim.discard(slot)
+        concept = slot[0]
+        if concept not in self.queued_slots and not any(concept == other for other, _ in self.provisional):
+            self.pending_conflicts.discard(concept)

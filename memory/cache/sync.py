@@ -1,0 +1,307 @@
+"""Keeps a cache in step with Postgres: a full load, then the changes that triggers announce.
+
+Payloads on the channel ``festinger`` (memory/migrations/0002): ``<table>:<key>,<key>...`` names rows,
+``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller,
+``signal:<name>:<what>`` what other rooms tell their like in the other processes.
+"""
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import uuid4
+
+import psycopg
+
+from memory.cache.loader import (
+    DECIDED,
+    QUEUE,
+    SMALL,
+    SOAS,
+    URD,
+    Touched,
+    all_rows,
+    batches,
+    in_slices,
+    load,
+    read_decided,
+)
+from memory.cache.state import Cache
+from memory.db.connections import Connection, connected, first_line
+from memory.domain.types import EdgeRow, SoasRow
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "festinger"
+NAME = "coherence"
+RETRY_S = (0.1, 0.5, 1.0, 2.0, 5.0)
+BARRIER_S = 2.0
+RELOAD_S = 120.0
+
+Announce = Callable[[str], Awaitable[None]]
+
+
+class Follower(Protocol):
+    """Another room's picture of one table."""
+
+    async def load(self, connection: Connection) -> None:
+        """Brings the whole picture to what Postgres has."""
+
+    async def refresh(self, connection: Connection, keys: list[int]) -> None:
+        """Reads these rows again."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What was announced: keys by table, tables that are read whole, whether all is, who waits, and signals. Tables
+    that others follow are ``followed``."""
+
+    followed: Collection[str] = ()
+    keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    tables: set[str] = field(default_factory=set)
+    everything: bool = False
+    barriers: list[str] = field(default_factory=list)
+    signals: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, payload: str) -> None:
+        kind, _, what = payload.partition(":")
+        if kind == "barrier":
+            self.barriers.append(what)
+        elif kind == "signal":
+            name, _, told = what.partition(":")
+            self.signals.add((name, told))
+        elif (kind in REFRESH or kind in self.followed) and what:
+            self.keys[kind].update(int(key) for key in what.split(","))
+        elif (table := what if kind == "reload" else kind) in SMALL or table in self.followed:
+            self.tables.add(table)
+        else:
+            self.everything = True
+
+
+class Coherence:
+    """Two connections: one listens and applies changes as they come, one loads everything when it has to: at the
+    start, after a lost connection, because what was announced meanwhile is lost, and when too much changed."""
+
+    def __init__(self, cache: Cache, dsn: str) -> None:
+        self.cache = cache
+        self.is_listening = False
+        self._dsn = dsn
+        self._barriers: dict[str, asyncio.Event] = {}
+        self._subscribers: dict[str, Callable[[str], None]] = {}
+        self._followers: dict[str, Follower] = {}
+        self._tried = asyncio.Event()
+        self._loads_asked = 0
+        self._loads_done = 0
+        self._load_ended = asyncio.Condition()
+        self._touched = Touched()
+
+    async def wait_tried(self) -> None:
+        """Returns when the cache is loaded for the first time, or could not be."""
+        await self._tried.wait()
+
+    async def run(self) -> None:
+        """Never ends by itself."""
+        failures = 0
+        while True:
+            try:
+                async with connected(self._dsn, NAME) as connection:
+                    # Listen first: what changes during the load is announced.
+                    await connection.execute(f"LISTEN {CHANNEL}")
+                    failures = 0
+                    await self._follow(connection)
+            except (psycopg.Error, OSError) as error:
+                logger.warning("coherence.lost", extra={"error": first_line(error)})
+            except Exception:  # whatever was announced: a cache that follows no more would go stale in silence
+                logger.exception("coherence.failed")
+            self._tried.set()
+            await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
+            failures += 1
+
+    @asynccontextmanager
+    async def barrier(self, announce: Announce) -> AsyncIterator[None]:
+        """Leaves the block only when this cache holds all that was committed in it. ``announce`` sends a
+        payload to the channel after the block's last commit. Gives up after ``BARRIER_S`` seconds."""
+        yield
+        try:
+            async with asyncio.timeout(BARRIER_S):
+                await self._pass_barrier(announce)
+        except TimeoutError:
+            logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
+
+    def subscribe(self, signal: str, subscriber: Callable[[str], None]) -> None:
+        """Calls the subscriber, with what was told, when any process sends the signal, this one too."""
+        self._subscribers[signal] = subscriber
+
+    def follow(self, table: str, follower: Follower) -> None:
+        """Keeps the follower in step with a table whose changes are announced as those of the graph are."""
+        self._followers[table] = follower
+
+    async def signal(self, name: str, what: str = "") -> None:
+        """Sends a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds. ``what`` is short."""
+        try:
+            async with asyncio.timeout(BARRIER_S), connected(self._dsn, NAME) as connection:
+                await connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{name}:{what}"])
+        except (psycopg.Error, OSError) as error:
+            logger.warning("coherence.signal_lost", extra={"signal": name, "error": first_line(error)})
+
+    async def reload(self, announce: Announce) -> None:
+        """Makes every process load everything, and waits until this one has. Raises TimeoutError."""
+        async with asyncio.timeout(RELOAD_S):
+            await announce("reload:*")
+            await self._pass_barrier(announce)
+            asked = self._loads_asked
+            async with self._load_ended:
+                await self._load_ended.wait_for(lambda: self._loads_done >= asked)
+
+    async def _pass_barrier(self, announce: Announce) -> None:
+        """Returns when all that was announced before has been applied here."""
+        key = uuid4().hex
+        self._barriers[key] = asyncio.Event()
+        try:
+            await announce(f"barrier:{key}")
+            await self._barriers[key].wait()
+        finally:
+            del self._barriers[key]
+
+    # --- following ---
+
+    async def _follow(self, connection: Connection) -> None:
+        loading = asyncio.create_task(self._load_when_asked())
+        self._loads_asked += 1
+        self.is_listening = True
+        try:
+            while True:
+                # The generator holds the connection's lock: it must end before anything can be read.
+                received = [notify.payload async for notify in connection.notifies(stop_after=1)]
+                await self._apply(connection, received)
+        finally:
+            self.is_listening = False
+            loading.cancel()
+            await asyncio.gather(loading, return_exceptions=True)
+
+    async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
+        """What came together is read together."""
+        changes = Changes(self._followers.keys())
+        for payload in payloads:
+            try:
+                changes.add(payload)
+            except ValueError:
+                logger.warning("coherence.unreadable", extra={"payload": payload[:100]})
+        if changes.everything:
+            self._loads_asked += 1
+            await self._wake_loader()
+        await self._tell_followers(connection, changes)
+        self._touched.add(changes.keys, changes.tables)
+        await refresh(self.cache, connection, changes)
+        for name, what in sorted(changes.signals):
+            if name in self._subscribers:
+                self._subscribers[name](what)
+        for key in changes.barriers:
+            if (event := self._barriers.get(key)) is not None:
+                event.set()
+
+    async def _tell_followers(self, connection: Connection, changes: Changes) -> None:
+        """Takes out of the changes what the followers read."""
+        for table, follower in self._followers.items():
+            keys = changes.keys.pop(table, set())
+            if table in changes.tables:
+                changes.tables.discard(table)
+                await follower.load(connection)
+            elif keys:
+                await follower.refresh(connection, sorted(keys))
+
+    # --- loading ---
+
+    async def _load_when_asked(self) -> None:
+        failures = 0
+        while True:
+            asked = self._loads_asked
+            try:
+                await self._load()
+                failures = 0
+                self._loads_done = asked
+            except Exception as error:  # the next load must come, whatever this one met
+                logger.warning(
+                    "cache.load_failed",
+                    exc_info=not isinstance(error, (psycopg.Error, OSError)),
+                    extra={"error": first_line(error)},
+                )
+                await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
+                failures += 1
+            self._tried.set()
+            async with self._load_ended:
+                self._load_ended.notify_all()
+                await self._load_ended.wait_for(lambda: self._loads_asked > self._loads_done)
+
+    async def _wake_loader(self) -> None:
+        async with self._load_ended:
+            self._load_ended.notify_all()
+
+    async def _load(self) -> None:
+        started = time.perf_counter()
+        self._touched = Touched()
+        async with connected(self._dsn, NAME) as connection:
+            for follower in self._followers.values():
+                await follower.load(connection)
+            await load(self.cache, connection, self._touched)
+        logger.info(
+            "cache.loaded",
+            extra={
+                "tokens": len(self.cache.soas_by_token),
+                "edges": len(self.cache.urd_by_concept_dim),
+                "ms": round((time.perf_counter() - started) * 1000),
+            },
+        )
+
+
+async def refresh(cache: Cache, connection: Connection, changes: Changes) -> None:
+    """Reads again what changed."""
+    for table, keys in changes.keys.items():
+        await REFRESH[table](cache, connection, sorted(keys))
+    for table in changes.tables:
+        await SMALL[table](cache, connection)
+
+
+async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    async for some in in_slices(ids):
+        missing = set(some)
+        async for rows in batches(connection, SOAS + "WHERE id = ANY(%s)", some):
+            for row_id, token, *columns in rows:
+                cache.renew_soas(token, SoasRow(row_id, *columns))
+                missing.discard(row_id)
+        for row_id in missing:
+            cache.drop_soas(row_id)
+
+
+async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
+    for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
+        by_concept[row[0]].append(EdgeRow(*row))
+    for concept_id, edges in by_concept.items():
+        cache.put_edges(concept_id, edges)
+
+
+async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept: dict[int, list[int]] = {concept_id: [] for concept_id in ids}
+    for concept_id, dim_id in await all_rows(connection, QUEUE + " AND concept_id = ANY(%s)", ids):
+        by_concept[concept_id].append(dim_id)
+    for concept_id, dim_ids in by_concept.items():
+        cache.put_pending(concept_id, dim_ids)
+
+
+async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
+    for concept_id in ids:
+        cache.put_decided(concept_id, by_concept.get(concept_id, {}))
+
+
+REFRESH = {
+    "soas": refresh_soas,
+    "urd": refresh_urd,
+    "resolution_queue": refresh_queue,
+    "decided_triple": refresh_decided,
+}

@@ -1,0 +1,51 @@
+"""Connections of the server process to Postgres, beside Django's: they never block the event loop. And what goes
+over them: rows as columns, in portions."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import islice
+from typing import TypeVar
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import TupleRow
+
+Connection = psycopg.AsyncConnection[TupleRow]
+
+Item = TypeVar("Item")
+
+CONNECT_S = 5
+# A connection that died without a word is noticed within half a minute.
+KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
+
+
+@asynccontextmanager
+async def connected(dsn: str, name: str) -> AsyncIterator[Connection]:
+    """A connection that commits each statement. ``name`` is how it shows in pg_stat_activity, after "festinger".
+
+    Raises psycopg.OperationalError where Postgres does not answer within ``CONNECT_S`` seconds. It may stop
+    answering later: whoever cannot wait for that sets a time limit."""
+    async with await psycopg.AsyncConnection.connect(
+        make_conninfo(dsn, **KEEPALIVES),
+        autocommit=True,
+        connect_timeout=CONNECT_S,
+        application_name=f"festinger {name}",
+    ) as connection:
+        yield connection
+
+
+def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:
+    """The rows as columns, as ``unnest`` takes them."""
+    table = list(rows)
+    return [[row[at] for row in table] for at in range(count)]
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    waiting = iter(items)
+    while chunk := list(islice(waiting, size)):
+        yield chunk
+
+
+def first_line(error: BaseException) -> str:
+    """What of an error fits a log line."""
+    return str(error).partition("\n")[0] or type(error).__name__

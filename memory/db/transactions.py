@@ -1,0 +1,43 @@
+"""Transactions that are done again when others got in their way, and what Postgres says when it refuses a row."""
+
+import logging
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import psycopg
+from django.db import IntegrityError, OperationalError, transaction
+
+logger = logging.getLogger(__name__)
+
+TRIES: Final = 5
+# By the next try, whoever was in the way has committed.
+PASSING: Final = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+
+Result = TypeVar("Result")
+
+
+class GraphChanged(Exception):
+    """Somebody else has changed what was locked or looked at: the transaction has to be done again from its start."""
+
+
+def run_transaction(work: Callable[[], Result]) -> Result:
+    """What the work returns, done in one transaction, and up to TRIES times: again after GraphChanged or a deadlock.
+    The last try raises what it meets."""
+    for _ in range(TRIES - 1):
+        try:
+            with transaction.atomic():
+                return work()
+        except GraphChanged:
+            logger.info("transaction.again", extra={"why": "the graph changed"})
+        except OperationalError as error:
+            if not isinstance(error.__cause__, PASSING):
+                raise
+            logger.info("transaction.again", extra={"why": type(error.__cause__).__name__})
+    with transaction.atomic():
+        return work()
+
+
+def constraint_of(error: IntegrityError) -> str | None:
+    """The name of the constraint that refused the row."""
+    diagnostics = getattr(error.__cause__, "diag", None)
+    return getattr(diagnostics, "constraint_name", None)

@@ -1,0 +1,260 @@
+"""Explicit statements in prose, as triples: "gnommoweb is a repo of Glitch University".
+
+A cue is looked for sentence by sentence, from left to right; the words of one match start no other. What is asked,
+supposed, denied or quoted as code states nothing.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from memory.domain.cues import lexicon
+from memory.domain.cues.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
+from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form, find_forms
+from memory.domain.cues.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
+from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.sentences import Line, mask
+from memory.domain.text.unicode import normalise
+
+__all__ = ["CueMatch", "Vocabulary", "find_cues", "iter_cues", "names_near_cues"]
+
+# How far the statements of each role are believed, as a factor; a role we do not know is a tool.
+_TRUST: Final = {"user": 1.0, "system": 1.0, "developer": 1.0, "assistant": 0.8, "tool": 0.6}
+_LEAST_TRUST: Final = 0.6
+
+# With adjectives between, "is a ... kind of" and "is a ... part of" are two cues that say one thing.
+_SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART_OF}
+_CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
+
+_GLANCE: Final = 100  # characters; three words are hardly longer
+
+_DOUBT: Final = re.compile(rf"\b(?:{lexicon.DOUBTS})\b", re.IGNORECASE)
+_CONDITION: Final = re.compile(rf"\b(?:{lexicon.CONDITIONS})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class CueMatch:
+    """One statement: the subject is in the parent, in a dimension; all three are tokens.
+
+    `confidence` is in [0, 1]. `source[start:end]` reaches from the subject to the last word that was used.
+    """
+
+    subject: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    confidence: float
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A cue in its passage, the cues after it, where its clause begins, and where the last match ended."""
+
+    passage: Passage
+    cue: Cue
+    following: list[Cue]
+    clause_start: int
+    barrier: int
+
+    @property
+    def stops(self) -> set[int]:
+        """Where a phrase ends because another cue begins; `ISA` in the words of a verb's cue is the acronym."""
+        takes_operators = self.cue.form in OPERATORS
+        return {other.start for other in self.following if takes_operators or other.form not in OPERATORS}
+
+
+def find_cues(
+    text: str, role: str = "user", *, vocabulary: Vocabulary, characters_max: int | None = None
+) -> list[CueMatch]:
+    """The statements of a text in order; their spans do not overlap. Linear in the length of the text.
+
+    Of the sentences with a cue, the first are read that have no more than ``characters_max`` together."""
+    steps = iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max)
+    return [triple for triple in steps if triple is not None]
+
+
+def iter_cues(
+    text: str, role: str = "user", *, vocabulary: Vocabulary, characters_max: int | None = None
+) -> Iterator[CueMatch | None]:
+    """The same step by step, for who must not take the processor for long: None where a step found nothing. A step
+    takes some 40 ns a character of the text, or 10 µs a character of one cue's clause."""
+    forms = list(find_forms(text))
+    yield None
+    if not forms:
+        return
+    prose = mask(text)
+    yield None
+    if prose is not text:
+        forms = list(find_forms(prose))
+    if not any(_may_have_subject(prose, cue, vocabulary) for cue in forms):
+        return
+    trust = _TRUST.get(role, _LEAST_TRUST)
+    for start, sentence, cues in _up_to(characters_max, _asserting_sentences(prose, forms)):
+        yield None
+        for triple in _read_sentence(sentence, cues, vocabulary):
+            yield triple and replace(
+                triple,
+                confidence=round(triple.confidence * trust, 4),
+                start=start + triple.start,
+                end=start + triple.end,
+            )
+
+
+def _up_to(
+    characters_max: int | None, sentences: Iterator[tuple[int, str, list[Cue]]]
+) -> Iterator[tuple[int, str, list[Cue]]]:
+    characters = 0
+    for start, sentence, cues in sentences:
+        characters += len(sentence)
+        if characters_max is not None and characters > characters_max:
+            return
+        yield start, sentence, cues
+
+
+def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
+    """Those of the names that stand shortly before a cue (or after it, ``as_parents``): of no other `find_cues` makes a
+    subject. A fraction of its time."""
+    near: set[str] = set()
+    for cue in find_forms(text):
+        around = text[max(0, cue.start - _GLANCE) : cue.start]
+        if as_parents:
+            around += text[cue.end : cue.end + _GLANCE]
+        spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
+        joined = spelled.replace(" ", "_")  # as a name of several words is
+        near.update(name for name in names if name in spelled or name in joined)
+    return near
+
+
+def _asserting_sentences(prose: str, forms: list[Cue]) -> Iterator[tuple[int, str, list[Cue]]]:
+    """The sentences with cues that are no questions: where each begins, its text, its cues relative to that."""
+    for line_start, line_end, cues in _lines(prose, forms):
+        line = Line(prose[line_start:line_end])
+        for sentence, within in groupby(cues, key=lambda cue: line.sentence_at(cue.start - line_start)):
+            if not sentence.is_question:
+                start = line_start + sentence.start
+                text = prose[start : line_start + sentence.end]
+                yield start, text, [Cue(cue.form, cue.start - start, cue.end - start) for cue in within]
+
+
+def _lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:
+    """The lines with cues: start, end, cues."""
+    start, end, cues = 0, -1, list[Cue]()
+    for cue in forms:
+        if cue.start >= end:
+            if cues:
+                yield start, end, cues
+            start, end, cues = prose.rfind("\n", 0, cue.start) + 1, prose.find("\n", cue.start), []
+            end = len(prose) if end < 0 else end
+        cues.append(cue)
+    if cues:
+        yield start, end, cues
+
+
+def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[CueMatch | None]:
+    likely = [index for index, cue in enumerate(cues) if _may_have_subject(sentence, cue, vocabulary)]
+    asserted = list(_asserted(sentence, cues, likely)) if likely else []
+    if not asserted:
+        return
+    passage = read_passage(sentence, cues)
+    barrier = 0
+    for index, clause_start in asserted:
+        if cues[index].start < barrier:
+            continue
+        place = _Place(passage, cues[index], cues[index + 1 : index + 1 + _CUES_AHEAD], clause_start, barrier)
+        triple = _read_cue(place, vocabulary)
+        if triple is not None:
+            barrier = triple.end
+        yield triple
+
+
+def _asserted(sentence: str, cues: list[Cue], likely: list[int]) -> Iterator[tuple[int, int]]:
+    """Those cues that are neither doubted nor conditional: index, and where the clause begins."""
+    clauses = [0, *(match.end() for match in CLAUSE_BREAK.finditer(sentence))]
+    conditions = [match.start() for match in _CONDITION.finditer(sentence)]
+    doubt = _DOUBT.search(sentence)
+    for index in likely:
+        start = cues[index].start
+        if doubt and doubt.start() < start:
+            return
+        clause_start = clauses[bisect_right(clauses, start) - 1]
+        if bisect_left(conditions, clause_start) == bisect_left(conditions, start):
+            yield index, clause_start
+
+
+def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
+    """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun.
+
+    Asked first, because it costs a hundredth of reading the sentence.
+    """
+    before = sentence[max(0, cue.start - _GLANCE) : cue.start].split()[-3:]
+    if not before or (is_closed_class(before[-1].lower()) and before[-1].lower() not in lexicon.NEUTRAL_ADVERBS):
+        return False
+    return cue.form in OPERATORS or not all(_is_ordinary(word, vocabulary) for word in before)
+
+
+def _is_ordinary(word: str, vocabulary: Vocabulary) -> bool:
+    if not word.isalpha():
+        return False
+    if is_closed_class(word.lower()):
+        return True
+    return word.islower() and vocabulary.is_common(word) and not vocabulary.is_concept(word)
+
+
+def _read_cue(place: _Place, vocabulary: Vocabulary) -> CueMatch | None:
+    form, phrase = _read_object(place)
+    if phrase is None or not _is_object(phrase, form, vocabulary):
+        return None
+    of_what = form.is_isa and phrase.next_word == "of"
+    context = read_phrase(place.passage, phrase.next_end, place.stops) if of_what else None
+    subject = read_subject(
+        place.passage,
+        place.cue,
+        clause_start=place.clause_start,
+        barrier=place.barrier,
+        allows_initial=form is Form.IS_KIND_OF or (context is not None and context.is_name),
+        vocabulary=vocabulary,
+    )
+    return _triple(subject, phrase, context, form) if subject is not None else None
+
+
+def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
+    """The phrase after the cue; where that shows the cue to go on ("an important part of X"), the one after."""
+    form = place.cue.form
+    phrase = read_phrase(place.passage, place.cue.end, place.stops)
+    if form is Form.IS_A and phrase is not None and place.following:
+        after = place.following[0]
+        if after.start == phrase.next_start and after.form in _SPELLED_OUT:
+            return _SPELLED_OUT[after.form], read_phrase(place.passage, after.end, place.stops)
+    return form, phrase
+
+
+def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> CueMatch | None:
+    dimension = context.head if context else form.dimension
+    if phrase.head == subject.concept or dimension in (subject.concept, phrase.head):
+        return None
+    end = context.end if context else phrase.end
+    return CueMatch(subject.concept, phrase.head, dimension, form.is_isa, form.confidence, subject.start, end)
+
+
+def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:
+    """Whether a phrase says what something is or belongs to, and not how it is liked or when it happens."""
+    head = phrase.head
+    is_ordinary = vocabulary.is_common(head) and not phrase.head_is_name
+    is_inflected = is_ordinary and (is_plural(head) or head.endswith(("ed", "ly")))
+    if form in OPERATORS:
+        return not is_inflected
+    if head.rpartition("_")[2] in lexicon.EVALUATIONS or len(head) == 1:
+        return False
+    if is_adjective(head) and "_" not in head:  # the last word of a name of several is none: "Privet Drive"
+        return False
+    if form in PLACES:
+        return lexicon.OCCASIONS.isdisjoint((phrase.units[0], head))
+    if form.is_isa:
+        return not (is_inflected or phrase.is_numbered or phrase.units[0] in lexicon.DEGREES)
+    return True

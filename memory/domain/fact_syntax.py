@@ -1,0 +1,98 @@
+"""The language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
+
+import re
+from dataclasses import dataclass
+
+from memory.domain.text.names import is_name, left_over
+from memory.domain.text.tokenizer import tokenise
+from memory.domain.types import MEMBERSHIP, TYPE, Triple
+
+HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
+ONE_NAME = 'a name of several words is quoted ("glitch university") or capitalised (Glitch University)'
+
+A_NAME = "a name is letters and digits, joined by _ - . ' @ or +, 64 at most, and no number alone"
+AROUND = " .,;:!?'\u2019`"
+
+_WORD = re.compile(r'"[^"]*"|\S+')
+_RELATIONS = {"-isa": True, "-ispart": False, "isa": True, "ispart": False}
+
+
+class FactMistake(ValueError):
+    """The text is not a fact. ``position`` is the character at which that shows, from 0."""
+
+    def __init__(self, message: str, position: int, hint: str = HINT) -> None:
+        super().__init__(message)
+        self.position = position
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    start: int
+
+    @property
+    def plain(self) -> str:
+        return self.text.lower()
+
+
+def parse_fact(text: str) -> Triple:
+    """The fact that the text states. Raises FactMistake."""
+    words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
+    if not words:
+        raise FactMistake("the fact is empty", 0)
+    at = next((i for i, word in enumerate(words) if word.plain in ("-isa", "-ispart")), None)
+    if at is None:
+        at = next((i for i, word in enumerate(words) if word.text in ("ISA", "ISPART")), None)
+    if at is None:
+        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
+    is_isa = _RELATIONS[words[at].plain]
+    parent, dimension = _split_context(words[at + 1 :])
+    after_relation = words[at].start + len(words[at].text)
+    fact = Triple(
+        concept=_name(words[:at], "concept", words[at].start),
+        parent=_name(parent, "parent", after_relation),
+        dimension=_dimension(dimension, len(text.rstrip()), is_isa),
+        is_isa=is_isa,
+    )
+    _refuse_circles(fact, words[at + 1].start)
+    return fact
+
+
+def _split_context(words: list[_Word]) -> tuple[list[_Word], list[_Word] | None]:
+    for i in range(len(words) - 2):
+        if [word.plain for word in words[i : i + 3]] == ["in", "context", "of"]:
+            return words[:i], words[i + 3 :]
+    return words, None
+
+
+def _dimension(words: list[_Word] | None, end: int, is_isa: bool) -> str:
+    if words is None:
+        return TYPE if is_isa else MEMBERSHIP
+    return _name(words, "dimension", end)
+
+
+def _name(words: list[_Word], role: str, position: int) -> str:
+    """The one token that the words name."""
+    if not words:
+        raise FactMistake(f"the {role} is missing", position)
+    quoted = len(words) == 1 and words[0].text.startswith('"')
+    text = words[0].text.strip('"') if quoted else " ".join(word.text for word in words)
+    tokens = tokenise(text)
+    if not tokens or "".join(left_over(text, tokens)).strip(AROUND):
+        raise FactMistake(f"{text!r} cannot be a {role}", words[0].start, A_NAME)
+    if len(tokens) > 1 and not quoted:
+        raise FactMistake(f"{text!r} is more than one name", words[0].start, ONE_NAME)
+    name = "_".join(token.text for token in tokens)
+    if not is_name(name):
+        raise FactMistake(f"{text!r} cannot be a {role}", words[0].start, A_NAME)
+    return name
+
+
+def _refuse_circles(fact: Triple, position: int) -> None:
+    if fact.concept == fact.parent:
+        raise FactMistake(f"{fact.concept} cannot be its own parent", position)
+    if fact.dimension in (fact.concept, fact.parent):
+        raise FactMistake(
+            f"{fact.dimension} cannot be its own dimension", position, "name a third concept as the dimension"
+        )

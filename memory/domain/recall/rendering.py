@@ -1,0 +1,88 @@
+"""The recollection block as text, and what it says. The same input always gives the same bytes: no times, no scores."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+OPENING = "<recollection>"
+CLOSING = "</recollection>"
+CONFLICT = " — conflict pending"
+CHARACTERS_PER_TOKEN = 4
+
+
+class ShownFact(NamedTuple):
+    """One fact as a block shows it, in words."""
+
+    concept: str
+    dimension: str
+    parent: str
+    is_disputed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A recollection as it stands in a prompt, byte for byte, and what it says: a block that stays in a conversation
+    is asked again and again whether it still holds, and its text is never parsed for that. False where it is empty."""
+
+    text: str = ""
+    facts: tuple[ShownFact, ...] = ()
+    questions: tuple[str, ...] = ()  # the concepts that it asks about
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    @property
+    def tokens(self) -> int:
+        """Its length in model tokens, roughly."""
+        return _tokens(len(self.text))
+
+    @property
+    def question_tokens(self) -> int:
+        """The length of its questions."""
+        return _tokens(sum(len(question(concept)) for concept in self.questions))
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+NOTHING = Block()
+
+
+def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
+    """Blocks that do not contradict each other, one after the other with ``gap`` between."""
+    present = [block for block in blocks if block]
+    if len(present) == 1:
+        return present[0]
+    return Block(
+        gap.join(block.text for block in present),
+        tuple(fact for block in present for fact in block.facts),
+        tuple(concept for block in present for concept in block.questions),
+    )
+
+
+def fact_line(facts: Sequence[ShownFact]) -> str:
+    """One concept's line, with at least one fact, in the order given."""
+    shown = " ".join(f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {fact.parent}" for fact in facts)
+    return f"{facts[0].concept}: {shown}{CONFLICT if any(fact.is_disputed for fact in facts) else ''}"
+
+
+def question(concept: str) -> str:
+    """Asks the agent to say what a salient, unknown concept is."""
+    quote = '"' if "'" in concept else "'"  # the agent will run these lines
+    return (
+        f"? {concept}: no recollection. If this is a typo, ignore.\n"
+        "If you know what it is, store it before proceeding:\n"
+        f"  gutask iknowthat {quote}{concept} -isa <parent> in context of <dimension>{quote}\n"
+        f"  gutask iknowthat {quote}{concept} -ispart <system> in context of <dimension>{quote}"
+    )
+
+
+def render_block(lines: Sequence[str]) -> str:
+    """The lines between their tags; empty where there are none."""
+    return "\n".join([OPENING, *lines, CLOSING]) if lines else ""
+
+
+def block_length(part_lengths: Sequence[int]) -> int:
+    """How many characters ``render_block`` makes of lines of these lengths, at least one of them."""
+    return len(OPENING) + len(CLOSING) + 1 + sum(part_lengths) + len(part_lengths)

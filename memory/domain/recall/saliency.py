@@ -1,0 +1,36 @@
+"""How much a concept matters. Times are seconds, scores without unit."""
+
+from math import log10
+
+from memory.domain.types import SoasRow
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+
+# A word that was met once and is of no use is forgotten after so long.
+FORGOTTEN_AFTER_DAYS = 90
+
+# After how long a concept that nobody explained is asked about again, by how often it was asked.
+ASK_BACK_OFF = (0.0, HOUR, DAY, 7 * DAY, 30 * DAY)
+
+
+def saliency(encounter_count: int) -> float:
+    """log10 of the messages that named the concept; 0 for none and for the first."""
+    return log10(encounter_count) if encounter_count > 1 else 0.0
+
+
+def is_salient(row: SoasRow, threshold: float) -> bool:
+    return not row.is_muted and (row.saliency >= threshold or row.novelty >= threshold)
+
+
+def priority(row: SoasRow, now: float, half_life: float) -> float:
+    """The larger of saliency and novelty, halved for every ``half_life`` seconds the concept was out of sight."""
+    age = 0.0 if row.last_seen is None else max(0.0, now - row.last_seen)
+    return float(max(row.saliency, row.novelty) * 0.5 ** (age / half_life))
+
+
+def may_ask(row: SoasRow, now: float) -> bool:
+    """Whether the back-off since the last question is over."""
+    if row.asked_at is None or row.asked_count == 0:
+        return True
+    return now - row.asked_at >= ASK_BACK_OFF[min(row.asked_count, len(ASK_BACK_OFF) - 1)]

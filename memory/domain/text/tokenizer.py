@@ -1,0 +1,272 @@
+"""Text to tokens: what the vocabulary counts and the cues are made of.
+
+A token is a run of letters, digits and the inner joiners `_ - . ' @ +`, in NFKC and lower case; names written as
+several capitalised words are one token. A letter's combining marks are part of the letter.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain, islice
+from typing import Final, NamedTuple
+
+from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.noise import MAX_TOKEN_LENGTH, SHORT, is_noise
+from memory.domain.text.unicode import LETTER_MARK_CLASS, character_class, normal_text, normalise
+
+OPERATORS: Final = frozenset({"ISA", "ISPART"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token and `source[start:end]`, what it was read from.
+
+    It is emphasised if the text itself marks it as a name: a compound, or capitalised inside a sentence (at the start
+    of a sentence or a line every word is capitalised). `parts` are the words of a compound in lower case, in order,
+    and empty for a single word.
+    """
+
+    text: str
+    start: int
+    end: int
+    is_capitalised: bool = False
+    is_emphasised: bool = False
+    parts: tuple[str, ...] = ()
+
+    @property
+    def is_compound(self) -> bool:
+        return bool(self.parts)
+
+
+class Words(NamedTuple):
+    """The tokens of a text, each once; `emphasised`: what somewhere stands as a name, and the words within names."""
+
+    tokens: set[str]
+    emphasised: set[str]
+
+
+def tokenise(text: str) -> list[Token]:
+    """The tokens of a text in order; their spans ascend and do not overlap."""
+    normal = normalise(text)
+    patterns = _patterns(_UNICODE)
+    tokens = []
+    for match in patterns.run.finditer(normal.text):
+        for reading in _read_run(match[0]):
+            at = match.start() + reading.start
+            start, end = normal.source_span(at, at + reading.length)
+            is_emphasised = bool(reading.parts) or (
+                reading.is_capitalised and patterns.inside.match(normal.text, at) is not None
+            )
+            tokens.append(Token(reading.text, start, end, reading.is_capitalised, is_emphasised, reading.parts))
+    return tokens
+
+
+def words(text: str) -> Words:
+    """The same tokens as `tokenise`, without order and spans: about a tenth of the time, for the hot path."""
+    normal = text if text.isascii() else normal_text(text)
+    if normal is None:
+        return _unique(tokenise(text))
+    return _unique_words(normal, _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS))
+
+
+def is_plain(text: str) -> bool:
+    """Whether `words` has a fast way for the text: it does for all but some marks that join letters anew."""
+    return text.isascii() or normal_text(text) is not None
+
+
+def known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> Words:
+    """Those of `words` that the vocabulary has, `besides` left out: a fraction of the time where many words are new,
+    because whether they are noise need not be known."""
+    normal = text if text.isascii() else normal_text(text)
+    if normal is None:
+        found = _unique(tokenise(text))
+    else:
+        patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
+        found = _names(normal, patterns, _perhaps_uncapitalised(set(normal.split()), patterns))
+    known = vocabulary.keys()  # of a million words each look costs a fifth of a microsecond: the fewer the better
+    return Words(known & (found.tokens - besides), known & (found.emphasised - besides))
+
+
+class _Alphabet(NamedTuple):
+    """Pieces of regular expressions: one letter or digit, what may follow it in a word, a letter that is upper case."""
+
+    letter: str
+    rest: str
+    upper: str
+
+
+class _Patterns(NamedTuple):
+    run: re.Pattern[str]  # capitalised words one space apart, or one word
+    word: re.Pattern[str]
+    capitals: re.Pattern[str]  # such a run; the second group is empty if it stands inside a sentence
+    inside: re.Pattern[str]  # any first character that stands inside a sentence
+
+
+class _Reading(NamedTuple):
+    """A token in a run: `start` and `length` count characters of the run."""
+
+    text: str
+    start: int
+    length: int
+    is_capitalised: bool
+    parts: tuple[str, ...] = ()
+
+
+_JOINER: Final = r"[_\-.'@+]"
+_POSSESSIVES: Final = re.compile(r"(?:'[sS])+\Z")
+_UPPER_CODES: Final = [code for code in range(0x10000) if chr(code).isupper() or chr(code).istitle()]
+_UPPER: Final = frozenset(map(chr, _UPPER_CODES))
+
+_ASCII: Final = _Alphabet("[A-Za-z0-9]", "[A-Za-z0-9]*", "[A-Z]")
+_UNICODE_WITHOUT_MARKS: Final = _Alphabet(r"[^\W_]", r"[^\W_]*", f"[{character_class(_UPPER_CODES)}]")
+_UNICODE: Final = _UNICODE_WITHOUT_MARKS._replace(rest=rf"[^\W_]*(?:[{LETTER_MARK_CLASS}]+[^\W_]*)*")
+
+# A capital stands inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it, and
+# at most two opening marks stand between. Fixed widths, because a lookbehind needs them.
+_BEFORE: Final = rf"[\w{LETTER_MARK_CLASS},;'\"]"
+_OPENING: Final = "[\"'(*_`\\[]"
+_INSIDE: Final = rf"(?<={_BEFORE} .)|(?<={_BEFORE} {_OPENING}.)|(?<={_BEFORE} {_OPENING}{_OPENING}.)"
+
+
+@cache
+def _patterns(alphabet: _Alphabet) -> _Patterns:
+    letter, rest, upper = alphabet
+    joined = f"(?:{_JOINER}{letter}{rest})*"
+    word = letter + rest + joined
+    capitalised = upper + rest + joined
+    at_start = f"(?<!{letter}.)(?<!{letter}{_JOINER}.)"
+    capitals = f"({upper}{at_start}(?:{_INSIDE}|(?<=(.))){rest}{joined}(?: {capitalised})*)"
+    return _Patterns(
+        run=re.compile(f"{capitalised}(?: {capitalised})*|{word}"),
+        word=re.compile(word),
+        capitals=re.compile(capitals),
+        inside=re.compile(f".(?:{_INSIDE})"),
+    )
+
+
+def _unique_words(normal: str, patterns: _Patterns) -> Words:
+    found = _names(normal, patterns, _uncapitalised(set(normal.split()), patterns))
+    return Words(found.tokens - {""}, found.emphasised - {""})
+
+
+def _names(normal: str, patterns: _Patterns, tokens: set[str]) -> Words:
+    """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
+    emphasised: set[str] = set()
+    for run, is_first in set(patterns.capitals.findall(normal)):
+        if " " not in run:
+            word = _read_word(run)
+            tokens.add(word)
+            if not is_first:
+                emphasised.add(word)
+            continue
+        for reading in _read_run(run):
+            tokens.add(reading.text)
+            if reading.parts:
+                emphasised.update(reading.parts, [reading.text])
+            elif reading.start or not is_first:
+                emphasised.add(reading.text)
+    return Words(tokens, emphasised)
+
+
+# What was read from pieces between white space: most of a text is words that were read before.
+_PIECES: dict[str, tuple[str, ...]] = {}
+_PIECES_MAX = 65_536
+_LONGEST_PIECE = 24  # characters
+_NEW_PIECES = 32  # remembered of one text: each costs a microsecond
+
+
+def _uncapitalised(pieces: set[str], patterns: _Patterns) -> set[str]:
+    """The tokens that begin with no capital, and the empty string for noise. White space lies within none."""
+    known = pieces & _PIECES.keys()
+    tokens = set(chain.from_iterable(map(_PIECES.__getitem__, known)))
+    new = pieces - known
+    tokens.update(map(_read_uncapitalised, set(patterns.word.findall("\n".join(new)))))
+    for piece in islice(new, _NEW_PIECES):
+        if len(piece) <= _LONGEST_PIECE and piece.isascii():
+            _remember(piece, tuple(map(_read_uncapitalised, patterns.word.findall(piece))))
+    return tokens
+
+
+def _perhaps_uncapitalised(pieces: set[str], patterns: _Patterns) -> set[str]:
+    """The same, and noise."""
+    known = pieces & _PIECES.keys()
+    tokens = {word for word in patterns.word.findall("\n".join(pieces - known)) if word[0] not in _UPPER}
+    tokens.update([_read_word(word) for word in tokens if "'" in word or not word.islower()])
+    tokens.update(chain.from_iterable(map(_PIECES.__getitem__, known)))
+    return tokens
+
+
+def _remember(piece: str, tokens: tuple[str, ...]) -> None:
+    if len(_PIECES) >= _PIECES_MAX:
+        del _PIECES[next(iter(_PIECES))]
+    _PIECES[piece] = tokens
+
+
+@lru_cache(maxsize=32_768)
+def _read_uncapitalised(written: str) -> str:
+    """As `_read_word`; nothing also for a capitalised word, which is read with its neighbours."""
+    return "" if written[0] in _UPPER else _read_word(written)
+
+
+@lru_cache(maxsize=16_384)
+def _read_word(written: str) -> str:
+    """The token that a word on its own is, or nothing if it is noise."""
+    if len(written) < SHORT and written.isascii() and written.isalpha():
+        return written.lower()
+    stem = _POSSESSIVES.sub("", written) if "'" in written else written
+    if is_noise(stem):
+        return ""
+    if stem.isascii():
+        return stem.lower()
+    word = _normal_word(stem)  # which may be longer: some capitals have two small letters
+    return "" if len(word) > MAX_TOKEN_LENGTH or is_noise(word) else word
+
+
+def _unique(tokens: list[Token]) -> Words:
+    unique = {token.text for token in tokens}
+    emphasised = {token.text for token in tokens if token.is_emphasised}
+    emphasised.update(part for token in tokens for part in token.parts)
+    return Words(unique, emphasised)
+
+
+@lru_cache(maxsize=16_384)
+def _read_run(run: str) -> tuple[_Reading, ...]:
+    """The tokens of words one space apart; of several, each begins with a capital."""
+    readings: list[_Reading] = []
+    name: list[_Reading] = []
+    start = 0
+    for written in run.split(" "):
+        stem = _POSSESSIVES.sub("", written)
+        word = _Reading(_normal_word(stem), start, len(stem), stem[0] in _UPPER)
+        start += len(written) + 1
+        if is_noise(stem):
+            readings += _close(name)
+        elif stem in OPERATORS or (not name and is_closed_class(word.text)):
+            readings += [*_close(name), word]
+        else:
+            name.append(word)
+            if stem != written:
+                readings += _close(name)
+    return (*readings, *_close(name))
+
+
+def _close(name: list[_Reading]) -> list[_Reading]:
+    """Empties the words of a name and returns the one token they make, or none if it would be too long."""
+    if not name:
+        return []
+    parts = tuple(word.text for word in name)
+    first, last = name[0], name[-1]
+    name.clear()
+    text = "_".join(parts)
+    if len(text) > MAX_TOKEN_LENGTH or is_noise(text):
+        return []
+    length = last.start + last.length - first.start
+    return [_Reading(text, first.start, length, first.is_capitalised, parts if len(parts) > 1 else ())]
+
+
+def _normal_word(stem: str) -> str:
+    lowered = stem.lower()
+    # Lower case can leave NFKC: a mark may join the small letter where the capital has no such form.
+    return lowered if lowered.isascii() else unicodedata.normalize("NFKC", lowered)

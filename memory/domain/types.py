@@ -1,0 +1,100 @@
+"""The rows of a process's picture of the world. Times are seconds since the epoch; None is never."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+TYPE = "type"
+MEMBERSHIP = "membership"
+
+# name, question, is_isa
+SEED_DIMENSIONS = (
+    ("type", "What kind of thing is this?", True),
+    ("membership", "What system or project does this belong to?", False),
+    ("runs-on", "What infrastructure hosts or executes this?", False),
+    ("tech", "What technology stack is it built with?", False),
+    ("owned-by", "Who is responsible for this?", False),
+    ("geography", "Where is this spatially or organisationally located?", False),
+)
+
+
+Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room
+
+
+class TripleIds(NamedTuple):
+    """A triple by the ids of its words."""
+
+    concept_id: int
+    dim_id: int
+    parent_id: int
+
+    @property
+    def slot(self) -> Slot:
+        return self.concept_id, self.dim_id
+
+
+@dataclass(slots=True)
+class SoasRow:
+    """A token of the vocabulary. Counts and times move while the process runs."""
+
+    id: int
+    encounter_count: int = 0
+    saliency: float = 0.0
+    novelty: float = 0.0
+    is_common: bool = False
+    is_muted: bool = False
+    last_seen: float | None = None
+    asked_count: int = 0
+    asked_at: float | None = None
+    load: int = 0  # the last full load that met it
+
+    def keep_times(self, old: "SoasRow") -> None:
+        """Takes from ``old`` the later times, and the questions that Postgres does not know of yet."""
+        self.asked_count = max(self.asked_count, old.asked_count)
+        self.last_seen = max(self.last_seen or 0.0, old.last_seen or 0.0) or None
+        self.asked_at = max(self.asked_at or 0.0, old.asked_at or 0.0) or None
+        self.load = max(self.load, old.load)
+
+    def keep_ahead(self, old: "SoasRow") -> None:
+        """Also its counts, which are ahead of Postgres until they are flushed."""
+        self.keep_times(old)
+        self.encounter_count = max(self.encounter_count, old.encounter_count)
+        self.saliency = 0.0 if self.is_common else max(self.saliency, old.saliency)
+
+
+@dataclass(slots=True)
+class EdgeRow:
+    """A fact: the concept is IN the parent, in one dimension."""
+
+    concept_id: int
+    parent_id: int
+    dim_id: int
+    is_isa: bool
+    confidence: float = 1.0
+    source: str = "cloud_llm"
+    last_confirmed: float | None = None
+
+    @property
+    def is_root(self) -> bool:
+        return self.concept_id == self.parent_id == self.dim_id
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A fact in words: the concept is (``is_isa``), or is part of, the parent, in one dimension."""
+
+    concept: str
+    parent: str
+    dimension: str
+    is_isa: bool
+
+    def __str__(self) -> str:
+        relation = "-isa" if self.is_isa else "-ispart"
+        return f"{self.concept} {relation} {self.parent} in context of {self.dimension}"
+
+
+DIGITS_MAX: Final = 18  # more than that fits no column
+
+
+def whole_number(text: str) -> int | None:
+    """As an address or a form has it, the key of a row say; None where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None

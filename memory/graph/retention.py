@@ -1,0 +1,143 @@
+"""What is old goes, a batch at a time: messages that nobody resends, what was learned from them, words that were met
+once and never again, calls of language models."""
+
+import logging
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, connection, models, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+
+from memory.db.connections import first_line
+from memory.db.locks import Lock, lock_until_commit
+from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
+from memory.models import EdgeHistory, Evidence, LlmCall, Observation, SeenMessage, Soas
+
+logger = logging.getLogger(__name__)
+
+SEEN_MESSAGES_KEPT = timedelta(days=30)
+STATEMENTS_KEPT = timedelta(days=30)
+QUESTIONS_KEPT = timedelta(days=7)
+CALLS_KEPT = timedelta(days=400)
+WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
+
+# Rows of one transaction. Over 2,000 touched words make every process load its cache anew (migration 0002).
+BATCH = 1_900
+PAUSE_S = 0.1  # between two batches, for the others
+RUN_S = 20.0  # of one run: whoever stops the worker does not wait long. The next run goes on
+
+
+def prune_seen_messages(now: datetime) -> int:
+    """Deletes the messages that nobody has sent for long; how many went."""
+    return prune(SeenMessage.objects.filter(last_seen__lt=now - SEEN_MESSAGES_KEPT), by="last_seen")
+
+
+def prune_statements(now: datetime) -> int:
+    """Deletes the statements that were settled long ago, unless their message is remembered: as long as it may be
+    resent, the row keeps it from teaching again. How many went."""
+    seen = SeenMessage.objects.filter(digest=OuterRef("digest"))
+    return prune(_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
+
+
+def prune_questions(now: datetime) -> int:
+    """Deletes the concepts that a language model was asked about long ago; how many went."""
+    return prune(_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
+
+
+def prune_calls(now: datetime) -> int:
+    """Deletes the calls of language models that were long ago; how many went."""
+    return prune(LlmCall.objects.filter(at__lt=now - CALLS_KEPT), by="at")
+
+
+def _settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observation]:
+    return Observation.objects.filter(kind=kind, created_at__lt=before).exclude(state=Observation.State.PENDING)
+
+
+def prune(rows: QuerySet[Any], by: str) -> int:
+    """Deletes rows that nothing refers to, in the order of a column; how many went."""
+    gone = 0
+    for _ in turns():
+        count = _delete_first(rows.order_by(by))
+        gone += count
+        if count < BATCH:
+            break
+    return gone
+
+
+def prune_words(now: datetime) -> int:
+    """Deletes the words that were met at most once, long ago, and that nothing refers to, with their evidence; how
+    many went. Of words that came into the world without being met nobody knows the age: they stay."""
+    gone = last_id = 0
+    for _ in turns():
+        candidates = _idle_words(now).filter(id__gt=last_id).order_by("id").values_list("id", flat=True)
+        ids = list(candidates[:BATCH])
+        if not ids:
+            break
+        gone += _forget(_idle_words(now).filter(id__in=ids))
+        last_id = ids[-1]
+    return gone
+
+
+def turns() -> Iterator[None]:
+    """The batches of one run, a pause between them."""
+    end = time.monotonic() + RUN_S
+    yield
+    while time.monotonic() < end:
+        time.sleep(PAUSE_S)
+        yield
+
+
+def _idle_words(now: datetime) -> QuerySet[Soas]:
+    return Soas.objects.filter(
+        encounter_count__lte=1, novelty=0, asked_count=0, is_common=False, is_muted=False,
+        last_seen__lt=now - WORDS_KEPT,
+    )  # fmt: skip
+
+
+def _delete_first(rows: QuerySet[Any]) -> int:
+    with transaction.atomic():
+        keys = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
+        count, _ = rows.model._default_manager.filter(pk__in=keys).delete()
+    return count
+
+
+def _forget(words: QuerySet[Soas]) -> int:
+    """Deletes those of the words that are free to go. Where one came to be used meanwhile, all stay this time."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            lock_until_commit(Lock.VOCABULARY)  # a flusher must not count a word that is about to go
+            # Not those that somebody has locked, who may be about to use them.
+            free = _unused(words).select_for_update(of=("self",), skip_locked=True)
+            ids = list(free.values_list("id", flat=True))
+            cursor.execute("DELETE FROM evidence WHERE concept_id = ANY(%s)", [ids])
+            cursor.execute("DELETE FROM soas WHERE id = ANY(%s)", [ids])
+            return cursor.rowcount
+    except IntegrityError as error:
+        logger.info("prune.skipped", extra={"error": first_line(error)})
+        return 0
+
+
+def _unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
+    """Those to which no row refers but their evidence. Histories also tell of parents, in JSON; every edge came into
+    the world with an ``after``."""
+    told = EdgeHistory.objects.annotate(parent=Cast(KT("after__parent_id"), models.IntegerField()))
+    words = words.filter(~Exists(told.filter(parent=OuterRef("pk"))))
+    for relation in Soas._meta.get_fields(include_hidden=True):
+        if isinstance(relation, models.ManyToOneRel) and relation.related_model is not Evidence:
+            referring = relation.related_model._default_manager.filter(**{relation.field.name: OuterRef("pk")})
+            words = words.filter(~Exists(referring))
+    return words
+
+
+# The messages first: what was learned from them goes with them.
+OLD = {
+    "seen_messages": prune_seen_messages,
+    "statements": prune_statements,
+    "questions": prune_questions,
+    "words": prune_words,
+    "calls": prune_calls,
+}

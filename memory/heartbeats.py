@@ -1,0 +1,94 @@
+"""Signs of life, a row for each process: one that died shows beside those that go on."""
+
+import asyncio
+import os
+import socket
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+import psutil
+import psycopg
+from django.db import connection
+
+from memory.db.connections import connected
+from memory.models import Heartbeat
+
+PULSE_S = 10.0
+WRITE_S = 5.0
+SILENT_KEPT = timedelta(hours=1)
+
+GIVE_SIGN = """
+    INSERT INTO heartbeat (name, host, pid, at) VALUES (%(name)s, %(host)s, %(pid)s, clock_timestamp())
+    ON CONFLICT (name, host, pid) DO UPDATE SET at = excluded.at
+"""
+FORGET_ENDED = "DELETE FROM heartbeat WHERE name = %(name)s AND host = %(host)s AND NOT pid = ANY(%(living)s)"
+FORGET = "DELETE FROM heartbeat WHERE name = %(name)s AND host = %(host)s AND pid = %(pid)s"
+
+
+@dataclass(frozen=True)
+class Process:
+    """Without ``host`` and ``pid`` it is a part of which there is one, wherever it runs."""
+
+    name: str
+    host: str = ""
+    pid: int = 0
+
+    @classmethod
+    def this(cls, name: str) -> "Process":
+        return cls(name, socket.gethostname(), os.getpid())
+
+
+def give_sign(process: Process) -> None:
+    """Raises django.db.Error."""
+    _execute(GIVE_SIGN, process)
+
+
+def forget_ended(process: Process) -> None:
+    """Deletes the rows of those that this process replaces: of its part, on its machine, and not running any more.
+    Only at the start: later such a row tells that one died. Raises django.db.Error."""
+    _execute(FORGET_ENDED, process, living=psutil.pids())
+
+
+def forget(process: Process) -> None:
+    """Deletes the row of one that ends as it should. Raises django.db.Error."""
+    _execute(FORGET, process)
+
+
+def prune_silent(now: datetime) -> int:
+    """Deletes the rows of processes that died long ago while others of their part go on; how many went."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM heartbeat old WHERE at < %s"
+            " AND EXISTS (SELECT FROM heartbeat young WHERE young.name = old.name AND young.at > old.at)",
+            [now - SILENT_KEPT],
+        )
+        return cursor.rowcount
+
+
+def _execute(query: str, process: Process, **more: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(query, asdict(process) | more)
+
+
+class ServerPulse:
+    """The signs of life of a server process, over connections of their own."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._process = Process.this(Heartbeat.SERVER)
+
+    async def run(self) -> None:
+        await self._execute(FORGET_ENDED, living=psutil.pids())
+        while True:
+            await self._execute(GIVE_SIGN)
+            await asyncio.sleep(PULSE_S)
+
+    async def write_last(self) -> None:
+        await self._execute(FORGET)
+
+    async def _execute(self, query: str, **more: object) -> None:
+        try:
+            async with asyncio.timeout(WRITE_S), connected(self._dsn, "pulse") as opened:
+                await opened.execute(query, asdict(self._process) | more)
+        except (psycopg.Error, OSError):
+            pass  # Postgres is away, or too slow (TimeoutError is an OSError): the row's age says so

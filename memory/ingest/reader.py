@@ -1,0 +1,258 @@
+"""From a message to what it says: the words it names and the facts it states.
+
+Readings are remembered, because clients resend the whole history each turn.
+"""
+
+import time
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from memory.cache.state import Cache
+from memory.domain.cues.extractor import CueMatch, find_cues, iter_cues, names_near_cues
+from memory.domain.messages import Message
+from memory.domain.recall.rendering import CLOSING, OPENING
+from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.tokenizer import Words, is_plain, known_words, words
+
+# What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
+READINGS_MAX_BYTES = 64_000_000
+READING_BYTES = 600  # without its words and names
+CHARACTER_BYTES = 4  # of its text: each word once in a string, and in a set or two if it is a name
+# How much of one message is read at once, in characters: all streams wait meanwhile. Where text is full of cues, a
+# sentence takes 8 microseconds a character; text with combining marks takes 4.
+CUE_TEXT_MAX = 65_536
+CUE_SENTENCES_MAX = 4_000
+MARKED_TEXT_MAX = 10_000
+# Of JSON in which a message may come, in characters: 3 ms.
+ENVELOPE_MAX = 500_000
+# Of the words that are read by and by, in one step.
+STEP_CHARACTERS = 4_000
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one message says. Its sender waits only for what can be recalled: for the words that the vocabulary has,
+    and for statements about concepts with facts. ``complete`` reads the rest, and ``text`` is empty then.
+
+    ``words``, each once, stand in one string with spaces between. ``names`` are those that can be recalled or asked
+    about: all but the common ones that nothing is known about; ``parts`` are those of them that stand only within a
+    compound, which is a word of its own. ``emphasised`` are the words written as a name or within one. ``triples`` are
+    the first statements; ``learn`` finds all."""
+
+    digest: bytes
+    role: str
+    text: str
+    size: int  # bytes, roughly
+    edition: int
+    words: str = ""
+    names: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    emphasised: frozenset[str] = frozenset()
+    triples: tuple[CueMatch, ...] | None = None  # not looked for yet
+
+    def put(self, found: Words, nameless: set[str]) -> None:
+        self.emphasised = frozenset(found.emphasised)
+        self.names = frozenset((found.tokens | found.emphasised) - nameless)
+        self.parts = self.names - found.tokens
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How much new text may be read for one request: characters, and until when by the monotonic clock."""
+
+    characters: int
+    until: float
+
+    @classmethod
+    def of(cls, cache: Cache) -> "Allowance":
+        tuning = cache.tuning
+        return cls(tuning.enrichment_max_characters, time.monotonic() + tuning.enrichment_max_ms / 1000)
+
+    def grants(self, characters: int) -> bool:
+        if characters > self.characters or time.monotonic() >= self.until:
+            return False
+        self.characters -= characters
+        return True
+
+
+class Key(NamedTuple):
+    """Tells a message within this process: Python's hash of a text is keyed with a secret of the process, and takes a
+    fifth of the time of a digest."""
+
+    role: str
+    characters: int
+    hash: int
+
+    @classmethod
+    def of(cls, message: Message) -> "Key":
+        return cls(message.role, len(message.text), hash(message.text))
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads messages, each once: a resent one is remembered."""
+
+    cache: Cache
+    _readings: dict[Key, Reading] = field(default_factory=dict)
+    _size: int = 0
+
+    def read(self, message: Message) -> Reading:
+        """The whole reading."""
+        key = Key.of(message)
+        return complete(self.cache, self._recall(key) or self._read(key, message))
+
+    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> list[Reading | None]:
+        """A reading for each message, None for new ones beyond the allowance: they are read when they are resent.
+
+        The newest text matters most: it is read first, and however late it is."""
+        keys = list(map(Key.of, messages))
+        readings = list(map(self._recall, keys))
+        missing = [index for index, reading in enumerate(readings) if reading is None]
+        for index in reversed(missing):
+            reading = self._recall(keys[index])  # the same text may stand there twice
+            size, is_last = readable(self.cache, messages[index]), index == len(messages) - 1
+            if reading is None and (allowance.grants(size) or is_last):
+                reading = self._read(keys[index], messages[index])
+            readings[index] = reading
+        return readings
+
+    def _recall(self, key: Key) -> Reading | None:
+        reading = self._readings.get(key)
+        if reading is None or reading.edition == self.cache.edition:
+            return reading
+        if reading.text:  # only what was a name then is known of it: it has to be read again
+            self._size -= self._readings.pop(key).size
+            return None
+        reading.put(Words(set(reading.words.split()), set(reading.emphasised)), self.cache.nameless)
+        reading.edition = self.cache.edition
+        return reading
+
+    def _read(self, key: Key, message: Message) -> Reading:
+        said = said_in(self.cache, message)
+        if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
+            said = Message(said.role, said.text[:MARKED_TEXT_MAX])
+        size = READING_BYTES + CHARACTER_BYTES * len(said.text)
+        reading = Reading(digest_of(message), said.role, said.text, size, self.cache.edition)
+        nameless = self.cache.nameless
+        reading.put(known_words(said.text, self.cache.soas_by_token, nameless), nameless)
+        concepts = [name for name in reading.names if self.cache.is_concept(name)]
+        if concepts and names_near_cues(said.text[:CUE_TEXT_MAX], concepts):
+            read_statements(self.cache, reading)
+        return self._remember(key, reading)
+
+    def _remember(self, key: Key, reading: Reading) -> Reading:
+        self._readings[key] = reading
+        self._size += reading.size
+        while self._size > READINGS_MAX_BYTES:
+            oldest = self._readings.pop(next(iter(self._readings)))
+            self._size -= oldest.size
+        return reading
+
+
+def complete(cache: Cache, reading: Reading) -> Reading:
+    """The same reading with all its words, at once."""
+    if reading.text:
+        read_statements(cache, reading)
+        _put_words(cache, reading, words(reading.text))
+    return reading
+
+
+def learn(cache: Cache, reading: Reading) -> Iterator[None]:
+    """Reads what is left, words and statements, step by step: other tasks may run in between."""
+    text = reading.text
+    if not text:
+        return
+    found = Words(set(), set())
+    for part in _lines(text, STEP_CHARACTERS):
+        some = words(part)
+        found.tokens.update(some.tokens)
+        found.emphasised.update(some.emphasised)
+        yield
+    if reading.triples is None or len(text) > CUE_SENTENCES_MAX:
+        triples = []
+        for triple in iter_cues(text, reading.role, vocabulary=cache):
+            if triple is not None:
+                triples.append(triple)
+            yield
+        reading.triples = tuple(triples)
+    _put_words(cache, reading, found)
+
+
+def _put_words(cache: Cache, reading: Reading, found: Words) -> None:
+    reading.words = " ".join(found.tokens)
+    reading.put(found, cache.nameless)
+    reading.text, reading.edition = "", cache.edition
+
+
+def _lines(text: str, size: int) -> Iterator[str]:
+    """The text in parts of whole lines, roughly of this size: no word and no name reaches over a line's end."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + size) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def stated_among(readings: Sequence[Reading], names: Set[str]) -> set[str]:
+    """Those of the names that the messages state something about, as subject or parent. Where nobody has looked for
+    statements yet, those that may be: it is known for certain when the message is sent again."""
+    stated: set[str] = set()
+    for reading in readings:
+        if reading.triples is not None:
+            stated |= {word for triple in reading.triples for word in (triple.subject, triple.parent)}
+        elif asked := names & reading.names:
+            stated |= names_near_cues(reading.text[:CUE_TEXT_MAX], asked, as_parents=True)
+    return stated & names
+
+
+def read_statements(cache: Cache, reading: Reading) -> None:
+    if reading.triples is None:
+        text = reading.text[:CUE_TEXT_MAX]
+        found = find_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX)
+        reading.triples = tuple(found)
+
+
+def digest_of(message: Message) -> bytes:
+    """16 bytes that tell a message by its role and its text."""
+    text = message.text.encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=16, person=message.role.encode("utf-8", "surrogatepass")[:16]).digest()
+
+
+def readable(cache: Cache, message: Message) -> int:
+    """How many characters of the message are read at all: no more than one request may read."""
+    return min(len(message.text), cache.tuning.enrichment_max_characters)
+
+
+def said_in(cache: Cache, message: Message) -> Message:
+    """What is said in the part of the message that is read. An envelope is opened whole: half of it is no JSON."""
+    said = what_is_said(Message(message.role, message.text[: max(readable(cache, message), ENVELOPE_MAX)]))
+    return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])
+
+
+def what_is_said(message: Message) -> Message:
+    """The message less its envelope and less Festinger's own blocks."""
+    text, role = unwrap(without_recollections(message.text), message.role)
+    return Message(role, text)
+
+
+def without_recollections(text: str) -> str:
+    """What was recalled must not count as said again."""
+    kept, at = [], 0
+    while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len(CLOSING)
+    return "\n".join([*kept, text[at:]]) if kept else text
+
+
+def describe(triple: CueMatch) -> dict[str, Any]:
+    """The triple for people and programs: in answers and in ``manage.py explain``."""
+    return {
+        "subject": triple.subject,
+        "parent": triple.parent,
+        "dimension": triple.dimension,
+        "is_isa": triple.is_isa,
+        "confidence": triple.confidence,
+        "span": [triple.start, triple.end],
+    }

@@ -1,0 +1,79 @@
+"""The book of calls: the day's budget is kept by it, also when several processes ask at once."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory.db.locks import Lock, lock_until_commit
+from memory.llm.errors import NoBudget
+from memory.models import LanguageModel, LlmCall
+
+UNDER_WAY = "no answer: it is under way, or the process ended"
+SUBJECT_MAX = 200  # characters
+ERROR_MAX = 1000  # characters
+TOKENS_MAX = 2**31 - 1
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """``cost`` is in US dollars; None without the model's prices."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+
+    def __str__(self) -> str:
+        cost = "" if self.cost is None else f", {self.cost:.6f} US dollars"
+        return f"{self.input_tokens} tokens read, {self.output_tokens} written{cost}"
+
+
+def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, daily_calls: int) -> int:
+    """The id of a new row, which is written before anything goes out: a killed process has asked, too.
+
+    Raises NoBudget. Not within a transaction, which would hold a lock, and forget the call if it failed."""
+    with transaction.atomic(durable=True):
+        lock_until_commit(Lock.LLM_CALLS)
+        if LlmCall.objects.filter(at__gte=start_of_day()).count() >= daily_calls:
+            raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
+        call = LlmCall.objects.create(
+            model=model,
+            model_name=str(model),
+            purpose=purpose,
+            subject=subject[:SUBJECT_MAX],
+            error=UNDER_WAY,
+            at=timezone.now(),
+        )
+    return call.pk
+
+
+def end(call_id: int, usage: Usage, *, started: float, error: str = "") -> None:
+    """``started``: by time.monotonic()."""
+    LlmCall.objects.filter(pk=call_id).update(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
+        duration_ms=round((time.monotonic() - started) * 1000),
+        error=error[:ERROR_MAX],
+    )
+
+
+def usage_of(model: LanguageModel, input_tokens: object, output_tokens: object) -> Usage:
+    """What a call used; servers that do not count say nothing or null."""
+    read, written = _count(input_tokens), _count(output_tokens)
+    if model.input_price is None or model.output_price is None:
+        return Usage(read, written, None)
+    return Usage(read, written, (read * model.input_price + written * model.output_price) / MILLION)
+
+
+def _count(tokens: object) -> int:
+    return min(max(tokens, 0), TOKENS_MAX) if isinstance(tokens, int) else 0
+
+
+def start_of_day() -> datetime:
+    """Midnight in settings.TIME_ZONE."""
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,210 @@
+"""Asking a language model: tries, pauses, the time that all of it may take, and what is written down of it."""
+
+import asyncio
+import logging
+import random
+import time
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final, Literal, cast
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from memory.access import key_encryption
+from memory.domain.llm.json_answer import AnswerMistake, read_object
+from memory.domain.text.redaction import mask_secrets
+from memory.llm import call_log
+from memory.llm.call_log import Usage
+from memory.llm.errors import HttpFailure, LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
+from memory.llm.providers import claude, ollama, openai
+from memory.llm.types import Access, Provider, Question, Reply, no_answer
+from memory.models import Config, LanguageModel, LlmCall
+from memory.settings.registry import Tuning
+
+logger = logging.getLogger(__name__)
+
+TRIES: Final = 3
+FIRST_PAUSE_S = 0.5  # doubled from try to try
+JITTER: Final = 0.25  # so that workers that failed together do not come again together
+ERROR_MAX: Final = 1_000  # characters of an error that are shown
+
+Use = Literal["write_model_id", "resolve_model_id"]  # the settings that name a model
+# What it means where they name none.
+WITHOUT: Final[dict[Use, str]] = {
+    "write_model_id": "No language model explains unknown concepts: they wait for one.",
+    "resolve_model_id": "No language model decides conflicts: they wait for an operator.",
+}
+PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
+OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
+
+# What a model or its server was found to refuse, while this process runs: by provider, address and name.
+_REFUSED: dict[tuple[str, str, str], frozenset[str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    data: dict[str, Any]
+    usage: Usage
+    model: str
+
+
+def ask(
+    model: LanguageModel, purpose: LlmCall.Purpose, subject: str, *, system: str, prompt: str, schema: dict[str, Any]
+) -> Answer:
+    """The model's answer: an object with the schema's required properties, the outermost of the right type.
+
+    Blocks for up to ``llm_timeout_s``, further tries included. Each request that goes out is a row of ``llm_call``
+    and counts for ``llm_daily_calls``. Not within a transaction. ``schema`` is what all providers take: objects have
+    ``additionalProperties: false`` and require all their properties, nothing has bounds. Raises LlmError."""
+    tuning = Config.tuning()
+    asking = _Asking(model, purpose, subject, tuning.llm_daily_calls, access_to(model))
+    asking.provider.load()
+    question = Question(system, prompt, schema)
+    end = time.monotonic() + tuning.llm_timeout_s
+    tries = 1
+    while True:
+        try:
+            return asking.once(question, end)
+        except HttpFailure as failure:
+            if asking.goes_on_without(failure):
+                continue
+            pause_s = failure.retry_after_s or _pause_s(tries)
+            if not failure.may_pass or tries == TRIES or time.monotonic() + pause_s >= end:
+                raise asking.told(failure) from None
+        time.sleep(pause_s)
+        tries += 1
+
+
+def chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
+    """The model that operators chose for this. Raises NoModel, which says what to do."""
+    model_id = getattr(tuning or Config.tuning(), setting)
+    if model_id is None:
+        raise NoModel(f"No model is chosen: add one, and enter its id as {setting} in the settings.")
+    model = LanguageModel.objects.filter(pk=model_id).first()
+    if model is None:
+        raise NoModel(f"There is no model {model_id}: enter the id of another as {setting} in the settings.")
+    return model
+
+
+def missing(setting: Use, tuning: Tuning | None = None) -> str:
+    """What it means that no model is chosen for this, and what to do; empty where one is."""
+    try:
+        chosen(setting, tuning)
+    except NoModel as error:
+        return f"{WITHOUT[setting]} {error}"
+    return ""
+
+
+def access_to(model: LanguageModel) -> Access:
+    """Raises Misconfigured where the key is missing or cannot be decrypted."""
+    if model.lacks_key:
+        raise Misconfigured(f"{model} has no key: enter it in the admin, under Language models.")
+    try:
+        key = key_encryption.decrypt(model.api_key) if model.api_key else ""
+    except key_encryption.KeyMistake as mistake:
+        raise Misconfigured(f"{model}: {mistake}") from None
+    url = model.base_url or OWN_ADDRESSES.get(model.provider) or upstream_url()
+    return Access(model.model_name, url.rstrip("/"), key)
+
+
+def upstream_url() -> str:
+    """Where the Ollama behind Festinger is now."""
+    return cast(str, import_string(settings.UPSTREAM_URL)())
+
+
+def _pause_s(tries: int) -> float:
+    return FIRST_PAUSE_S * 2.0 ** (tries - 1) * random.uniform(1 - JITTER, 1 + JITTER)
+
+
+class _Asking:
+    """One question to one model, with what its tries have in common."""
+
+    def __init__(
+        self, model: LanguageModel, purpose: LlmCall.Purpose, subject: str, daily_calls: int, access: Access
+    ) -> None:
+        self.model = model
+        self.purpose = purpose
+        self.subject = subject
+        self.daily_calls = daily_calls
+        self.access = access
+        self.provider = cast(Provider, PROVIDERS[model.provider])
+        self.place = (model.provider, access.url, access.name)
+        self.failure: HttpFailure | None = None  # the last
+
+    def once(self, question: Question, end: float) -> Answer:
+        """One request, and its row; until ``end`` of time.monotonic(). Raises HttpFailure, LlmError."""
+        call_id = self.begin()
+        started = time.monotonic()
+        usage = Usage(0, 0, None)
+        error = call_log.UNDER_WAY
+        try:
+            reply = asyncio.run(self.send(question, end - started))
+            usage = call_log.usage_of(self.model, reply.input_tokens, reply.output_tokens)
+            answer = Answer(self.read(reply, question.schema), usage, str(self.model))
+            error = ""
+            return answer
+        except HttpFailure as failure:
+            self.failure = failure
+            error = str(self.told(failure))
+            raise
+        except LlmError as failure:
+            error = self.shown(str(failure))
+            raise type(failure)(error) from None
+        finally:
+            call_log.end(call_id, usage, started=started, error=error)
+            logger.info("llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "failed": bool(error)})
+
+    def begin(self) -> int:
+        try:
+            return call_log.begin(self.model, self.purpose, self.subject, self.daily_calls)
+        except NoBudget:
+            if self.failure is None:
+                raise
+            raise self.told(self.failure) from None
+
+    async def send(self, question: Question, timeout_s: float) -> Reply:
+        """The clients' own time-outs, which are off, start again with every byte; this one does not."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self.provider.send(self.access, question, _REFUSED.get(self.place, frozenset()))
+        except TimeoutError:
+            raise Unavailable("No answer in time: llm_timeout_s is over.") from None
+        except ValueError as error:  # a body that is announced as JSON and is none
+            raise no_answer(error) from None
+
+    def read(self, reply: Reply, schema: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(reply.text, str):
+            raise Unreadable("There is no text in the answer.")
+        if reply.ending == "refused":
+            raise Refused(f"It refused to answer. {reply.text}")
+        if reply.ending == "cut":
+            raise Unreadable("The answer is cut: it reached the bound of its tokens.")
+        try:
+            return read_object(reply.text, schema)
+        except AnswerMistake as mistake:
+            raise Unreadable(f"The answer cannot be read: {mistake}.") from None
+
+    def goes_on_without(self, failure: HttpFailure) -> bool:
+        """Whether an option was refused that it can be asked without, from now on."""
+        if failure.status not in (400, 422):
+            return False
+        without = _REFUSED.get(self.place, frozenset())
+        option = self.provider.refused_option(failure.message, without)
+        if option is not None:
+            _REFUSED[self.place] = without | {option}
+        return option is not None
+
+    def told(self, failure: HttpFailure) -> LlmError:
+        message = self.shown(failure.message)
+        if failure.status == 0:
+            return Unavailable(f"It cannot be reached: {message}")
+        kind = Unavailable if failure.may_pass else Misconfigured
+        return kind(f"Status {failure.status}: {message}")
+
+    def shown(self, text: str) -> str:
+        """A text from outside as one line that may be stored and read by people: without the key."""
+        line = " ".join(text.replace("\0", "").encode("utf-8", "replace").decode().split())
+        if self.access.key:
+            line = line.replace(self.access.key, "[key]")
+        return mask_secrets(line)[:ERROR_MAX]

@@ -1,0 +1,49 @@
+"""What is X? A language model is asked, with the sentences that name it."""
+
+import logging
+
+from django.db.models import Count, F, Q
+
+from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, Heard, prompt_for, read_explanation
+from memory.domain.types import SEED_DIMENSIONS
+from memory.llm import Answer, ask
+from memory.models import Dimension, Edge, Evidence, LanguageModel, LlmCall, Soas
+
+logger = logging.getLogger(__name__)
+
+EVIDENCE_MAX = 5  # sentences, the newest
+OTHER_DIMENSIONS_MAX = 40  # the most used besides the seeds
+
+
+def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answer]:
+    """The facts that the model knows of the concept, valid and at most one a dimension; none if it is unknown.
+
+    Blocks as memory.llm.ask does, and raises LlmError."""
+    dimensions = listed_dimensions()
+    prompt = prompt_for(concept.token, evidence_of(concept), dimensions)
+    answer = ask(model, LlmCall.Purpose.EXPLAIN, concept.token, system=SYSTEM, prompt=prompt, schema=SCHEMA)
+    explained, rejected = read_explanation(answer.data, concept.token, dimensions)
+    if rejected:
+        logger.info("explaining.rejected", extra={"concept": concept.token, "count": len(rejected)})
+        logger.debug("explaining.why", extra={"concept": concept.token, "why": "; ".join(rejected)})  # quotes the model
+    return explained, answer
+
+
+def evidence_of(concept: Soas) -> list[Heard]:
+    """The newest first; secrets were masked when it was stored."""
+    rows = Evidence.objects.filter(concept=concept).order_by("-said_at", "-id")[:EVIDENCE_MAX]
+    return [Heard(row.role, row.sentence) for row in rows]
+
+
+def listed_dimensions() -> dict[str, str]:
+    """Names and questions: the seeds, then the others that have the most facts."""
+    seeds = {name: question for name, question, _ in SEED_DIMENSIONS}
+    used = (
+        Edge.objects.exclude(Q(concept=F("dim")) | Q(dim__token__in=seeds))
+        .values_list("dim__token")
+        .annotate(facts=Count("edge_id"))
+        .order_by("-facts", "dim__token")[:OTHER_DIMENSIONS_MAX]
+    )
+    names = [*seeds, *(name for name, _ in used)]
+    asked = dict(Dimension.objects.filter(soas__token__in=names).values_list("soas__token", "question"))
+    return {name: asked.get(name) or seeds.get(name, "") for name in names}

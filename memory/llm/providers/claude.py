@@ -1,0 +1,80 @@
+"""Claude, by the Messages API. Nothing is taken from the environment.
+
+The answer's form is constrained by ``output_config.format``, which all models take that the pinned SDK knows. A forced
+tool call would not do: models that think refuse one. There is no temperature: the newer models refuse it."""
+
+from typing import Any
+
+from memory.llm.errors import HttpFailure
+from memory.llm.types import (
+    HEADERS,
+    MAX_TOKENS,
+    Access,
+    Ending,
+    Question,
+    Reply,
+    no_answer,
+    system_with_schema,
+    told_by,
+    transport_failure,
+)
+
+FORMAT = "output_config"
+ENDINGS: dict[str, Ending] = {"refusal": "refused", "max_tokens": "cut", "model_context_window_exceeded": "cut"}
+
+
+def load() -> None:
+    import anthropic.resources.messages  # noqa: F401
+
+
+async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
+    import anthropic
+    import httpx2
+
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        client = anthropic.AsyncAnthropic(
+            api_key=access.key,
+            base_url=access.url,
+            timeout=None,
+            max_retries=0,
+            open_telemetry=False,
+            http_client=http,
+        )
+        client._custom_headers = HEADERS  # drops those of ANTHROPIC_CUSTOM_HEADERS
+        try:
+            message = await client.messages.create(**request(access.name, question, without))
+        except anthropic.APIStatusError as error:
+            raise HttpFailure(
+                error.status_code, told_by(error.body, error.message), dict(error.response.headers)
+            ) from None
+        except anthropic.APIError as error:
+            raise transport_failure(error) from None
+    return read(message)
+
+
+def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
+    is_free = FORMAT in without
+    body: dict[str, Any] = {
+        "model": name,
+        "max_tokens": MAX_TOKENS,
+        "system": system_with_schema(question) if is_free else question.system,
+        "messages": [{"role": "user", "content": question.prompt}],
+    }
+    if not is_free:
+        body[FORMAT] = {"format": {"type": "json_schema", "schema": question.schema}}
+    return body
+
+
+def refused_option(message: str, without: frozenset[str]) -> str | None:
+    is_about_format = any(word in message for word in (FORMAT, "output_format", "schema", "structured output"))
+    return FORMAT if is_about_format and FORMAT not in without else None
+
+
+def read(message: Any) -> Reply:
+    try:
+        text = "".join(block.text for block in message.content if block.type == "text")
+        usage = message.usage
+        cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+        return Reply(text, ENDINGS.get(message.stop_reason, "whole"), usage.input_tokens + cached, usage.output_tokens)
+    except (AttributeError, TypeError):  # the SDK hands on what it cannot read as it came
+        raise no_answer(message) from None

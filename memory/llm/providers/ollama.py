@@ -1,0 +1,72 @@
+"""An Ollama, by its own API: the upstream unless the model names another."""
+
+from typing import Any
+
+from memory.llm.errors import HttpFailure
+from memory.llm.types import (
+    HEADERS,
+    MAX_TOKENS,
+    Access,
+    Question,
+    Reply,
+    no_answer,
+    system_with_schema,
+    told_by,
+    transport_failure,
+)
+
+SCHEMA, THINK = "format", "think"
+
+
+def load() -> None:
+    import httpx  # noqa: F401
+
+
+async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
+    import httpx
+
+    headers = HEADERS | ({"Authorization": f"Bearer {access.key}"} if access.key else {})
+    try:
+        async with httpx.AsyncClient(trust_env=False, timeout=None) as http:
+            response = await http.post(
+                f"{access.url}/api/chat", json=request(access.name, question, without), headers=headers
+            )
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise transport_failure(error) from None
+    try:
+        body = response.json()
+    except ValueError:
+        body = response.text
+    if not response.is_success:
+        message = told_by(body, f"status {response.status_code}")
+        raise HttpFailure(response.status_code, message, dict(response.headers))
+    return read(body)
+
+
+def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": name,
+        "messages": [
+            {"role": "system", "content": system_with_schema(question)},
+            {"role": "user", "content": question.prompt},
+        ],
+        "stream": False,
+        "format": "json" if SCHEMA in without else question.schema,
+        "options": {"temperature": 0, "num_predict": MAX_TOKENS},
+    }
+    if THINK not in without:
+        body[THINK] = False
+    return body
+
+
+def refused_option(message: str, without: frozenset[str]) -> str | None:
+    return next((option for option in (THINK, SCHEMA) if option in message and option not in without), None)
+
+
+def read(body: Any) -> Reply:
+    try:
+        text, reason = body["message"]["content"], body.get("done_reason")
+        read_tokens, written_tokens = body.get("prompt_eval_count", 0), body.get("eval_count", 0)
+    except (AttributeError, TypeError, KeyError):
+        raise no_answer(body) from None
+    return Reply(text, "cut" if reason == "length" else "whole", read_tokens, written_tokens)

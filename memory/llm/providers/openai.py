@@ -1,0 +1,96 @@
+"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment.
+
+Not all of them take all options: the newest models refuse a temperature, older servers know no
+``max_completion_tokens``, or no schema."""
+
+from typing import Any
+
+from memory.llm.errors import HttpFailure
+from memory.llm.types import (
+    HEADERS,
+    MAX_TOKENS,
+    Access,
+    Question,
+    Reply,
+    no_answer,
+    system_with_schema,
+    told_by,
+    transport_failure,
+)
+
+NO_KEY = "none"  # servers of one's own often need none, but the SDK does
+SCHEMA, JSON, TEMPERATURE, MAX = "json_schema", "json_object", "temperature", "max_completion_tokens"
+# By what an error names them. The schema comes last: its messages are the longest, and may quote a request.
+SIGNS = (
+    (TEMPERATURE, ("temperature",)),
+    (MAX, ("max_completion_tokens", "max_tokens")),
+    (SCHEMA, ("response_format", "json_schema", "schema", "grammar", "guided", "structured output")),
+    (JSON, ("response_format", "json_object")),
+)
+
+
+def load() -> None:
+    import openai.resources.chat  # noqa: F401
+
+
+async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
+    import httpx
+    import openai
+
+    async with httpx.AsyncClient(trust_env=False) as http:
+        client = openai.AsyncOpenAI(
+            api_key=access.key or NO_KEY,
+            admin_api_key="",
+            base_url=access.url,
+            timeout=None,
+            max_retries=0,
+            http_client=http,
+        )
+        client.organization = client.project = None
+        client._custom_headers = HEADERS  # drops those of OPENAI_CUSTOM_HEADERS
+        try:
+            completion = await client.chat.completions.create(**request(access.name, question, without))
+        except openai.APIStatusError as error:
+            message = told_by(error.body, error.message)
+            headers = dict(error.response.headers)
+            raise HttpFailure(error.status_code, f"{message} {error.code or ''}".strip(), headers) from None
+        except openai.APIError as error:
+            raise transport_failure(error) from None
+    return read(completion)
+
+
+def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": name,
+        "messages": [
+            {"role": "system", "content": system_with_schema(question) if SCHEMA in without else question.system},
+            {"role": "user", "content": question.prompt},
+        ],
+        "max_tokens" if MAX in without else MAX: MAX_TOKENS,
+    }
+    if TEMPERATURE not in without:
+        body[TEMPERATURE] = 0
+    if SCHEMA not in without:
+        schema = {"name": "answer", "strict": True, "schema": question.schema}
+        body["response_format"] = {"type": SCHEMA, SCHEMA: schema}
+    elif JSON not in without:
+        body["response_format"] = {"type": JSON}
+    return body
+
+
+def refused_option(message: str, without: frozenset[str]) -> str | None:
+    named = (option for option, signs in SIGNS if any(sign in message for sign in signs))
+    return next((option for option in named if option not in without), None)
+
+
+def read(completion: Any) -> Reply:
+    try:
+        choice = completion.choices[0]
+        usage = completion.usage
+        read_tokens, written_tokens = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
+        text, refusal = choice.message.content or "", choice.message.refusal
+    except (AttributeError, TypeError, IndexError):  # the SDK hands on what it cannot read as it came
+        raise no_answer(completion) from None
+    if refusal or choice.finish_reason == "content_filter":
+        return Reply(refusal or text, "refused", read_tokens, written_tokens)
+    return Reply(text, "cut" if choice.finish_reason == "length" else "whole", read_tokens, written_tokens)

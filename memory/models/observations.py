@@ -1,0 +1,141 @@
+"""What is to be learned: statements and unknown concepts on their way into the graph, and what was asked about them."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.db.models.lookups import Exact
+
+from memory.domain.formatting import claim
+from memory.models.messages import DIGEST_BYTES, OctetLength
+from memory.models.operating import LanguageModel
+
+
+class Observation(models.Model):
+    """Something said: a triple to place, or a concept to ask a language model about. The table is the queue of
+    record: a worker claims rows that are due, and commits the result together with the row's state."""
+
+    class Kind(models.TextChoices):
+        TRIPLE = "triple"
+        CONCEPT = "concept"
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        DONE = "done"
+        FAILED = "failed"
+
+    class Outcome(models.TextChoices):
+        INSERTED = "inserted"
+        CONFIRMED = "confirmed"
+        SUPERSEDED = "superseded", "took the place of an older one"
+        CONFLICT = "conflict", "went to the resolution queue"
+        DECIDED = "decided", "was decided before"
+        OUTDATED = "outdated", "an older statement than the one that stands"
+        INVALID = "invalid"
+        EXPLAINED = "explained", "a language model knew it"
+        UNKNOWN = "unknown", "a language model did not know it"
+        NEEDLESS = "needless", "known, muted or gone by then"
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    digest = models.BinaryField(help_text="The message's, as in seen_message.")
+    concept = models.CharField(max_length=64)
+    parent = models.CharField(max_length=64, blank=True, default="", db_default="")
+    dimension = models.CharField(max_length=64, blank=True, default="", db_default="")
+    is_isa = models.BooleanField(default=False, db_default=False)
+    confidence = models.FloatField(default=0.0, db_default=0.0)
+    role = models.CharField(max_length=16)
+    agent = models.CharField(max_length=120)
+    said_at = models.DateTimeField()
+    evidence = models.CharField(max_length=500, blank=True, default="", db_default="")
+    state = models.CharField(max_length=8, choices=State, default=State.PENDING, db_default=State.PENDING)
+    outcome = models.CharField(max_length=12, choices=Outcome, blank=True, default="", db_default="")
+    attempts = models.IntegerField(default=0, db_default=0)
+    last_error = models.TextField(blank=True, default="", db_default="")
+    next_attempt_at = models.DateTimeField(db_default=Now())
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "observation"
+        indexes = [
+            models.Index(
+                fields=["kind", "next_attempt_at", "id"], condition=Q(state="pending"), name="observation_due"
+            ),
+            models.Index(fields=["created_at"], name="observation_by_age"),
+            # The admin's search and filters, the newest first. What waits is in none but the first.
+            models.Index(fields=["concept", "-id"], name="observation_of_a_concept"),
+            models.Index(fields=["outcome", "-id"], condition=Q(state="done"), name="observation_by_outcome"),
+            models.Index(fields=["-id"], condition=Q(state="failed"), name="observation_failed"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["digest", "concept", "parent", "dimension", "is_isa"],
+                condition=Q(kind="triple"),
+                name="observation_says_it_once",
+            ),
+            models.UniqueConstraint(
+                fields=["concept"],
+                condition=Q(kind="concept", state="pending"),
+                name="observation_asks_once",
+            ),
+            models.CheckConstraint(
+                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="observation_digest_is_whole"
+            ),
+            models.CheckConstraint(condition=Q(kind__in=["triple", "concept"]), name="observation_kind_is_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=["pending", "done", "failed"]), name="observation_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="concept", parent="", dimension="")
+                | ~Q(parent="") & ~Q(dimension="") & ~Q(concept=""),
+                name="observation_triple_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0, confidence__lte=1), name="observation_confidence_is_in_range"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        if self.kind == self.Kind.CONCEPT:
+            return f"? {self.concept}"
+        return claim(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
+
+
+class LlmCall(models.Model):
+    """One call of a language model by Festinger itself, with what it used."""
+
+    class Purpose(models.TextChoices):
+        EXPLAIN = "explain", "explain a concept"
+        RESOLVE = "resolve", "decide a conflict"
+        TEST = "test", "test the connection"
+
+    # Kept when the model's row goes: the budget of the day counts it.
+    model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
+    model_name = models.CharField(max_length=160)
+    purpose = models.CharField(max_length=8, choices=Purpose)
+    subject = models.CharField(max_length=200, blank=True, default="", db_default="")
+    input_tokens = models.IntegerField(default=0, db_default=0)
+    output_tokens = models.IntegerField(default=0, db_default=0)
+    cost = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, help_text="In US dollars; unknown without the model's prices."
+    )
+    duration_ms = models.IntegerField(default=0, db_default=0)
+    error = models.TextField(blank=True, default="", db_default="")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "llm_call"
+        verbose_name = "call of a language model"
+        verbose_name_plural = "calls of language models"
+        indexes = [models.Index(fields=["at"], name="llm_call_by_age")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(purpose__in=["explain", "resolve", "test"]), name="llm_call_purpose_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(input_tokens__gte=0, output_tokens__gte=0, duration_ms__gte=0),
+                name="llm_call_counts_are_not_negative",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.subject} ({self.model_name})"

@@ -1,0 +1,61 @@
+"""Statements that wait in memory, bounded: the oldest go first."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from memory.domain.statement import Observed, size_of
+
+WAITING_MAX: Final = 50_000
+WAITING_MAX_BYTES: Final = 16_000_000  # roughly
+
+
+class Waiting(NamedTuple):
+    """``since`` is in seconds, by the monotonic clock."""
+
+    observed: Observed
+    since: float
+
+
+class Backlog:
+    def __init__(self, count_max: int = WAITING_MAX, bytes_max: int = WAITING_MAX_BYTES) -> None:
+        self._queue: deque[Waiting] = deque()
+        self._bytes = 0
+        self._count_max = count_max
+        self._bytes_max = bytes_max
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def waits_since(self) -> float:
+        """Since when the oldest waits; infinite where none does."""
+        return self._queue[0].since if self._queue else float("inf")
+
+    def add(self, observed: Iterable[Observed], now: float) -> int:
+        """How many of the oldest had to go for it."""
+        for one in observed:
+            self._queue.append(Waiting(one, now))
+            self._bytes += size_of(one)
+        return self._trim()
+
+    def take(self, count: int) -> list[Waiting]:
+        """The oldest, no more than that many."""
+        return [self._pop() for _ in range(min(count, len(self._queue)))]
+
+    def put_back(self, oldest: Sequence[Waiting]) -> int:
+        """What was taken last is the oldest again. How many of the oldest had to go for it."""
+        self._queue.extendleft(reversed(oldest))
+        self._bytes += sum(size_of(waiting.observed) for waiting in oldest)
+        return self._trim()
+
+    def _pop(self) -> Waiting:
+        waiting = self._queue.popleft()
+        self._bytes -= size_of(waiting.observed)
+        return waiting
+
+    def _trim(self) -> int:
+        gone = 0
+        while len(self._queue) > self._count_max or self._bytes > self._bytes_max:
+            self._pop()
+            gone += 1
+        return gone

@@ -1,0 +1,105 @@
+"""Statements into the table ``observation``, over a connection that is kept."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import NamedTuple
+
+import psycopg
+
+from memory.db.connections import Connection, columns, connected, first_line
+from memory.domain.statement import Observed
+
+logger = logging.getLogger(__name__)
+
+WRITE_S = 10.0  # for one batch, before a Postgres that stands still is given up
+HANG_UP_S = 0.5  # for libpq to notice that its connection is gone
+
+INSERT = """
+    INSERT INTO observation
+        (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence)
+    SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent, to_timestamp(at), evidence
+    FROM unnest(
+        %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
+        %s::float8[], %s::text[]
+    ) AS said (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence)
+    ON CONFLICT DO NOTHING
+"""
+
+
+class Stored(NamedTuple):
+    """How many statements of a batch are new in the table, and how many it will never take."""
+
+    new: int = 0
+    refused: int = 0
+
+
+class ObservationTable:
+    """One batch at a time. The connection is opened when it is needed, and anew when it was lost."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._connection: Connection | None = None
+        self._lifetime = AsyncExitStack()
+
+    async def insert(self, batch: Sequence[Observed]) -> Stored:
+        """Statements that are there already stay as they are; what the table refuses is logged and left out. None at
+        all tell whether it takes any.
+
+        Raises psycopg.Error or OSError where Postgres takes nothing now, or not in time. It may have taken some."""
+        work = asyncio.create_task(self._insert(batch))
+        try:
+            await asyncio.wait({work}, timeout=WRITE_S)
+            if not work.done():
+                raise TimeoutError(f"no answer within {WRITE_S:g} s")
+        finally:
+            await self._end(work)
+        return work.result()
+
+    async def close(self) -> None:
+        self._connection = None
+        with suppress(psycopg.Error, OSError):
+            await self._lifetime.aclose()
+
+    async def _insert(self, batch: Sequence[Observed]) -> Stored:
+        try:
+            if self._connection is None:
+                self._connection = await self._lifetime.enter_async_context(connected(self._dsn, "observations"))
+            return await insert(self._connection, batch)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _end(self, work: asyncio.Task[Stored]) -> None:
+        """A statement that is cancelled would first be taken back, for which a Postgres that stands still is waited
+        for: the connection is cut instead."""
+        if work.done():
+            return
+        if self._connection is not None:
+            hang_up(self._connection)
+            await asyncio.wait({work}, timeout=HANG_UP_S)
+        work.cancel()
+        await asyncio.wait({work})
+
+
+async def insert(connection: Connection, batch: Sequence[Observed]) -> Stored:
+    """A batch that is refused is halved until it is known which statements are bad."""
+    try:
+        cursor = await connection.execute(INSERT, columns(batch, len(Observed._fields)))
+        return Stored(new=cursor.rowcount)
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        if len(batch) == 1:
+            logger.warning("observation.refused", extra={"error": first_line(error)})
+            return Stored(refused=1)
+    middle = len(batch) // 2
+    first, second = await insert(connection, batch[:middle]), await insert(connection, batch[middle:])
+    return Stored(first.new + second.new, first.refused + second.refused)
+
+
+def hang_up(connection: Connection) -> None:
+    """What waits for an answer on this connection fails at once."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)

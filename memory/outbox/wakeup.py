@@ -1,0 +1,69 @@
+"""Wakes the workers: what sends the message may block for seconds, so it has a thread of its own."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from celery import current_app
+
+from memory.db.connections import first_line
+from memory.domain.seldom import Seldom
+
+logger = logging.getLogger(__name__)
+
+TOLD_EVERY_S = 60.0
+
+
+def send_wakeup(task: str) -> None:
+    """Sends a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away.
+
+    Raises what the broker's client raises."""
+    current_app.send_task(task, ignore_result=True)
+
+
+class Waker:
+    """Calls ``wake``, one call at a time. A call stands for all that asked before it began. What it raises is logged
+    at most once a minute: a wake-up that is lost only delays, since the workers also look by themselves."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._changed = threading.Condition()
+        self._is_asked = False
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+        self._may_tell = Seldom(TOLD_EVERY_S)
+
+    def ask(self) -> None:
+        """Returns at once."""
+        with self._changed:
+            self._is_asked = True
+            self._changed.notify()
+        if self._thread is None:
+            # A daemon: a broker that does not answer must not keep the process from ending.
+            self._thread = threading.Thread(target=self._run, name="waker", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """What was asked for is still done, unless the process ends before."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while self._wait_asked():
+            self._try_to_wake()
+
+    def _wait_asked(self) -> bool:
+        """False when it is closed and nobody asks any more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_asked or self._is_closed)
+            was_asked, self._is_asked = self._is_asked, False
+            return was_asked
+
+    def _try_to_wake(self) -> None:
+        try:
+            self._wake()
+        except Exception as error:  # whatever the broker is: the next wake-up must come
+            if self._may_tell.is_due(time.monotonic()):
+                logger.warning("wake.failed", extra={"error": first_line(error)})

@@ -1,0 +1,99 @@
+"""What the messages of one prompt name, taken together."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+
+from memory.cache.state import Cache
+from memory.domain.types import SoasRow
+from memory.ingest.reader import Reading
+
+# What was read of one message; None where it was beyond the allowance.
+Read = Reading | None
+
+
+@dataclass(slots=True)
+class Mentions:
+    """``names`` are all that can be recalled or asked about, ``emphasised`` the words written as a name, ``by_user``
+    the names that a user said. ``salient`` are those of the names that may be salient, None where nobody has looked."""
+
+    readings: Sequence[Reading]
+    names: set[str] = field(default_factory=set)
+    emphasised: set[str] = field(default_factory=set)
+    by_user: set[str] = field(default_factory=set)
+    salient: set[str] | None = None
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading]) -> "Mentions":
+        mentions = cls(readings)
+        for reading in readings:
+            mentions.add(reading)
+        return mentions
+
+    def add(self, reading: Reading) -> None:
+        self.names |= reading.names
+        self.emphasised |= reading.emphasised
+        if reading.role == "user":
+            self.by_user |= reading.names - reading.parts
+
+
+@dataclass(slots=True)
+class Beginning:
+    """What the messages of a conversation name up to some point. It grows with the conversation: what was taken in
+    before costs nothing again."""
+
+    _mentions: Mentions = field(default_factory=lambda: Mentions(()))
+    _taken: list[frozenset[str] | None] = field(default_factory=list)  # of each message, the names taken in
+    _salient: set[str] = field(default_factory=set)
+    _looked_at: tuple[object, ...] = ()  # the state of the cache when all names were looked at
+    _risen: int = 0
+
+    def __len__(self) -> int:
+        """How much it holds: names and messages."""
+        return len(self._mentions.names) + len(self._taken)
+
+    def take(self, cache: Cache, readings: Sequence[Read]) -> None:
+        """``readings`` go on from those that were taken before."""
+        self._look_again(cache)
+        taken = self._taken
+        taken.extend([None] * (len(readings) - len(taken)))
+        for index, reading in enumerate(readings):
+            # One that was completed meanwhile, or whose words became names, has got another set.
+            if reading is not None and taken[index] is not reading.names:
+                taken[index] = reading.names
+                self._salient.update(salient_among(cache, reading.names - self._mentions.names))
+                self._mentions.add(reading)
+
+    def _look_again(self, cache: Cache) -> None:
+        """At the names that became salient since; after a load, or with another threshold, at all."""
+        state = (cache.loads, cache.loaded_at, cache.tuning.saliency_read_threshold)
+        risen = cache.risen.since(self._risen) if state == self._looked_at else None
+        if risen is None:
+            self._salient = set(salient_among(cache, self._mentions.names))
+        else:
+            self._salient.update(self._mentions.names.intersection(risen))
+        self._looked_at, self._risen = state, cache.risen.count
+
+    def followed_by(self, cache: Cache, readings: Sequence[Read], rest: Sequence[Read]) -> Mentions:
+        """The mentions of a whole prompt: of ``readings``, which were taken, and of the rest."""
+        known = self._mentions
+        read = [reading for reading in (*readings, *rest) if reading is not None]
+        salient = set(self._salient)
+        mentions = Mentions(read, set(known.names), set(known.emphasised), set(known.by_user), salient)
+        for reading in rest:
+            if reading is not None:
+                salient.update(salient_among(cache, reading.names))
+                mentions.add(reading)
+        return mentions
+
+
+def salient_among(cache: Cache, names: Set[str]) -> dict[str, SoasRow]:
+    """Those that are salient, with their rows. ``is_salient`` written out: of a long history it is asked of
+    thousands."""
+    threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
+    return {
+        name: row
+        for name in names
+        if (row := row_of(name)) is not None
+        and (row.saliency >= threshold or row.novelty >= threshold)
+        and not row.is_muted
+    }

@@ -1,0 +1,180 @@
+"""From what was read to a recollection: the cache and the pure rules of domain/, without a query."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory.cache.state import Cache
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
+from memory.domain.recall.saliency import DAY, may_ask, priority
+from memory.domain.recall.selection import Bounds, Candidate, by_priority, in_force, is_in_force, select
+from memory.domain.reopening import is_reopened
+from memory.domain.types import EdgeRow, SoasRow, TripleIds
+from memory.ingest.reader import Reading, stated_among
+from memory.recall.mentions import Mentions, salient_among
+from memory.settings.registry import Tuning
+
+# A common word is recalled for these sources' facts even where it is not written as a name.
+TRUSTED = frozenset({"gutask", "operator"})
+# Of all that a conversation is told: what stands there stays, and facts must find room later on.
+QUESTIONS_SHARE = 1 / 3
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """The block, the rows asked about, and per salient concept why it is in or out."""
+
+    block: Block = NOTHING
+    asked: tuple[SoasRow, ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def recollect(cache: Cache, mentions: Mentions, now: float, shown: Block = NOTHING) -> Recollection:
+    """What is recalled for these messages, less what their prompt shows already (``shown``, all of its blocks as one).
+    ``now`` is in seconds since the epoch."""
+    salient = salient_among(cache, mentions.names if mentions.salient is None else mentions.salient)
+    if not salient:
+        return Recollection()
+    known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
+    tuning = cache.tuning
+    room = min(tuning.recollection_max_tokens, tuning.recollection_max_total_tokens - shown.tokens)
+    may_ask_more = shown.question_tokens < tuning.recollection_max_total_tokens * QUESTIONS_SHARE
+    selection = select(
+        known,
+        _not_stated(cache, unknown, mentions.readings, reasons),
+        show=lambda edge: _show(cache, edge),
+        max_concepts=tuning.recollection_max_concepts,
+        max_questions=tuning.zero_hit_max if may_ask_more else 0,
+        max_characters=room * CHARACTERS_PER_TOKEN,
+    )
+    return Recollection(
+        block=selection.block(),
+        asked=tuple(candidate.row for candidate in selection.asked),
+        reasons=reasons | selection.reasons,
+    )
+
+
+def still_holds(cache: Cache, block: Block, now: float) -> bool:
+    """Whether all that the block says would still be said: the facts as they were shown, the questions unanswered. What
+    has come to be known besides takes nothing back."""
+    bounds = _bounds(cache.tuning, now)
+    return all(_is_in_force_as_shown(cache, fact, bounds) for fact in block.facts) and not any(
+        _is_answered(cache, concept) for concept in block.questions
+    )
+
+
+def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool:
+    concept, dim = cache.soas_by_token.get(fact.concept), cache.soas_by_token.get(fact.dimension)
+    if concept is None or dim is None or concept.is_muted:
+        return False
+    edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
+    if edge is None or not is_in_force(edge, bounds):
+        return False
+    is_disputed = (concept.id, dim.id) in cache.pending_by_concept_dim
+    return (cache.soas_by_id.get(edge.parent_id), is_disputed) == (fact.parent, fact.is_disputed)
+
+
+def _bounds(tuning: Tuning, now: float) -> Bounds:
+    return Bounds(
+        floor=tuning.recollection_confidence_floor,
+        cutoff=now - tuning.recollection_recency_days * DAY,
+        exempt=tuning.recollection_recency_exempt,
+    )
+
+
+def _is_answered(cache: Cache, word: str) -> bool:
+    row = cache.soas_by_token.get(word)
+    return row is None or row.is_muted or row.id in cache.urd_by_concept
+
+
+def mark_disputes(
+    cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
+) -> None:
+    """Marks the slots that new messages contradict, where placing their statements will open a conflict: the very
+    prompt that brings a contradiction already shows its ``?``. ``conversation`` is the digest of its opening."""
+    cache.forget_old_disputes(now)
+    for match in (match for reading in readings for match in reading.triples or ()):
+        concept = cache.soas_by_token.get(match.subject)
+        dim = cache.soas_by_token.get(match.dimension)
+        if concept is None or dim is None or dim.id in cache.superseding_dims:
+            continue
+        existing = cache.urd_by_concept_dim.get((concept.id, dim.id))
+        if existing is None or existing.is_root:
+            continue
+        parent = cache.soas_by_token.get(match.parent)
+        ids = TripleIds(concept.id, dim.id, parent.id) if parent is not None else None
+        if ids is None or not _is_settled(cache, ids, agent, conversation, now):
+            cache.dispute((concept.id, dim.id), now)
+
+
+def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, now: float) -> bool:
+    """Whether the triple is known, there or where it was moved to, or was decided about and is not reopened."""
+    concept, dim, parent = key
+    decided = cache.decided.get(key)
+    places = {dim, *cache.splits_of(dim)} | ({decided.moved_to} if decided and decided.moved_to is not None else set())
+    edges = (cache.urd_by_concept_dim.get((concept, place)) for place in places)
+    if any(edge is not None and edge.parent_id == parent for edge in edges):
+        return True
+    return decided is not None and not is_reopened(
+        decided.agents, decided.conversation, decided.decided_at, agent, conversation, now
+    )
+
+
+def _sort(
+    cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Block
+) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
+    """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither. Edges
+    whose words have not arrived yet wait for them: they are announced separately."""
+    half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
+    shown_slots, asked_before = {(fact.concept, fact.dimension) for fact in shown.facts}, frozenset(shown.questions)
+    known, unknown, reasons = [], [], {}
+    for word, row in salient.items():
+        edges = cache.urd_by_concept.get(row.id)
+        if row.is_common and word not in mentions.emphasised and not _has_trusted_edge(edges):
+            reasons[word] = "a common word"
+        elif edges:
+            fresh = [edge for edge in edges if (word, names.get(edge.dim_id)) not in shown_slots]
+            if facts := in_force([edge for edge in fresh if edge.parent_id in names and edge.dim_id in names], bounds):
+                known.append(Candidate(row, word, priority(row, now, half_life), facts))
+            else:
+                reasons[word] = "no facts in force" if len(fresh) == len(edges) else "recalled before"
+        elif word in asked_before:
+            reasons[word] = "asked before"
+        elif refusal := _why_not_ask(cache, word, row, mentions, now):
+            reasons[word] = refusal
+        else:
+            unknown.append(Candidate(row, word, priority(row, now, half_life)))
+    return known, unknown, reasons
+
+
+def _has_trusted_edge(edges: Sequence[EdgeRow] | None) -> bool:
+    return any(edge.source in TRUSTED for edge in edges or ())
+
+
+def _why_not_ask(cache: Cache, word: str, row: SoasRow, mentions: Mentions, now: float) -> str:
+    if word not in mentions.by_user:
+        return "unknown, but not said by a user"
+    if row.is_common:
+        return "a common word"
+    if row.id in cache.referenced:
+        return "known as a parent or a dimension"
+    return "" if may_ask(row, now) else "asked about lately"
+
+
+def _not_stated(
+    cache: Cache, unknown: Sequence[Candidate], readings: Sequence[Reading], reasons: dict[str, str]
+) -> list[Candidate]:
+    """Of the first candidates those that no statement is about; why the others are not asked about goes to
+    ``reasons``. Only of the first, because statements may have to be looked for."""
+    in_order = by_priority(unknown)
+    few = 2 * cache.tuning.zero_hit_max
+    first, rest = in_order[:few], in_order[few:]
+    stated = stated_among(readings, {candidate.token for candidate in first})
+    reasons |= dict.fromkeys((candidate.token for candidate in rest), "too many concepts")
+    reasons |= dict.fromkeys(stated, "stated in this prompt")
+    return [candidate for candidate in first if candidate.token not in stated]
+
+
+def _show(cache: Cache, edge: EdgeRow) -> ShownFact:
+    words = cache.soas_by_id
+    is_disputed = (edge.concept_id, edge.dim_id) in cache.pending_by_concept_dim
+    return ShownFact(words[edge.concept_id], words[edge.dim_id], words[edge.parent_id], is_disputed)

@@ -1,0 +1,208 @@
+"""The settings that operators change while Festinger runs: the rows of ``config``.
+
+``Tuning`` is both the registry (each field's group, type, range, default and help, here and nowhere else) and the
+typed values of the stored rows that a process keeps.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
+
+from memory.settings.grammar import Takes, describe_mistake
+
+SourceName = Literal["cloud_llm", "festinger", "gutask", "inferred", "operator"]
+SOURCES: Final[tuple[str, ...]] = get_args(SourceName)
+
+
+class ConfigMistake(ValueError):
+    """A key is unknown, or its value is not of its type or range. The message says what it takes."""
+
+
+def split_words(raw: object) -> object:
+    return [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else raw
+
+
+def check_cron(raw: str) -> str:
+    """Raises ValueError."""
+    from celery.schedules import ParseException, crontab  # late: the proxy reads settings without Celery
+
+    try:
+        minute, hour, day, month, weekday = raw.split()
+        crontab(minute=minute, hour=hour, day_of_month=day, month_of_year=month, day_of_week=weekday)
+    except ParseException as error:
+        raise ValueError(str(error)) from None
+    return raw
+
+
+MODEL: Final = Takes("a language model, or none")
+# The row of a language model; whether there is one is for who asks it to find out.
+ModelId = Annotated[
+    int | None,
+    Field(ge=1, le=2**31 - 1),
+    BeforeValidator(lambda raw: None if raw == "" else raw),
+    MODEL,
+]
+SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes(f"some of {', '.join(SOURCES)}")]
+CRON: Final = Takes("five cron fields (minute hour day month weekday)")
+Cron = Annotated[str, AfterValidator(check_cron), CRON]
+
+
+def setting(group: str, default: Any, help: str) -> Any:
+    return Field(default, description=help, json_schema_extra={"group": group})
+
+
+# In the order in which operators see them.
+RECOLLECTING = "Recollecting"
+LEARNING = "Learning"
+RESOLVING = "Resolving conflicts"
+MODELS = "Language models"
+LIMITS = "Limits of a request"
+WATCHING = "Live view"
+
+
+# A dataclass, since prompts read it: an attribute of a BaseModel takes three times as long.
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
+class Tuning:
+    """All settings with their values; without arguments, the defaults."""
+
+    saliency_read_threshold: Annotated[float, Field(ge=0, le=10)] = setting(
+        RECOLLECTING, 0.5, "How salient a concept must be to be recalled: log10 of the messages naming it."
+    )
+    saliency_write_threshold: Annotated[float, Field(ge=0, le=10)] = setting(
+        LEARNING, 1.2, "How salient an unknown concept must be before a language model is asked about it."
+    )
+    write_model_id: ModelId = setting(
+        MODELS, None, "The language model that is asked about unknown concepts; without one they wait."
+    )
+    resolve_model_id: ModelId = setting(
+        MODELS, None, "The language model that decides conflicts; without one they wait for an operator."
+    )
+    resolution_schedule: Cron = setting(
+        RESOLVING, "0 2 * * *", "When the resolver runs: five cron fields, in FESTINGER_TIME_ZONE."
+    )
+    resolution_mode: Literal["auto", "propose"] = setting(
+        RESOLVING, "auto", "auto: the resolver applies what the model decides; propose: an operator approves it first."
+    )
+    resolution_trigger: Literal["schedule", "on_collision"] = setting(
+        RESOLVING,
+        "schedule",
+        "schedule: conflicts wait for the resolver's run; on_collision: each is also decided minutes after it arose.",
+    )
+    resolution_delay_minutes: Annotated[float, Field(ge=0, le=1440)] = setting(
+        RESOLVING, 5.0, "With on_collision: how many minutes after the collision it is decided."
+    )
+    resolution_max_changes: Annotated[int, Field(ge=1, le=100_000)] = setting(
+        RESOLVING, 200, "Conflicts that one run of the resolver decides, at most."
+    )
+    llm_daily_calls: Annotated[int, Field(ge=0, le=1_000_000)] = setting(
+        MODELS, 1000, "Calls of language models that Festinger makes in one day, at most."
+    )
+    llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
+        MODELS, 60.0, "How long a language model may take for one answer, in seconds."
+    )
+    recollection_confidence_floor: Annotated[float, Field(ge=0, le=1)] = setting(
+        RECOLLECTING, 0.6, "Facts below this confidence are not recalled."
+    )
+    recollection_recency_days: Annotated[float, Field(ge=0, le=36500)] = setting(
+        RECOLLECTING, 90.0, "Facts not confirmed for this many days are not recalled."
+    )
+    recollection_recency_exempt: SourceSet = setting(
+        RECOLLECTING, frozenset({"gutask", "operator"}), "Facts from these sources are recalled however old."
+    )
+    recollection_max_concepts: Annotated[int, Field(ge=0, le=100)] = setting(
+        RECOLLECTING, 8, "Concepts with facts in one recollection block, at most."
+    )
+    recollection_max_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
+        RECOLLECTING, 350, "Length of one block, in model tokens of four characters."
+    )
+    recollection_max_total_tokens: Annotated[int, Field(ge=0, le=100_000)] = setting(
+        RECOLLECTING, 1000, "Length of all blocks of one conversation, in model tokens of four characters."
+    )
+    recollection_placement: Literal["append_only", "system"] = setting(
+        RECOLLECTING,
+        "append_only",
+        "append_only: what was said stays where it was, new facts go to the prompt's end, so that the model need not"
+        " read all anew; system: always one block at the top.",
+    )
+    zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
+        RECOLLECTING, 3, "Unknown concepts asked about in one block, at most; 0 asks nothing."
+    )
+    enrichment_max_characters: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
+        LIMITS, 100_000, "New text that is read for one request, in characters; the rest is read when it is sent again."
+    )
+    enrichment_max_ms: Annotated[float, Field(ge=1, le=10_000)] = setting(
+        LIMITS, 50.0, "For how long new text is read for one request, in milliseconds; the rest when it is sent again."
+    )
+    recency_half_life_days: Annotated[float, Field(ge=0.01, le=36500)] = setting(
+        RECOLLECTING, 14.0, "After how many days out of sight a concept's priority is halved."
+    )
+    live_prompt_text: Literal["off", "on"] = setting(
+        WATCHING,
+        "off",
+        "on: what the last message of a user said is kept with each request for 7 days, secrets masked, and shown in"
+        " the live view; off: it is not kept, and what was kept is deleted within a minute.",
+    )
+
+    @property
+    def keeps_prompt_text(self) -> bool:
+        return self.live_prompt_text == "on"
+
+
+VALIDATOR: Final = TypeAdapter(Tuning)
+REGISTRY: Final[dict[str, FieldInfo]] = Tuning.__pydantic_fields__  # type: ignore[attr-defined]
+
+
+def group_of(key: str) -> str:
+    extra = REGISTRY[key].json_schema_extra
+    assert isinstance(extra, dict)
+    return str(extra["group"])
+
+
+def is_schedule(key: str) -> bool:
+    return CRON in REGISTRY[key].metadata
+
+
+def is_model(key: str) -> bool:
+    """Whether the setting names a language model."""
+    return MODEL in REGISTRY[key].metadata
+
+
+def parse(key: str, raw: str) -> Any:
+    """The typed value of a stored text. Raises ConfigMistake."""
+    tuning, mistakes = read_rows({key: raw})
+    if mistakes:
+        raise ConfigMistake(mistakes[0])
+    return getattr(tuning, key)
+
+
+def as_text(value: Any) -> str:
+    """How a typed value is stored."""
+    if value is None:
+        return ""
+    if isinstance(value, frozenset):
+        return ",".join(sorted(value))
+    return str(value)
+
+
+def defaults() -> dict[str, str]:
+    return {key: as_text(field.default) for key, field in REGISTRY.items()}
+
+
+def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
+    """The typed values of stored rows, and what is wrong with them. A bad value is replaced by its default: a mistake
+    in one row must not stop recollection."""
+    stored = {key: raw.strip() for key, raw in rows.items()}
+    try:
+        return VALIDATOR.validate_python(stored), []
+    except ValidationError as error:
+        bad = dict.fromkeys(str(mistake["loc"][0]) for mistake in error.errors())
+    good = {key: raw for key, raw in stored.items() if key not in bad}
+    return VALIDATOR.validate_python(good), [describe(key, stored[key]) for key in bad]
+
+
+def describe(key: str, raw: str) -> str:
+    """What is wrong with a row."""
+    return f"{key} {describe_mistake(REGISTRY[key], raw)}" if key in REGISTRY else f"{key} is not a setting"

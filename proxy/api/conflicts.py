@@ -1,0 +1,338 @@
+"""The routes of conflicts, decisions and runs of the resolver: to look at, to decide, to undo."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models.functions import Now
+from django.http import JsonResponse
+from django.utils.timezone import is_naive, make_aware
+from ninja import Body, Field, Query, Router, Schema
+from pydantic import AfterValidator, BaseModel
+
+from memory.cache.notify import announce
+from memory.domain.text.names import one_name
+from memory.models import Source
+from proxy import runtime
+from proxy.api import serializers
+from proxy.auth.permissions import Permission, caller_of, require
+from proxy.errors import NotFound, ProxyError
+from resolution import decisions, resolver
+from resolution.actors import Actor
+from resolution.decisions import undo
+from resolution.decisions.locking import DecisionError, Unfit, Unknown
+from resolution.domain.verdicts import NAME_MAX, REASON_MAX, Verdict, VerdictMistake, read_verdict
+from resolution.intake.conflict_queue import OPEN
+from resolution.models import CollisionType, Conflict, Run
+from resolution.resolver import AlreadyRunning
+
+Done = TypeVar("Done")
+
+RECENT = timedelta(days=7)
+LIMIT_MAX = 500
+OFFSET_MAX = 1_000_000_000  # Postgres counts no further than a bigint
+# In any time zone later than what a clock can mean, and earlier than what Postgres cannot read.
+LONGEST_AGO, FARTHEST = datetime(1970, 1, 2), datetime(9999, 1, 1)
+
+router = Router(tags=["conflicts"])
+
+
+# --- what comes in ---
+
+
+def name(text: str) -> str:
+    found = one_name(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no name of a concept")
+    return found
+
+
+def storable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("has a character that no name has")
+    return text
+
+
+def in_time_zone(time: datetime) -> datetime:
+    if time.replace(tzinfo=None) < LONGEST_AGO:
+        raise ValueError("is too long ago")
+    if time.replace(tzinfo=None) > FARTHEST:
+        raise ValueError("is too far away")
+    return make_aware(time) if is_naive(time) else time
+
+
+Name = Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name)]
+
+
+class Page(Schema):
+    limit: int = Field(50, ge=1, le=LIMIT_MAX)
+    offset: int = Field(0, ge=0, le=OFFSET_MAX)
+
+
+class Wanted(Page):
+    status: Literal["open", "pending", "proposed", "resolved", "dismissed", "all"] | None = Field(
+        None, description="`open` is pending or proposed. Without it: open, and decided within the last 7 days."
+    )
+    type: CollisionType | None = Field(None, description="The type of the collision.")
+    concept: Name | None = None
+    dimension: Name | None = None
+    agent: Annotated[str, Field(max_length=120), AfterValidator(storable)] | None = Field(
+        None, description="Who said the incoming fact."
+    )
+    source: Source | None = Field(None, description="How the incoming fact came to be known.")
+    since: Annotated[datetime, AfterValidator(in_time_zone)] | None = Field(
+        None, description="Not those that are older, by `created_at`."
+    )
+
+
+Reason = Annotated[str, Field(max_length=REASON_MAX, description="Is kept with the decision.")]
+
+
+# Not Ninja's Schema, which reads any other JSON than an object as one without keys: then the defaults would decide.
+class ReasonIn(BaseModel):
+    reason: Reason = ""
+
+
+class VerdictIn(ReasonIn):
+    decision: Literal["update", "decompose", "relocate", "dismiss"]
+    existing_dimension: str = Field("", description="decompose: where the fact goes that stands.")
+    new_dimension: str = Field("", description="decompose: where the incoming fact goes.")
+    dimension: str = Field("", description="relocate: where the incoming fact goes.")
+    is_isa: bool | None = Field(None, description="relocate: what the fact is there; null leaves it as it was said.")
+
+
+class RunIn(BaseModel):
+    limit: int | None = Field(None, ge=1, le=1_000_000, description="Conflicts that it goes over, at most.")
+
+
+# Bodies that may be left out.
+NO_REASON = ReasonIn()
+ALL = RunIn(limit=None)
+
+
+# --- what goes wrong ---
+
+
+class Clash(ProxyError):
+    """Somebody else was faster, or the world is no longer what this was about."""
+
+    status = 409
+
+
+class BadDecision(ProxyError):
+    """It cannot be decided like this."""
+
+    status = 422
+
+
+# --- conflicts ---
+
+
+@router.get("/conflicts", summary="What is disputed")
+async def list_conflicts(request: ASGIRequest, wanted: Query[Wanted]) -> JsonResponse:
+    """The resolution queue with both sides of each conflict: `existing` is the fact that stands in the way now (null
+    where none does any more), `incoming` the one that collided with it.
+
+    Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest.
+    `count` is how many there are on all pages."""
+    caller_with(request, "agent")
+    return JsonResponse(await sync_to_async(listed)(wanted))
+
+
+@router.get("/conflicts/{conflict_id}", summary="One conflict")
+async def get_conflict(request: ASGIRequest, conflict_id: int) -> JsonResponse:
+    """Also what else is known of the concept (`other_facts`) and, where it would close a ring, the facts that make up
+    the rest of it (`ring`)."""
+    caller_with(request, "agent")
+    told = await sync_to_async(serializers.surroundings_out)(conflict_id)
+    if told is None:
+        raise NotFound(f"There is no conflict {conflict_id}.")
+    return JsonResponse(told)
+
+
+@router.post("/conflicts/{conflict_id}/resolve", summary="Decide a conflict")
+async def resolve_conflict(request: ASGIRequest, conflict_id: int, given: VerdictIn) -> JsonResponse:
+    """What an operator decides, on any type of collision:
+
+    - `update`: the incoming fact is right. What stands against it is retired;
+    - `decompose`: both are right. The fact that stands moves to `existing_dimension`, the other to `new_dimension`;
+    - `relocate`: the incoming fact is right, but in `dimension`;
+    - `dismiss`: the incoming fact is dropped.
+
+    409 where it was decided already, or the world has changed meanwhile; then nothing has happened."""
+
+    def decide(actor: Actor) -> dict[str, Any]:
+        return _decided(decisions.decide(conflict_id, actor, _verdict(given)))
+
+    return JsonResponse(await changed(request, decide))
+
+
+@router.post("/conflicts/{conflict_id}/dismiss", summary="Dismiss a conflict")
+async def dismiss_conflict(
+    request: ASGIRequest, conflict_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON
+) -> JsonResponse:
+    """The incoming fact is dropped, the world stays as it is."""
+
+    def dismiss(actor: Actor) -> dict[str, Any]:
+        return _decided(decisions.dismiss(conflict_id, actor, given.reason))
+
+    return JsonResponse(await changed(request, dismiss))
+
+
+@router.post("/conflicts/{conflict_id}/approve", summary="Approve what the resolver proposed")
+async def approve_conflict(request: ASGIRequest, conflict_id: int) -> JsonResponse:
+    """With the setting `resolution_mode` at `propose`, the resolver only proposes; this does what it proposed."""
+
+    def approve(actor: Actor) -> dict[str, Any]:
+        return _decided(resolver.approve(conflict_id, actor))
+
+    return JsonResponse(await changed(request, approve))
+
+
+@router.post("/decisions/{decision_id}/undo", summary="Undo a decision")
+async def undo_decision(
+    request: ASGIRequest, decision_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON
+) -> JsonResponse:
+    """The graph and the conflict are as before, however long ago it was; 409 says what is in the way."""
+
+    def take_back(actor: Actor) -> dict[str, Any]:
+        return _decided(undo.undo(decision_id, actor, given.reason))
+
+    return JsonResponse(await changed(request, take_back))
+
+
+# --- runs ---
+
+
+@router.post("/resolve/run", summary="Run the resolver now", response={202: Any})
+async def run_resolver(request: ASGIRequest, given: Annotated[RunIn, Body()] = ALL) -> JsonResponse:
+    """A worker carries the run out; `GET /resolve/runs/{id}` tells how far it is. 409 with the `run` that is under
+    way, if one is."""
+    caller = caller_with(request, "operator")
+    try:
+        run = await sync_to_async(resolver.request_run)(Run.Trigger.API, caller.name, limit=given.limit)
+    except AlreadyRunning as error:
+        return JsonResponse({"error": _sentence(error), "run": error.run.pk}, status=409)
+    return JsonResponse({"run": run.pk}, status=202)
+
+
+@router.get("/resolve/runs", summary="The resolver's runs")
+async def list_runs(request: ASGIRequest, page: Query[Page]) -> JsonResponse:
+    """The newest first. `count` is how many there are on all pages."""
+    caller_with(request, "agent")
+    return JsonResponse(await sync_to_async(listed_runs)(page))
+
+
+@router.get("/resolve/runs/{run_id}", summary="A run's progress and result")
+async def get_run(request: ASGIRequest, run_id: int) -> JsonResponse:
+    """`seen` of `total` conflicts are done; `counts` is what became of them, `note` why it ended early and the first
+    errors. Its `status` is `running`, `done`, `failed`, or `skipped` where no model is configured."""
+    caller_with(request, "agent")
+    told = await sync_to_async(found_run)(run_id)
+    if told is None:
+        raise NotFound(f"There is no run {run_id}.")
+    return JsonResponse(told)
+
+
+@router.post("/resolve/runs/{run_id}/undo", summary="Undo a run")
+async def undo_run(request: ASGIRequest, run_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON) -> JsonResponse:
+    """Undoes all that it decided, the newest first. What cannot be put back is left as it is and listed in
+    `refused`."""
+
+    def take_back(actor: Actor) -> dict[str, Any]:
+        report = undo.undo_run(run_id, actor, given.reason)
+        return {
+            "undone": [serializers.decision_out(decision) for decision in report.undone],
+            "refused": [
+                {"decision": serializers.decision_out(decision), "why": why} for decision, why in report.refused
+            ],
+        }
+
+    return JsonResponse(await changed(request, take_back))
+
+
+# --- the parts of them ---
+
+
+def caller_with(request: ASGIRequest, permission: Permission) -> Any:
+    caller = caller_of(runtime.current().world, request.scope)
+    require(caller, permission)
+    return caller
+
+
+async def changed(request: ASGIRequest, change: Callable[[Actor], Done]) -> Done:
+    """Makes a change in an operator's name, and returns when this process's cache has it: the next prompt shows it."""
+    caller = caller_with(request, "operator")
+    async with runtime.current().coherence.barrier(announce), told_as_errors():
+        return await sync_to_async(change)(Actor(caller.name, Source.OPERATOR))
+
+
+@asynccontextmanager
+async def told_as_errors() -> AsyncIterator[None]:
+    try:
+        yield
+    except Unknown as error:
+        raise NotFound(str(error)) from error
+    except Unfit as error:
+        raise BadDecision(str(error)) from error
+    except DecisionError as error:
+        raise Clash(str(error)) from error
+
+
+def _verdict(given: VerdictIn) -> Verdict:
+    try:
+        return read_verdict(given.model_dump(), None)
+    except VerdictMistake as mistake:
+        raise BadDecision(_sentence(mistake)) from mistake
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _decided(decision: Any) -> dict[str, Any]:
+    return {
+        "decision": serializers.decision_out(decision),
+        "conflict": serializers.conflict_out(decision.conflict_id),
+    }
+
+
+def listed(wanted: Wanted) -> dict[str, Any]:
+    rows = _matching(wanted)
+    is_open = Case(When(status__in=OPEN, then=Value(0)), default=Value(1))
+    in_order = rows.order_by(is_open, "-priority", "created_at", "id")
+    items = serializers.conflicts_out(in_order[wanted.offset : wanted.offset + wanted.limit])
+    return {"items": items, "count": rows.count()}
+
+
+def _matching(wanted: Wanted) -> QuerySet[Conflict]:
+    filters = {
+        "collision_type": wanted.type,
+        "concept__token": wanted.concept,
+        "dim__token": wanted.dimension,
+        "agent": wanted.agent,
+        "incoming_source": wanted.source,
+        "created_at__gte": wanted.since,
+    }
+    rows = Conflict.objects.filter(**{name: value for name, value in filters.items() if value is not None})
+    if wanted.status is None:
+        return rows.filter(Q(status__in=OPEN) | Q(resolved_at__gte=Now() - RECENT))
+    if wanted.status == "open":
+        return rows.filter(status__in=OPEN)
+    return rows if wanted.status == "all" else rows.filter(status=wanted.status)
+
+
+def listed_runs(page: Page) -> dict[str, Any]:
+    rows = Run.objects.order_by("-started_at", "-id")
+    items = [serializers.run_out(run) for run in rows[page.offset : page.offset + page.limit]]
+    return {"items": items, "count": rows.count()}
+
+
+def found_run(run_id: int) -> dict[str, Any] | None:
+    run = Run.objects.filter(pk=run_id).first()
+    return serializers.run_with_decisions_out(run) if run is not None else None

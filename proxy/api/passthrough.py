@@ -1,0 +1,111 @@
+"""Everything that is no prompt and not Festinger's own: streamed to the upstream and back, both ways."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from posixpath import normpath
+from typing import Any
+
+from proxy import runtime
+from proxy.auth.permissions import forwarded_headers
+from proxy.errors import NotFound, ProxyError
+from proxy.upstream.asgi_types import Event, Receive, Scope, Send
+from proxy.upstream.modelfiles import CHANGING, forgetting
+from proxy.upstream.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
+
+UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
+HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
+SMALL_BYTES = 64 * 1024
+
+
+class IncomingBody(AsyncIterator[bytes]):
+    """The request's body as the upstream client reads it. ``done`` is set when nothing more will come."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.done = asyncio.Event()
+        self._receive = receive
+        self._read: deque[bytes] = deque()
+
+    async def content(self) -> bytes | AsyncIterator[bytes]:
+        """A small body as a whole, so that it can be sent again on another connection; a large one as a stream.
+
+        Raises ClientGone and BodyTooLarge."""
+        size = 0
+        while not self.done.is_set():
+            self._read.append(await self._next())
+            size += len(self._read[-1])
+            if size > SMALL_BYTES:
+                return self
+        return b"".join(self._read)
+
+    async def __anext__(self) -> bytes:
+        if self._read:
+            return self._read.popleft()
+        if self.done.is_set():
+            raise StopAsyncIteration
+        return await self._next()
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if not message.get("more_body", False):
+            self.done.set()
+        if message["type"] != "http.request":
+            raise ClientGone
+        chunk: bytes = message.get("body", b"")
+        return chunk
+
+
+async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
+    is_bounded = not scope["path"].startswith(UNBOUNDED)
+    limit = runtime.current().settings_file.rules.limits.max_body_bytes
+    incoming = IncomingBody(bounded(receive, limit) if is_bounded else receive)
+
+    async def gone() -> Event:
+        await incoming.done.wait()
+        while (event := await receive())["type"] != "http.disconnect":
+            pass  # a request without a body still has one empty message
+        return event
+
+    await until_client_leaves(_forward(scope, incoming, send), gone)
+
+
+async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
+    if scope["path"] in CHANGING:
+        send = forgetting(runtime.current().modelfiles, send)
+    try:
+        relay = await _open(scope, incoming)
+    except ClientGone:
+        return
+    except ProxyError as error:
+        await send_error(send, scope["path"], error)
+        return
+    try:
+        await relay.send_to(send, scope)
+    finally:
+        await relay.aclose()
+
+
+async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
+    if normpath(scope["path"]).startswith(HIDDEN):
+        raise NotFound
+    current = runtime.current()
+    headers = forwarded_headers(current.world, scope)
+    given = dict(scope["headers"])
+    if b"content-length" not in given and b"transfer-encoding" not in given:
+        incoming.done.set()
+        content = None
+    else:
+        content = await incoming.content()
+    if isinstance(content, AsyncIterator) and b"content-length" in given:
+        headers.append((b"content-length", given[b"content-length"]))
+    return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
+
+
+def target(scope: Mapping[str, Any]) -> str:
+    """Path and query as the client sent them, still encoded."""
+    sent: bytes = scope.get("target", b"")  # festinger_site/server/http_protocol.py leaves it there
+    if sent.startswith(b"/"):
+        return sent.decode("latin-1")
+    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    query = scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path

@@ -1,0 +1,265 @@
+"""The routes. The hot path is ``forward``: everything between a prompt and the upstream, in one line."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.utils import timezone
+from ninja import Field, NinjaAPI, Schema
+from ninja.errors import HttpError, ValidationError
+from psycopg import DataError, Error
+
+from memory.cache.notify import announce
+from memory.db.connections import first_line
+from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.messages import Message
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
+from memory.ingest.reader import Reader, describe
+from memory.models import Source
+from memory.recall.mentions import Mentions
+from memory.recall.recollect import recollect
+from proxy import runtime
+from proxy.api.conflicts import router as conflicts
+from proxy.api.passthrough import target
+from proxy.auth.permissions import caller_of, forwarded_headers, require
+from proxy.domain.formats import FORMATS, error_body
+from proxy.domain.headers import Headers
+from proxy.enrichment.pipeline import Enriched
+from proxy.errors import DatabaseAway, NotFound, ProxyError
+from proxy.health import report as health
+from proxy.upstream.relay import Relay
+from resolution.intake.assertions import Outcome, assert_fact
+
+logger = logging.getLogger(__name__)
+
+REQUEST_ID = b"x-festinger-request"
+LOOP_STEP = b"x-festinger-loop"
+GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
+
+api = NinjaAPI(
+    title="Festinger",
+    version=settings.VERSION,
+    description="What Festinger itself answers. All other routes are the model server's.",
+    docs_url="/docs",
+    openapi_url="/openapi.json",
+)
+api.add_router("", conflicts)
+
+
+# --- prompts ---
+
+
+async def forward(request: ASGIRequest) -> HttpResponseBase:
+    """A prompt, in whichever wire format its path speaks."""
+    started = time.perf_counter()
+    current = runtime.current()
+    headers = forwarded_headers(current.world, request.scope)
+    done = Enriched(request.body)
+    if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
+        done = current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
+    enriched = time.perf_counter()
+    if done.answer is not None:
+        return made_up(done)
+    answer = await current.upstream.open("POST", target(request.scope), headers, done.body)
+    logger.info(
+        "prompt.forwarded",
+        extra={
+            "request": done.request,
+            "wire": FORMATS[request.path].name,
+            "status": answer.status_code,
+            "bytes": len(request.body),
+            "added": len(done.body) - len(request.body),
+            "enrich_ms": round((enriched - started) * 1000, 2),
+            "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
+        },
+    )
+    return Relay(answer, more_headers=own_headers(done), guard=current.enricher.guard_of(request.path, done))
+
+
+def own_headers(done: Enriched) -> Headers:
+    given = ((REQUEST_ID, done.request), (LOOP_STEP, done.step))
+    return [(name, value.encode()) for name, value in given if value]
+
+
+def made_up(done: Enriched) -> HttpResponse:
+    """The circuit breaker's answer: the model is not asked."""
+    assert done.answer is not None
+    content_type, content = done.answer
+    headers = {name.decode(): value.decode() for name, value in own_headers(done)}
+    return HttpResponse(content, content_type=content_type, headers={**headers, "Cache-Control": "no-cache"})
+
+
+for path, wire in FORMATS.items():
+    api.post(path, operation_id=wire.name, include_in_schema=False)(forward)
+
+
+# --- Festinger's own endpoints ---
+
+
+class FactIn(Schema):
+    fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo in context of glitch_university"])
+
+
+class TextIn(Schema):
+    text: str
+    role: Literal["user", "assistant", "system", "tool"] = "user"
+
+
+@api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
+async def get_health(request: ASGIRequest) -> dict[str, Any]:
+    """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
+    report = await health.report(runtime.current())
+    try:
+        require(caller_of(runtime.current().world, request.scope), "agent")
+    except ProxyError:
+        return {"ready": report["ready"]}
+    return report
+
+
+@api.post("/iknowthat", summary="Teach a fact", tags=["memory"])
+async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
+    """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
+    current = runtime.current()
+    caller = caller_of(current.world, request.scope)
+    require(caller, "agent")
+    fact = parse_fact(said.fact)
+    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
+    async with current.coherence.barrier(announce):
+        outcome = await sync_to_async(assert_fact)(fact, statement)
+    return told(outcome)
+
+
+@api.post("/recollect", summary="What would be recalled", tags=["memory"])
+async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
+    """What would be recalled for a text, and why each salient concept is in or out. Nothing is counted."""
+    current = runtime.current()
+    require(caller_of(current.world, request.scope), "agent")
+    reading = Reader(current.world).read(Message(said.role, said.text))
+    recollection = recollect(current.world, Mentions.of([reading]), time.time())
+    return {
+        "block": recollection.block.text,
+        "concepts": listed(recollection.reasons),
+        "cues": [describe(triple) for triple in reading.triples or ()],
+    }
+
+
+@api.get("/why/{request_id}", summary="What a request was given, and why", tags=["memory"])
+async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
+    """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days."""
+    current = runtime.current()
+    require(caller_of(current.world, request.scope), "agent")
+    try:
+        event = await current.events.find(request_id)
+    except DataError:
+        event = None  # no text that Postgres takes, and so no id
+    except (Error, TimeoutError) as error:
+        raise DatabaseAway from error
+    if event is None:
+        raise NotFound(f"no request {request_id!r} is known; events are kept for 7 days")
+    reasons = event.pop("reasons")
+    event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
+    return event | {"concepts": listed(reasons)}
+
+
+@api.post("/reload", summary="Read the cache anew", tags=["operating"])
+async def post_reload(request: ASGIRequest) -> dict[str, Any]:
+    """Every process reads its whole cache anew."""
+    current = runtime.current()
+    require(caller_of(current.world, request.scope), "operator")
+    try:
+        await current.coherence.reload(announce)
+    except TimeoutError as error:
+        raise DatabaseAway from error
+    return {"cache": health.cache_report(current.world)}
+
+
+@api.get("/gutask", summary="The client script", tags=["memory"])
+def get_gutask(request: HttpRequest) -> HttpResponse:
+    """The client script: one file, Python's standard library only."""
+    return HttpResponse(
+        GUTASK.read_bytes(),
+        content_type="text/x-python; charset=utf-8",
+        headers={"Content-Disposition": 'attachment; filename="gutask"'},
+    )
+
+
+STATUS = {
+    "inserted": 201,
+    "superseded": 201,
+    "confirmed": 200,
+    "outdated": 200,
+    "conflict": 202,
+    "decided": 202,
+    "invalid": 422,
+}
+
+
+def told(outcome: Outcome) -> JsonResponse:
+    content: dict[str, Any] = {"status": outcome.status, "fact": fact_out(outcome.fact)}
+    if outcome.status in ("conflict", "decided", "superseded", "outdated"):
+        content["existing"] = fact_out(outcome.existing) if outcome.existing else None
+    if outcome.conflict is not None:
+        content |= {"conflict_id": outcome.conflict.pk, "collision_type": outcome.conflict.collision_type}
+    if outcome.reason:
+        content["error" if outcome.status == "invalid" else "reason"] = outcome.reason
+    return JsonResponse(content, status=STATUS[outcome.status])
+
+
+def listed(reasons: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"concept": word, "why": why} for word, why in sorted(reasons.items())]
+
+
+def fact_out(fact: Triple) -> dict[str, Any]:
+    return {
+        "concept": fact.concept,
+        "parent": fact.parent,
+        "dimension": fact.dimension,
+        "is_isa": fact.is_isa,
+    }
+
+
+# --- errors, in the shape Ollama gives them at each path ---
+
+
+@api.exception_handler(ProxyError)
+def on_proxy_error(request: HttpRequest, error: ProxyError) -> HttpResponse:
+    content = error_body(request.path, error.status, str(error))
+    return JsonResponse(content, status=error.status, content_type="application/json; charset=utf-8")
+
+
+@api.exception_handler(FactMistake)
+def on_fact_mistake(request: HttpRequest, mistake: FactMistake) -> HttpResponse:
+    content = {"error": str(mistake), "position": mistake.position, "hint": mistake.hint}
+    return JsonResponse(content, status=422)
+
+
+@api.exception_handler(OperationalError)
+def on_database_away(request: HttpRequest, error: OperationalError) -> HttpResponse:
+    logger.warning("database.unreachable", extra={"error": first_line(error)})
+    return on_proxy_error(request, DatabaseAway())
+
+
+@api.exception_handler(ValidationError)
+def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    parts = [f"{place(mistake['loc'])}: {mistake['msg']}" for mistake in error.errors]
+    return JsonResponse({"error": "; ".join(parts)}, status=422)
+
+
+def place(loc: Sequence[object]) -> str:
+    """Where a mistake is, as the caller knows it: a body's own name here means nothing to him."""
+    within = loc[2:] if loc[0] == "body" else loc[1:]
+    return ".".join(map(str, within)) or str(loc[0])
+
+
+@api.exception_handler(HttpError)
+def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return JsonResponse({"error": str(error)}, status=error.status_code)

@@ -1,0 +1,232 @@
+"""``config.yaml``: read at the start, watched while a server runs, taken over as a whole or refused as a whole.
+
+What it said when it could last be used is kept in the home: a process that starts while the file is broken goes on with
+what the others have.
+"""
+
+import asyncio
+import logging
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from watchfiles import awatch
+
+from proxy.config_file.parser import RulesMistakes, read
+from proxy.domain.config_schema import Rules, given, values
+
+logger = logging.getLogger(__name__)
+
+FILE_MAX_BYTES = 256 * 1024  # a second of parsing
+LAST_GOOD = "config.last_good.yaml"
+# What the environment says of these wins.
+VARIABLES = {"upstream.url": "FESTINGER_UPSTREAM", "limits.max_body_bytes": "FESTINGER_MAX_BODY_BYTES"}
+
+STEP_MS = 100  # how often the watching thread looks whether something was announced
+LOOK_MS = 2_000  # the file is looked at even so: a link may lead to where nothing is announced
+SETTLED_S = 0.1  # no change for so long: whoever writes it is done
+GONE_S = 1.0  # the same of a file that is empty or not there: an editor may be about to write it
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands at a path: ``content`` is None where nothing does, ``mistake`` why it cannot be read."""
+
+    content: bytes | None = None
+    mistake: str = ""
+
+    @property
+    def is_nothing(self) -> bool:
+        return not self.mistake and not (self.content or b"").strip()
+
+    def rules(self) -> Rules:
+        """Defaults where nothing is said. Raises RulesMistakes."""
+        if self.mistake:
+            raise RulesMistakes(self.mistake)
+        try:
+            return read((self.content or b"").decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise RulesMistakes(f"is not UTF-8: byte {error.start + 1} cannot be read") from None
+
+
+def found_at(file: Path) -> Found:
+    try:
+        if not stat.S_ISREG(mode := file.stat().st_mode):
+            return Found(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")  # a pipe would keep us waiting
+        with file.open("rb") as stream:
+            content = stream.read(FILE_MAX_BYTES + 1)
+    except FileNotFoundError:
+        return Found()
+    except OSError as error:
+        return Found(mistake=f"cannot be read ({error.strerror})")
+    return Found(content) if len(content) <= FILE_MAX_BYTES else Found(mistake=f"is over {FILE_MAX_BYTES // 1024} KiB")
+
+
+class LastGood:
+    """A copy of what a file said when it could last be used; of this very file, as its first line says."""
+
+    def __init__(self, copy: Path, file: Path) -> None:
+        self._copy = copy
+        self._heading = f"# {file}, as it could last be used. Written by Festinger.\n".encode()
+
+    def rules(self) -> Rules:
+        """Defaults where there is no copy."""
+        found = found_at(self._copy)
+        if found.content is None or not found.content.startswith(self._heading):
+            return Rules()
+        try:
+            return Found(found.content.removeprefix(self._heading)).rules()
+        except RulesMistakes:  # of another version
+            return Rules()
+
+    def keep(self, content: bytes | None) -> None:
+        """Every process does so, each of the same content. What cannot be kept is logged."""
+        try:
+            if content is None:
+                self._copy.unlink(missing_ok=True)
+            elif found_at(self._copy).content != self._heading + content:
+                self._write(self._heading + content)
+        except OSError as error:
+            logger.warning("config.not_kept", extra={"file": self._copy, "error": error.strerror})
+
+    def _write(self, content: bytes) -> None:
+        unfinished = self._copy.with_suffix(f".{os.getpid()}")
+        try:
+            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
+                stream.write(content)
+            unfinished.replace(self._copy)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+class SettingsFile:
+    """``rules`` are those in force, those of the environment among them; replaced as one. ``loaded_at``: when the file
+    they are from was read, in seconds since the epoch, None for a copy. ``mistakes``: of a file that was refused since.
+    ``overridden``: the file's keys that the environment wins over."""
+
+    def __init__(self, file: Path, last_good: LastGood, overrides: Mapping[str, object]) -> None:
+        self.path = file
+        self.rules = overruled(Rules(), overrides)
+        self.loaded_at: float | None = None
+        self.mistakes: list[str] = []
+        self.overridden: list[str] = []
+        self._last_good = last_good
+        self._overrides = overrides
+        self._subscribers: list[Callable[[Rules], None]] = []
+        self._seen = found_at(file)
+        try:
+            self._adopt(self._seen.rules())
+            last_good.keep(self._seen.content)
+        except RulesMistakes as mistakes:
+            self.rules = overruled(last_good.rules(), overrides)
+            self._refuse(mistakes)
+
+    @classmethod
+    def from_settings(cls) -> "SettingsFile":
+        return cls(settings.CONFIG_FILE, last_good_of(settings.CONFIG_FILE), environment())
+
+    @property
+    def error(self) -> str:
+        """Of the last reading, empty for none."""
+        return "; ".join(self.mistakes)
+
+    @property
+    def is_there(self) -> bool:
+        return self._seen != Found()
+
+    def subscribe(self, changed: Callable[[Rules], None]) -> None:
+        """``changed`` is called with the new rules, in the task of ``run``; it must not raise."""
+        self._subscribers.append(changed)
+
+    async def run(self) -> None:
+        """Follows the file until cancelled. By notifications of its folder, so that a file that is replaced, or whose
+        link is, is seen as well, and otherwise every two seconds."""
+        while True:
+            with suppress(OSError, RuntimeError):  # no such folder, or no notifications to be had
+                await self._watch()
+            await asyncio.sleep(LOOK_MS / 1000)
+            await self.look()
+
+    async def _watch(self) -> None:
+        watching = awatch(
+            self.path.parent,
+            watch_filter=None,
+            step=STEP_MS,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+            recursive=False,
+        )
+        async with aclosing(watching):
+            async for _ in watching:
+                await self.look()
+
+    async def look(self) -> None:
+        """Takes over what stands there now, where that is not what stood there before."""
+        found = await self._settled()
+        if found == self._seen:
+            return
+        self._seen = found
+        try:
+            rules = await asyncio.to_thread(found.rules)
+        except RulesMistakes as mistakes:
+            self._refuse(mistakes)
+            return
+        self._adopt(rules)
+        await asyncio.to_thread(self._last_good.keep, found.content)
+
+    async def _settled(self) -> Found:
+        found = await asyncio.to_thread(found_at, self.path)
+        while found != self._seen:
+            await asyncio.sleep(GONE_S if found.is_nothing else SETTLED_S)
+            before, found = found, await asyncio.to_thread(found_at, self.path)
+            if found == before:
+                break
+        return found
+
+    def _adopt(self, rules: Rules) -> None:
+        before = values(self.rules)
+        self.rules = overruled(rules, self._overrides)
+        self.mistakes = []
+        self.overridden = [key for key in given(rules) if key in self._overrides]
+        self.loaded_at = time.time()
+        changed = [key for key, value in values(self.rules).items() if value != before[key]]
+        # Not the values: an address may hold a password.
+        event = "config.read" if self.is_there else "config.absent"
+        logger.info(event, extra={"file": self.path, "changed": ",".join(changed) or "nothing"})
+        if changed:
+            for tell in self._subscribers:
+                tell(self.rules)
+
+    def _refuse(self, mistakes: RulesMistakes) -> None:
+        self.mistakes = mistakes.mistakes
+        logger.error("config.refused", extra={"file": self.path, "mistakes": self.error})
+
+
+def overruled(rules: Rules, overrides: Mapping[str, object]) -> Rules:
+    for key, value in overrides.items():
+        rules = rules.with_value(key, value)
+    return rules
+
+
+def environment() -> dict[str, object]:
+    """The values of the environment, by the keys that they win over."""
+    return {key: value for key, name in VARIABLES.items() if (value := getattr(settings, name))}
+
+
+def last_good_of(file: Path) -> LastGood:
+    return LastGood(settings.HOME / LAST_GOOD, file)
+
+
+def upstream_url() -> str:
+    """Where the model server is now: for processes that seldom ask it, and watch nothing."""
+    if url := settings.FESTINGER_UPSTREAM:
+        return str(url)
+    try:
+        return found_at(settings.CONFIG_FILE).rules().upstream.url
+    except RulesMistakes:
+        return last_good_of(settings.CONFIG_FILE).rules().upstream.url

@@ -1,0 +1,122 @@
+"""What ``config.yaml`` holds: the upstream, limits, the loop detector and its mitigations, with ranges and defaults.
+proxy/config_file/parser.py reads it."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from memory.domain.addresses import base_address
+from memory.settings.grammar import Takes
+
+
+def never_or_several(number: int) -> int:
+    """One output is no repetition."""
+    if number == 1:
+        raise ValueError
+    return number
+
+
+Step = Annotated[
+    int,
+    Field(ge=0, le=1_000),
+    AfterValidator(never_or_several),
+    Takes("0 for never, or a whole number from 2 to 1000"),
+]
+Address = Annotated[str, AfterValidator(base_address), Takes("an address such as http://127.0.0.1:11434")]
+Complaint = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
+Complaints = Annotated[
+    tuple[Complaint, ...],
+    BeforeValidator(lambda given: tuple(given) if isinstance(given, list) else given),
+    Field(max_length=50),
+    Takes("a list of at most 50 texts", item="a text of 1 to 500 characters"),
+]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def nothing_is_all_defaults(cls, given: object) -> object:
+        """A heading whose keys are all commented out."""
+        return {} if given is None else given
+
+
+class Upstream(Section):
+    """``connect_timeout_s``: from the name to a connection. Answers have no limit: a model may load for minutes."""
+
+    url: Address = "http://127.0.0.1:11434"
+    connect_timeout_s: Annotated[float, Field(gt=0, le=600)] = 10.0
+
+
+class Limits(Section):
+    """``max_body_bytes``: of a request; model files have none. ``conversations``: how many are remembered."""
+
+    max_body_bytes: Annotated[int, Field(ge=1024, le=4 * 1024**3)] = 64 * 1024 * 1024
+    conversations: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
+
+
+class Detector(Section):
+    """``window``: how many of the last outputs are looked at. ``similarity``: from where on two outputs count as the
+    same, 1 for equal ones only. ``patience``: how often the same call may say that its work is under way.
+    ``complaints``: what a client says when it notices a repetition itself. ``stream``: whether a running answer is
+    watched for a repeating tail."""
+
+    window: Annotated[int, Field(ge=3, le=200)] = 30
+    similarity: Annotated[float, Field(ge=0.5, le=1)] = 0.9
+    patience: Annotated[int, Field(ge=3, le=1_000)] = 20
+    complaints: Complaints = ("You have sent the same message again",)
+    stream: bool = True
+
+
+class Mitigations(Section):
+    """Each step by the number of identical outputs in a row, or of repeats of a cycle, from which on it is taken; 0 for
+    never. ``break_`` answers without the model for ``cooldown_s``."""
+
+    model_config = ConfigDict(populate_by_name=True)  # for code; the file says ``break``
+
+    note: Step = 3
+    temperature: Step = 4
+    truncate: Step = 5
+    break_: Annotated[Step, Field(alias="break")] = 6
+    temperature_step: Annotated[float, Field(ge=0, le=2)] = 0.3
+    cooldown_s: Annotated[float, Field(ge=0, le=86_400)] = 60.0
+
+
+class Loops(Section):
+    enabled: bool = True
+    detector: Detector = Detector()
+    mitigations: Mitigations = Mitigations()
+
+
+class Rules(Section):
+    upstream: Upstream = Upstream()
+    limits: Limits = Limits()
+    loops: Loops = Loops()
+
+    def with_value(self, key: str, value: object) -> Self:
+        """``key``: such as ``limits.conversations``, not below that. The value is not looked at."""
+        section, _, name = key.partition(".")
+        changed: BaseModel = getattr(self, section).model_copy(update={name: value})
+        return self.model_copy(update={section: changed})
+
+
+def values(section: Section, at: str = "") -> dict[str, Any]:
+    """Every value by its key in the file: ``{"loops.mitigations.break": 6}``."""
+    return {key: value for key, value, _ in entries(section, at)}
+
+
+def given(section: Section, at: str = "") -> list[str]:
+    """The keys that the file itself sets."""
+    return [key for key, _, is_given in entries(section, at) if is_given]
+
+
+def entries(section: Section, at: str = "") -> Iterator[tuple[str, Any, bool]]:
+    """Key, value, and whether the file sets it."""
+    for name, field in type(section).model_fields.items():
+        key, value = at + (field.alias or name), getattr(section, name)
+        if isinstance(value, Section):
+            yield from entries(value, f"{key}.")
+        else:
+            yield key, value, name in section.model_fields_set

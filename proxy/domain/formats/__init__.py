@@ -1,0 +1,47 @@
+"""The wire formats: how requests and answers look on each route that carries prompts.
+
+A format is a class with the methods of ``base.WireFormat``: it reads a request into a ``Prompt``, applies an ``Edit``
+to it, watches the running answer, and writes an answer of its own. To add one, write the class in a module here and
+enter it in FORMATS; the routes, the enrichment and the admin pages go by this table. What formats share is in
+``payloads`` (requests) and ``streams`` (answers).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from proxy.domain.formats.anthropic_messages import AnthropicMessages
+from proxy.domain.formats.base import WireFormat
+from proxy.domain.formats.ollama import OllamaChat, OllamaGenerate
+from proxy.domain.formats.openai_chat import OpenAIChat, OpenAICompletions
+from proxy.domain.formats.openai_responses import OpenAIResponses
+
+# By path.
+FORMATS: Final[Mapping[str, WireFormat]] = {
+    "/api/chat": OllamaChat(),
+    "/api/generate": OllamaGenerate(),
+    "/v1/chat/completions": OpenAIChat(),
+    "/v1/completions": OpenAICompletions(),
+    "/v1/responses": OpenAIResponses(),
+    "/v1/messages": AnthropicMessages(),
+}
+
+OTHER_ERROR = "api_error"
+# As far as Ollama names errors, it does so like this; the others are the names that the two vendors document.
+OPENAI_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "invalid_request_error",
+}
+ANTHROPIC_ERRORS = {**OPENAI_ERRORS, 413: "request_too_large", 503: "overloaded_error"}
+
+
+def error_body(path: str, status: int, message: str) -> dict[str, Any]:
+    """The JSON object with which clients of that path, whether it is in FORMATS or not, expect an error."""
+    if path == "/v1/messages" or path.startswith("/v1/messages/"):
+        return {"type": "error", "error": {"type": ANTHROPIC_ERRORS.get(status, OTHER_ERROR), "message": message}}
+    if path.startswith("/v1/"):
+        kind = OPENAI_ERRORS.get(status, OTHER_ERROR)
+        return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+    return {"error": message}

@@ -1,0 +1,194 @@
+"""Anthropic's ``/v1/messages``: a system text beside the messages, results of tools inside the user's.
+
+Its answers are one JSON object, or the named events in which a message's blocks grow, one after the other.
+"""
+
+from typing import Any
+
+from proxy.domain.formats import payloads
+from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, Role, join_texts
+from proxy.domain.formats.payloads import (
+    HEARD,
+    TEXT_BLOCKS,
+    BlockStyle,
+    has_media,
+    is_stream,
+    model_of,
+    read_call,
+    role_of,
+    says_something,
+    takes_text,
+    text_of,
+)
+from proxy.domain.formats.streams import (
+    SSE_TYPE,
+    TRANSLATED_TYPE,
+    AnswerWatch,
+    EventFrames,
+    Json,
+    complete_stream,
+    get_number,
+    get_object,
+    get_text,
+    is_json,
+    parse_object,
+    write_event,
+    write_line,
+)
+
+STYLE = BlockStyle("text", gap=GAP)
+CALLS = ("tool_use", "server_tool_use")
+DEFAULT_TEMPERATURE = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
+HOTTEST = 1.0  # temperature, the most that Anthropic's API takes
+NO_USAGE: Json = {"input_tokens": 0, "output_tokens": 0}
+DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+
+
+class AnthropicMessages:
+    name = "messages"
+
+    def read(self, payload: Payload) -> Prompt | None:
+        messages, system = payload.get("messages"), payload.get("system")
+        if not isinstance(messages, list) or not isinstance(system, str | list | None):
+            return None
+        system_text = text_of(system)
+        parts = [Part("system", system_text, 0)] if system_text else []
+        for place, message in enumerate(messages, len(parts)):
+            parts += parts_of(message, place)
+        if not messages or not says_something(parts):
+            return None
+        return Prompt(model_of(payload), parts, bool(system_text), is_stream(payload, default=False))
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        messages: list[Any] = payload["messages"]
+        first = 1 if prompt.has_system else 0
+        for index, block in edit.tails.items():
+            message = messages[prompt.parts[index].place - first]
+            message["content"] = STYLE.put_after(message["content"], block)
+        if edit.without:
+            messages[:] = [message for place, message in enumerate(messages, first) if place not in edit.without]
+        if edit.top:
+            top = edit.top if prompt.has_system else join_texts(edit.modelfile_system, edit.top)
+            payload["system"] = STYLE.put_before(payload.get("system") or "", top)
+
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+        """The format has no seed."""
+        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE, hottest=HOTTEST)
+
+    def watch(self) -> "MessageWatch":
+        return MessageWatch()
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        head = build_head(f"msg_{unique}", model)
+        if not is_stream:
+            content = [{"type": "text", "text": text}]
+            return TRANSLATED_TYPE, write_line(
+                {**head, "content": content, "stop_reason": "end_turn", "usage": NO_USAGE}
+            )
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
+        events = write_start(head)
+        events += write_event("content_block_start", index=0, content_block=block)
+        events += write_event("content_block_delta", index=0, delta=delta)
+        return SSE_TYPE, complete_stream(events, self.watch())
+
+
+def parts_of(message: object, place: int) -> list[Part]:
+    if not isinstance(message, dict):
+        return [Part("user", "", place)]
+    role, content = role_of(message), message.get("content")
+    if isinstance(content, list) and role == "user":
+        return split_user_message(content, place)
+    calls = [block for block in content if type_of(block) in CALLS] if isinstance(content, list) else []
+    takes_block = role in HEARD and takes_text(content)
+    return [Part(role, text_of(content), place, takes_block, tuple(read_call(block, "input") for block in calls))]
+
+
+def split_user_message(content: list[Any], place: int) -> list[Part]:
+    """The results of tools, then what the user says: in this order Ollama makes messages of them."""
+    said: list[tuple[Role, object]] = [
+        ("tool", block.get("content")) for block in content if type_of(block) == "tool_result"
+    ]
+    if not said or any(type_of(block) in TEXT_BLOCKS for block in content):
+        said.append(("user", content))
+    last = len(said)
+    return [
+        Part(
+            role,
+            text_of(each),
+            place,
+            takes_block=number == last and takes_text(content),
+            has_media=has_media(each) or (number == last and has_media(content)),
+        )
+        for number, (role, each) in enumerate(said, 1)
+    ]
+
+
+def type_of(block: object) -> object:
+    return block.get("type") if isinstance(block, dict) else None
+
+
+class MessageWatch(AnswerWatch):
+    def __init__(self) -> None:
+        super().__init__(EventFrames())
+        self._prompt_tokens = 0
+        self._has_begun = False
+        self._open: int | None = None  # the index of the block that grows
+        self._arguments: list[str] | None = None  # of the last call, in pieces
+        self._has_finished = False  # only the message's stop is missing
+
+    def _read(self, frame: bytes) -> str:
+        value = parse_object(frame)
+        kind = get_text(value, "type")
+        if kind == "content_block_delta":
+            return self._read_delta(get_object(value, "delta"))
+        if kind == "content_block_start":
+            self._open = get_number(value, "index")
+            return self._read_block(get_object(value, "content_block"))
+        if kind == "content_block_stop":
+            self._open = None
+        elif kind == "message_start":
+            self._has_begun = True
+            self._prompt_tokens = get_number(get_object(get_object(value, "message"), "usage"), "input_tokens")
+        elif kind == "message_delta":
+            self._has_finished = True
+        elif kind in ("message_stop", "error"):
+            self._is_over = True
+        return ""
+
+    def _read_block(self, block: Json) -> str:
+        if block.get("type") != "tool_use":
+            return get_text(block, "text") + get_text(block, "thinking")
+        self._arguments = []
+        return get_text(block, "name")
+
+    def _read_delta(self, delta: Json) -> str:
+        kind = get_text(delta, "type")
+        text = get_text(delta, DELTAS.get(kind, ""))
+        if kind == "input_json_delta" and self._arguments is not None:
+            self._arguments.append(text)
+        return text
+
+    def _end(self) -> bytes:
+        events = b"" if self._has_begun else write_start(build_head("", ""))
+        if self._open is not None:
+            events += write_event("content_block_stop", index=self._open)
+        if not self._has_finished:
+            usage = {"input_tokens": self._prompt_tokens, "output_tokens": self._text_count}
+            events += write_event("message_delta", delta={"stop_reason": self._stop_reason()}, usage=usage)
+        return events + write_event("message_stop")
+
+    def _stop_reason(self) -> str:
+        if self._arguments is None:
+            return "end_turn"
+        arguments = "".join(self._arguments)
+        is_whole = is_json(arguments) or (not arguments and self._open is None)
+        # A call that is cut ends like one that was too long for the model, so that nobody takes it for complete.
+        return "tool_use" if is_whole else "max_tokens"
+
+
+def build_head(identity: str, model: str) -> Json:
+    return {"id": identity, "type": "message", "role": "assistant", "model": model}
+
+
+def write_start(head: Json) -> bytes:
+    return write_event("message_start", message={**head, "content": [], "usage": NO_USAGE})

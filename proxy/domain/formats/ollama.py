@@ -1,0 +1,169 @@
+"""Ollama's own formats: ``/api/chat``, a list of messages, and ``/api/generate``, a prompt that may be flattened.
+
+Their answers are one JSON object, or a line of JSON for each chunk; the last line is done.
+"""
+
+from abc import ABC, abstractmethod
+
+import orjson
+
+from proxy.domain.formats import litellm_flattened, payloads
+from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
+from proxy.domain.formats.payloads import HEARD, MessageList, calls_of, is_stream, model_of, role_of
+from proxy.domain.formats.streams import (
+    JSON_TYPE,
+    NDJSON_TYPE,
+    AnswerWatch,
+    Json,
+    LineFrames,
+    format_time,
+    get_object,
+    get_objects,
+    get_text,
+    parse_object,
+    write_json,
+    write_line,
+)
+
+DEFAULT_TEMPERATURE = 0.8
+
+
+class OllamaFormat(ABC):
+    """What both have in common. Each line of an answer has its text in fields of the format's own."""
+
+    context: Json = {}
+
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+        options = payload.get("options")
+        if options is None:
+            options = payload["options"] = {}
+        if isinstance(options, dict):
+            payloads.raise_temperature(options, by, default=DEFAULT_TEMPERATURE)
+            options["seed"] = seed
+
+    def watch(self) -> "OllamaWatch":
+        return OllamaWatch(self)
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        head: Json = {"model": model, "created_at": format_time(now)}
+        last = self.last_fields(tokens=0)
+        if not is_stream:
+            return JSON_TYPE, write_json({**head, **self.text_fields(text), **last})
+        first = write_line({**head, **self.text_fields(text), "done": False})
+        return NDJSON_TYPE, first + write_line({**head, **self.text_fields(""), **last})
+
+    @abstractmethod
+    def read_line(self, value: Json) -> str:
+        """The text of one line, thoughts and calls included."""
+
+    @abstractmethod
+    def text_fields(self, text: str) -> Json:
+        """The fields of a line that say it."""
+
+    def last_fields(self, *, tokens: int) -> Json:
+        """The further fields of a last line."""
+        return {
+            "done": True,
+            "done_reason": "stop",
+            **self.context,
+            "total_duration": 0,
+            "load_duration": 0,
+            "prompt_eval_count": 0,
+            "prompt_eval_duration": 0,
+            "eval_count": tokens,
+            "eval_duration": 0,
+        }
+
+
+class OllamaWatch(AnswerWatch):
+    def __init__(self, wire: OllamaFormat) -> None:
+        super().__init__(LineFrames())
+        self._format = wire
+        self._last: Json = {}
+
+    def _read(self, frame: bytes) -> str:
+        value = parse_object(frame)
+        if value.get("done") is True or "error" in value:
+            self._is_over = True
+        if "model" in value:
+            self._last = value
+        return self._format.read_line(value)
+
+    def _end(self) -> bytes:
+        head: Json = {"model": get_text(self._last, "model")}
+        head["created_at"] = get_text(self._last, "created_at") or format_time(0)
+        last = self._format.last_fields(tokens=self._text_count)
+        return write_line({**head, **self._format.text_fields(""), **last})
+
+
+class OllamaChat(OllamaFormat, MessageList):
+    name = "chat"
+    streams_by_default = True
+
+    def part_of(self, message: object, place: int) -> Part:
+        if not isinstance(message, dict):
+            return Part("user", "", place)
+        role, content = role_of(message), message.get("content")
+        calls = calls_of(message) if role == "assistant" else ()
+        has_images = role in HEARD and bool(message.get("images"))
+        if not isinstance(content, str):
+            return Part(role, "", place, calls=calls, has_media=has_images)
+        return Part(role, content, place, role in HEARD, calls, has_images)
+
+    def is_system(self, message: object) -> bool:
+        # Not a developer's: for that message Ollama does not leave out the Modelfile's SYSTEM.
+        if not isinstance(message, dict) or not isinstance(message.get("content"), str):
+            return False
+        role = message.get("role")
+        return isinstance(role, str) and role.lower() == "system"
+
+    def read_line(self, value: Json) -> str:
+        message = get_object(value, "message")
+        text = get_text(message, "thinking") + get_text(message, "content")
+        for call in get_objects(message, "tool_calls"):  # each comes as a whole
+            function = get_object(call, "function")
+            text += get_text(function, "name") + orjson.dumps(function.get("arguments")).decode()
+        return text
+
+    def text_fields(self, text: str) -> Json:
+        return {"message": {"role": "assistant", "content": text}}
+
+
+class OllamaGenerate(OllamaFormat):
+    name = "generate"
+    context: Json = {"context": []}  # the ids of the tokens are not known
+
+    def read(self, payload: Payload) -> Prompt | None:
+        prompt, system = payload.get("prompt"), payload.get("system")
+        if not isinstance(prompt, str) or not prompt or not isinstance(system, str | None):
+            return None  # loads or unloads the model, or is not understood
+        if payload.get("raw") or payload.get("suffix") or payload.get("template"):
+            return None
+        top = [Part("system", system, 0)] if system else []
+        model, asks_stream = model_of(payload), is_stream(payload, default=True)
+        if litellm_flattened.is_flattened(prompt):
+            has_system = bool(system) or prompt.startswith(litellm_flattened.SYSTEM_HEADER)
+            return litellm_flattened.read(prompt, top, model, has_system=has_system, is_stream=asks_stream)
+        parts = [*top, Part("user", prompt, len(top), takes_block=True)]
+        return Prompt(model, parts, bool(system), asks_stream)
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        text, system = payload["prompt"], payload.get("system")
+        if isinstance(prompt, litellm_flattened.FlattenedPrompt):
+            text = litellm_flattened.edit_sections(text, prompt, edit)
+        elif tail := edit.tails.get(len(prompt.parts) - 1):
+            said = text.rstrip()
+            text = join_texts(said, tail) + text[len(said) :]
+        if edit.top and system:
+            payload["system"] = edit.top + GAP + system
+        elif edit.top and prompt.has_system:
+            text = litellm_flattened.put_on_top(text, edit.top)
+        elif edit.top:
+            payload["system"] = join_texts(edit.modelfile_system, edit.top)
+        payload["prompt"] = text
+
+    def read_line(self, value: Json) -> str:
+        return get_text(value, "thinking") + get_text(value, "response")
+
+    def text_fields(self, text: str) -> Json:
+        return {"response": text}

@@ -1,0 +1,192 @@
+"""OpenAI's ``/v1/chat/completions``, a list of messages, and ``/v1/completions``, a prompt that may be flattened.
+
+Their answers are one JSON object, or a chunk for each word, then ``[DONE]``.
+"""
+
+from abc import ABC, abstractmethod
+
+from proxy.domain.formats import litellm_flattened, payloads
+from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
+from proxy.domain.formats.payloads import (
+    HEARD,
+    MessageList,
+    calls_of,
+    has_media,
+    is_stream,
+    model_of,
+    role_of,
+    takes_text,
+    text_of,
+)
+from proxy.domain.formats.streams import (
+    SSE_TYPE,
+    TRANSLATED_TYPE,
+    AnswerWatch,
+    EventFrames,
+    Json,
+    complete_stream,
+    get_object,
+    get_objects,
+    get_text,
+    is_json,
+    parse_object,
+    write_data,
+    write_line,
+)
+
+DEFAULT_TEMPERATURE = 1.0  # Ollama's for these formats
+DONE = b"[DONE]"
+FINGERPRINT = "fp_ollama"
+USAGE: Json = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+
+
+class OpenAIFormat:
+    """What both have in common: options stand beside the prompt."""
+
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE)
+        payload["seed"] = seed
+
+
+def build_head(identity: str, kind: str, model: str, now: float) -> Json:
+    return {
+        "id": identity,
+        "object": kind,
+        "created": int(now),
+        "model": model,
+        "system_fingerprint": FINGERPRINT,
+    }
+
+
+class ChunkWatch(AnswerWatch, ABC):
+    """Of a stream of chunks, each with one choice."""
+
+    def __init__(self) -> None:
+        super().__init__(EventFrames())
+        self._last: Json = {}
+        self._has_finished = False  # only [DONE] is missing
+
+    def _read(self, frame: bytes) -> str:
+        chunk = parse_object(frame)
+        if frame == DONE or "error" in chunk:
+            self._is_over = True
+        if chunk.get("model"):  # a chunk without one is how Ollama tells of an error
+            self._last = chunk
+        choices = get_objects(chunk, "choices")
+        if any(choice.get("finish_reason") for choice in choices):
+            self._has_finished = True
+        return "".join([self._read_choice(choice) for choice in choices])
+
+    def _end(self) -> bytes:
+        head = {key: value for key, value in self._last.items() if key not in ("choices", "usage")}
+        finish = b"" if self._has_finished else write_data({**head, "choices": [self._last_choice()]})
+        return finish + b"data: " + DONE + b"\n\n"
+
+    @abstractmethod
+    def _read_choice(self, choice: Json) -> str:
+        """The text of one choice, thoughts and calls included."""
+
+    @abstractmethod
+    def _last_choice(self) -> Json: ...
+
+
+class ChatWatch(ChunkWatch):
+    def __init__(self) -> None:
+        super().__init__()
+        self._arguments: list[str] | None = None  # of the last call, in pieces
+
+    def _read_choice(self, choice: Json) -> str:
+        delta = get_object(choice, "delta")
+        text = get_text(delta, "reasoning") + get_text(delta, "reasoning_content") + get_text(delta, "content")
+        for call in get_objects(delta, "tool_calls"):
+            function = get_object(call, "function")
+            name, arguments = get_text(function, "name"), get_text(function, "arguments")
+            if name or self._arguments is None:
+                self._arguments = []
+            self._arguments.append(arguments)
+            text += name + arguments
+        return text
+
+    def _last_choice(self) -> Json:
+        reason = "stop"
+        if self._arguments is not None:
+            # A call that is cut ends like one that was too long for the model, so that nobody takes it for complete.
+            reason = "tool_calls" if is_json("".join(self._arguments)) else "length"
+        return {"index": 0, "delta": {}, "finish_reason": reason}
+
+
+class OpenAIChat(OpenAIFormat, MessageList):
+    """The content of a message is a string or a list of blocks; the arguments of calls are JSON in a string."""
+
+    name = "chat_completions"
+    streams_by_default = False
+
+    def part_of(self, message: object, place: int) -> Part:
+        if not isinstance(message, dict):
+            return Part("user", "", place)
+        role, content = role_of(message), message.get("content")
+        calls = calls_of(message) if role == "assistant" else ()
+        is_heard = role in HEARD
+        takes_block = is_heard and takes_text(content)
+        return Part(role, text_of(content), place, takes_block, calls, is_heard and has_media(content))
+
+    def is_system(self, message: object) -> bool:
+        # A developer's too: OpenAI's models take it for the system's.
+        return isinstance(message, dict) and role_of(message) == "system" and takes_text(message.get("content"))
+
+    def watch(self) -> ChatWatch:
+        return ChatWatch()
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        head = build_head(f"chatcmpl-{unique}", "chat.completion", model, now)
+        message: Json = {"role": "assistant", "content": text}
+        if not is_stream:
+            choice: Json = {"index": 0, "message": message, "finish_reason": "stop"}
+            return TRANSLATED_TYPE, write_line({**head, "choices": [choice], "usage": USAGE})
+        head["object"] = "chat.completion.chunk"
+        first = write_data({**head, "choices": [{"index": 0, "delta": message, "finish_reason": None}]})
+        return SSE_TYPE, complete_stream(first, self.watch())
+
+
+class CompletionWatch(ChunkWatch):
+    def _read_choice(self, choice: Json) -> str:
+        return get_text(choice, "text")
+
+    def _last_choice(self) -> Json:
+        return build_choice("", "stop")
+
+
+class OpenAICompletions(OpenAIFormat):
+    name = "completions"
+
+    def read(self, payload: Payload) -> Prompt | None:
+        prompt = payload.get("prompt")
+        if not isinstance(prompt, str) or not prompt or payload.get("suffix"):
+            return None
+        model, asks_stream = model_of(payload), is_stream(payload, default=False)
+        if litellm_flattened.is_flattened(prompt):
+            return litellm_flattened.read(prompt, [], model, has_system=True, is_stream=asks_stream)
+        # It takes no block at its end: the model continues it exactly there.
+        return Prompt(model, [Part("user", prompt, 0)], has_system=True, is_stream=asks_stream)
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        text = payload["prompt"]
+        if isinstance(prompt, litellm_flattened.FlattenedPrompt):
+            text = litellm_flattened.edit_sections(text, prompt, edit)
+            payload["prompt"] = litellm_flattened.put_on_top(text, edit.top) if edit.top else text
+        elif edit.top:
+            payload["prompt"] = edit.top + GAP + text
+
+    def watch(self) -> CompletionWatch:
+        return CompletionWatch()
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        head = build_head(f"cmpl-{unique}", "text_completion", model, now)
+        if not is_stream:
+            return TRANSLATED_TYPE, write_line({**head, "choices": [build_choice(text, "stop")], "usage": USAGE})
+        first = write_data({**head, "choices": [build_choice(text, None)]})
+        return SSE_TYPE, complete_stream(first, self.watch())
+
+
+def build_choice(text: str, finish_reason: str | None) -> Json:
+    return {"text": text, "index": 0, "finish_reason": finish_reason}

@@ -1,0 +1,311 @@
+"""OpenAI's ``/v1/responses``: instructions, and a string or a list of items of several types.
+
+Its answers are one JSON object, or the named events in which a response's items grow, one after the other.
+"""
+
+from typing import Any
+
+from proxy.domain.formats import payloads
+from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
+from proxy.domain.formats.payloads import (
+    HEARD,
+    BlockStyle,
+    has_media,
+    is_stream,
+    model_of,
+    read_call,
+    role_of,
+    says_something,
+    takes_text,
+    text_of,
+)
+from proxy.domain.formats.streams import (
+    SSE_TYPE,
+    TRANSLATED_TYPE,
+    AnswerWatch,
+    EventFrames,
+    Json,
+    complete_stream,
+    get_number,
+    get_object,
+    get_text,
+    is_json,
+    parse_object,
+    write_event,
+    write_line,
+)
+
+DEFAULT_TEMPERATURE = 1.0  # Ollama's for this format
+STYLE = BlockStyle("input_text", gap=GAP)
+CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+BEGUN = ("response.created", "response.in_progress")
+OVER = ("response.completed", "response.incomplete", "response.failed", "error")
+PLAIN: Json = {
+    "incomplete_details": None,
+    "previous_response_id": None,
+    "instructions": None,
+    "error": None,
+    "tools": [],
+    "tool_choice": "auto",
+    "truncation": "disabled",
+    "parallel_tool_calls": True,
+    "text": {"format": {"type": "text"}},
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "top_logprobs": 0,
+    "temperature": 1,
+    "reasoning": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "store": False,
+    "background": False,
+    "service_tier": "default",
+    "metadata": {},
+    "safety_identifier": None,
+    "prompt_cache_key": None,
+}
+
+
+class OpenAIResponses:
+    name = "responses"
+
+    def read(self, payload: Payload) -> Prompt | None:
+        instructions, given = payload.get("instructions"), payload.get("input")
+        if not isinstance(instructions, str | None):
+            return None
+        parts = [Part("system", instructions, 0)] if instructions else []
+        parts += parts_of(given, len(parts))
+        if not given or not says_something(parts):
+            return None
+        has_system = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
+        return Prompt(model_of(payload), parts, has_system, is_stream(payload, default=False))
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        instructions = payload.get("instructions")
+        first = 1 if instructions else 0
+        for index, block in edit.tails.items():
+            put_at_end(payload, prompt.parts[index].place - first, block)
+        items = payload["input"]
+        if edit.top and prompt.has_system and not instructions:
+            items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
+        elif edit.top and instructions:
+            payload["instructions"] = edit.top + GAP + instructions
+        elif edit.top:
+            payload["instructions"] = join_texts(edit.modelfile_system, edit.top)
+        if edit.without and isinstance(items, list):
+            items[:] = [item for place, item in enumerate(items, first) if place not in edit.without]
+
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+        """The format has no seed."""
+        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE)
+
+    def watch(self) -> "ResponseWatch":
+        return ResponseWatch()
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        response = build_response(f"resp_{unique}", model, int(now))
+        item: Json = {"id": f"msg_{unique}", "type": "message", "status": "completed", "role": "assistant"}
+        if not is_stream:
+            item["content"] = [build_part(text)]
+            return TRANSLATED_TYPE, write_line(finish_response(response, [item], status="completed", tokens=0))
+        writer, at = EventWriter(), {"item_id": item["id"], "output_index": 0, "content_index": 0}
+        growing = {**item, "status": "in_progress", "content": []}
+        events = [
+            writer.write("response.created", response=response),
+            writer.write("response.in_progress", response=response),
+            writer.write("response.output_item.added", output_index=0, item=growing),
+            writer.write("response.content_part.added", **at, part=build_part("")),
+            writer.write("response.output_text.delta", **at, delta=text, logprobs=[]),
+        ]
+        return SSE_TYPE, complete_stream(b"".join(events), self.watch())
+
+
+def parts_of(given: object, first: int) -> list[Part]:
+    if isinstance(given, str):
+        return [Part("user", given, first, takes_block=True)]
+    return [part_of(item, place) for place, item in enumerate(given, first)] if isinstance(given, list) else []
+
+
+def part_of(item: object, place: int) -> Part:
+    if not isinstance(item, dict):
+        return Part("user", "", place)
+    kind = kind_of(item)
+    if kind == "message":
+        role, content = role_of(item), item.get("content")
+        is_heard = role in HEARD
+        return Part(
+            role,
+            text_of(content),
+            place,
+            is_heard and takes_text(content),
+            has_media=is_heard and has_media(content),
+        )
+    if kind in RESULTS:
+        output = item.get("output")
+        return Part("tool", text_of(output), place, takes_text(output), has_media=has_media(output))
+    if kind in CALLS:
+        return Part("assistant", "", place, calls=(read_call(item, CALLS[kind]),))
+    return Part("assistant", "", place)  # reasoning, and what else the model brought forth
+
+
+def kind_of(item: dict[str, Any]) -> str:
+    """The item's type; a message may leave it out."""
+    kind = item.get("type") or "message"
+    return kind if isinstance(kind, str) else ""
+
+
+def is_system(item: object) -> bool:
+    if not isinstance(item, dict) or kind_of(item) != "message":
+        return False
+    return role_of(item) == "system" and takes_text(item.get("content"))
+
+
+def put_at_end(payload: Payload, number: int, block: str) -> None:
+    """Puts the block at the end of the item of that number, or of the whole input where that is a string."""
+    if isinstance(payload["input"], str):
+        payload["input"] = join_texts(payload["input"], block)
+        return
+    item = payload["input"][number]
+    field = "content" if kind_of(item) == "message" else "output"
+    item[field] = STYLE.put_after(item[field], block)
+
+
+class EventWriter:
+    """Writes events; ``number`` is that of the next one."""
+
+    def __init__(self, number: int = 0) -> None:
+        self._number = number
+
+    def write(self, kind: str, **fields: object) -> bytes:
+        self._number += 1
+        return write_event(kind, sequence_number=self._number - 1, **fields)
+
+
+class ResponseWatch(AnswerWatch):
+    def __init__(self) -> None:
+        super().__init__(EventFrames())
+        self._response: Json = {}
+        self._next = 0  # the number of the next event
+        self._items: list[Json] = []  # the complete ones
+        self._item: Json | None = None  # the one that grows
+        self._at: Json = {}  # its place
+        self._part_at: Json | None = None  # the place of the part in it that grows
+        self._text: list[str] = []  # what that says, in pieces
+        self._is_part_over = False  # its end has come, though not that of all around it
+
+    def _read(self, frame: bytes) -> str:
+        value = parse_object(frame)
+        kind = get_text(value, "type")
+        if kind:
+            self._next = max(self._next, get_number(value, "sequence_number") + 1)
+        if kind.endswith(".delta"):
+            return self._read_delta(get_text(value, "delta"))
+        if kind == "response.output_item.added":
+            return self._read_item(value, get_object(value, "item"))
+        if kind == "response.content_part.added":
+            self._part_at, self._text = {"content_index": get_number(value, "content_index")}, []
+        elif kind == "response.output_item.done":
+            self._items.append(get_object(value, "item"))
+            self._item = None
+        elif kind.endswith(".done"):
+            self._is_part_over = True
+            if kind == "response.content_part.done":
+                self._part_at = None
+        elif kind in OVER:
+            self._is_over = True
+        elif kind in BEGUN:
+            self._response = get_object(value, "response")
+        return ""
+
+    def _read_item(self, value: Json, item: Json) -> str:
+        self._item, self._part_at, self._text = item, None, []
+        self._is_part_over = False
+        self._at = {"item_id": get_text(item, "id"), "output_index": get_number(value, "output_index")}
+        return get_text(item, "name") if item.get("type") == "function_call" else ""
+
+    def _read_delta(self, delta: str) -> str:
+        self._is_part_over = False
+        self._text.append(delta)
+        return delta
+
+    def _end(self) -> bytes:
+        writer = EventWriter(self._next)
+        events, response = b"", self._response
+        if not response:
+            response = build_response("", "", 0)
+            events = writer.write("response.created", response=response)
+        items = self._items
+        if self._item is not None:
+            item = self._finish_item(self._item)
+            events += self._finish_part(writer, item)
+            events += writer.write("response.output_item.done", output_index=self._at["output_index"], item=item)
+            items = [*items, item]
+        status = "incomplete" if items and items[-1].get("status") == "incomplete" else "completed"
+        last = finish_response(response, items, status=status, tokens=self._text_count)
+        return events + writer.write(f"response.{status}", response=last)
+
+    def _finish_item(self, item: Json) -> Json:
+        """The item that grows, with what it says so far."""
+        text, kind = "".join(self._text), item.get("type")
+        if kind == "message":
+            return {**item, "status": "completed", "content": [build_part(text)] if self._text else []}
+        if kind == "reasoning":
+            return {**item, "summary": [{"type": "summary_text", "text": text}], "encrypted_content": text}
+        if kind == "function_call":
+            # One that is cut is incomplete, and so is its response, like one that was too long for the model.
+            return {**item, "status": "completed" if is_json(text) else "incomplete", "arguments": text}
+        return item
+
+    def _finish_part(self, writer: EventWriter, item: Json) -> bytes:
+        """The events that end what grows in the item."""
+        kind, text, events = item.get("type"), "".join(self._text), b""
+        if kind == "reasoning" and self._text and not self._is_part_over:
+            return writer.write("response.reasoning_summary_text.done", **self._at, summary_index=0, text=text)
+        if kind == "function_call" and item["status"] == "completed" and not self._is_part_over:
+            return writer.write("response.function_call_arguments.done", **self._at, arguments=text)
+        if kind == "message" and self._part_at is not None:
+            at = {**self._at, **self._part_at}
+            if not self._is_part_over:
+                events = writer.write("response.output_text.done", **at, text=text, logprobs=[])
+            events += writer.write("response.content_part.done", **at, part=build_part(text))
+        return events
+
+
+def build_part(text: str) -> Json:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def build_response(identity: str, model: str, now: int) -> Json:
+    """A response that has only begun; ``now`` in seconds since the epoch."""
+    return {
+        "id": identity,
+        "object": "response",
+        "created_at": now,
+        "completed_at": None,
+        "status": "in_progress",
+        "model": model,
+        "output": [],
+        "usage": None,
+        **PLAIN,
+    }
+
+
+def finish_response(response: Json, items: list[Json], *, status: str, tokens: int) -> Json:
+    """The response with all its items; ``status`` is completed or incomplete."""
+    is_complete = status == "completed"
+    return {
+        **response,
+        "status": status,
+        "completed_at": response.get("created_at") if is_complete else None,
+        "incomplete_details": None if is_complete else {"reason": "max_output_tokens"},
+        "output": items,
+        "usage": {
+            "input_tokens": 0,
+            "output_tokens": tokens,
+            "total_tokens": tokens,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        },
+    }

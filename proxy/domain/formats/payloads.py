@@ -1,0 +1,180 @@
+"""Requests as parsed JSON: who says what in them, and how a block is put there."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import orjson
+
+from proxy.domain.formats.base import Edit, Part, Payload, Prompt, Role, ToolCall, join_texts
+
+TEXT_BLOCKS = ("text", "input_text", "output_text")  # no set: the type of an odd block need not be hashable
+HOTTEST = 2.0  # temperature, the most that OpenAI's API takes; above it models only babble
+
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+HEARD: frozenset[Role] = frozenset({"user", "tool"})  # what the model answers to
+
+
+# --- how the answer is asked for ---
+
+
+def model_of(payload: Payload) -> str:
+    model = payload.get("model")
+    return model if isinstance(model, str) else ""
+
+
+def is_stream(payload: Payload, *, default: bool) -> bool:
+    stream = payload.get("stream")
+    return stream if isinstance(stream, bool) else default
+
+
+def raise_temperature(options: Payload, by: float, *, default: float, hottest: float = HOTTEST) -> None:
+    """Never over ``hottest``; a temperature that is there already, or is no number, stays."""
+    temperature = options.get("temperature")
+    if temperature is None:
+        temperature = default
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
+        return
+    if by > 0 and temperature < hottest:
+        options["temperature"] = round(min(temperature + by, hottest), 6)
+
+
+# --- who says a text, and what tools it calls ---
+
+
+def role_of(message: dict[str, Any]) -> Role:
+    """Ollama takes a role in any case; one that is not known is the user's."""
+    role = message.get("role")
+    return (ROLES.get(role) or ROLES.get(role.lower(), "user")) if isinstance(role, str) else "user"
+
+
+def calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:
+    """The calls of an assistant's message, as Ollama's chat and OpenAI's write them."""
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return (read_call(message["function_call"]),) if isinstance(message.get("function_call"), dict) else ()
+    functions = [one.get("function") for one in calls if isinstance(one, dict)]
+    return tuple(read_call(function) for function in functions if isinstance(function, dict))
+
+
+def read_call(function: dict[str, Any], field: str = "arguments") -> ToolCall:
+    """``field``: where its arguments are, an object or its JSON."""
+    name, arguments = function.get("name"), function.get(field)
+    if isinstance(arguments, str):
+        with suppress(orjson.JSONDecodeError):  # models also write arguments that are no JSON
+            arguments = orjson.loads(arguments)
+    return ToolCall(name if isinstance(name, str) else "", arguments)
+
+
+# --- a text: a string, or a list of typed blocks of which some are texts ---
+
+
+def text_of(content: object) -> str:
+    """What the content says, empty where it says nothing. Two blocks are at least a line apart, else the last word of
+    the one and the first of the next would be read as one."""
+    if isinstance(content, str):
+        return content
+    texts = [text for block in content if (text := block_text(block))] if isinstance(content, list) else []
+    if len(texts) < 2:
+        return texts[0] if texts else ""
+    pieces = [texts[0]]
+    for before, following in pairwise(texts):
+        if not before.endswith("\n") and not following.startswith("\n"):
+            pieces.append("\n")
+        pieces.append(following)
+    return "".join(pieces)
+
+
+def block_text(block: object) -> str:
+    if not isinstance(block, dict) or block.get("type") not in TEXT_BLOCKS:
+        return ""
+    text = block.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def has_media(content: object) -> bool:
+    """Whether what a user or a tool says also has blocks that are no texts: pictures, sounds, files."""
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") not in (*TEXT_BLOCKS, "tool_result") for block in content
+    )
+
+
+def takes_text(content: object) -> bool:
+    """Whether a text can be put before or after this one."""
+    if isinstance(content, list):
+        return bool(content) and all(isinstance(block, dict) for block in content)
+    return isinstance(content, str)
+
+
+def says_something(parts: Sequence[Part]) -> bool:
+    return any(part.text or part.calls for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStyle:
+    """How a format puts a text of its own into a list of blocks. A list is changed in place, its blocks are not."""
+
+    kind: str  # the type of such a block
+    gap: str  # keeps it apart from its neighbours; empty where Ollama makes a message of each block
+
+    def put_before(self, content: Any, block: str) -> Any:
+        """The content with the block at its beginning."""
+        if isinstance(content, str):
+            return join_texts(block, content) if content else block
+        content.insert(0, {"type": self.kind, "text": block + self.gap})
+        return content
+
+    def put_after(self, content: Any, block: str) -> Any:
+        """The content with the block at its end."""
+        if isinstance(content, str):
+            return join_texts(content, block)
+        has_text = any(block_text(one) for one in content)
+        content.append({"type": self.kind, "text": self.gap + block if has_text else block})
+        return content
+
+
+class MessageList(ABC):
+    """Requests that are a list of messages, one part of the prompt each."""
+
+    streams_by_default: bool
+    style = BlockStyle("text", gap="")
+
+    def read(self, payload: Payload) -> Prompt | None:
+        messages = payload.get("messages")
+        if not isinstance(messages, list):
+            return None
+        parts = [self.part_of(message, place) for place, message in enumerate(messages)]
+        if not says_something(parts):
+            return None
+        stream = is_stream(payload, default=self.streams_by_default)
+        return Prompt(model_of(payload), parts, self.is_system(messages[0]), stream)
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        messages: list[Any] = payload["messages"]
+        # Tails go by the places as they are in the payload, so they come before anything is put in or taken out.
+        for index, block in edit.tails.items():
+            message = messages[prompt.parts[index].place]
+            message["content"] = self.style.put_after(message["content"], block)
+        if edit.top and prompt.has_system:
+            messages[0]["content"] = self.style.put_before(messages[0]["content"], edit.top)
+        if edit.without:
+            messages[:] = [message for place, message in enumerate(messages) if place not in edit.without]
+        if edit.top and not prompt.has_system:
+            messages.insert(0, {"role": "system", "content": join_texts(edit.modelfile_system, edit.top)})
+
+    @abstractmethod
+    def part_of(self, message: object, place: int) -> Part: ...
+
+    @abstractmethod
+    def is_system(self, message: object) -> bool:
+        """Whether a block can go before this first message's text."""

@@ -1,0 +1,230 @@
+"""Tool calls that a model writes as text: Agent Zero's JSON, other JSON, ReAct, tags."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from proxy.domain.loops.normalization import NORMALISED_MAX, canonical, folded
+
+_DECODER: Final = json.JSONDecoder(strict=False)  # models write raw line breaks into strings
+_FAILURES_MAX: Final = 4  # braces that open no object
+_CALLS_MAX: Final = 20
+
+_OPENING_BRACE: Final = re.compile(r'\{\s*"')
+_NAMES: Final = ("tool_name", "tool", "name", "function", "function_name", "action")
+_ARGUMENTS: Final = ("tool_args", "arguments", "args", "tool_input", "action_input", "parameters", "input", "params")
+_WITHIN: Final = ("tool_calls", "tool_call", "function_call", "function", "command", "actions", "action")
+_SURE: Final = frozenset({"tool_args", "tool_input", "tool_calls", "action_input"})  # of nothing but a call
+_AGENT_ZERO: Final = re.compile(r'"tool_name"\s*:\s*"([^"\n]{1,100})"')
+
+_TAGS: Final = ("tool_call", "function_call", "tool_code", "function_calls", "tools", "action")
+_INVOKE: Final = re.compile(r'<(?:invoke|function)(?:\s+name)?="?([\w.:-]{1,100})"?\s*>')
+_LITELLM: Final = "Tool Calls:"
+_MISTRAL: Final = "[TOOL_CALLS]"
+_NAMED_TAG: Final = re.compile(r"^<([a-z]+(?:_[a-z]+){1,4})>", re.MULTILINE)
+
+_ACTION: Final = re.compile(r"^[ \t*#]*action[ \t*]*:[ \t*]*([^\n]*)$", re.MULTILINE | re.IGNORECASE)
+_INPUT: Final = re.compile(r"^[ \t*#]*action[ _]input[ \t*]*:[ \t*]*", re.MULTILINE | re.IGNORECASE)
+_REACT_STOP: Final = re.compile(
+    r"^[ \t*#]*(?:observation|thought|action|final answer)[ \t*]*:", re.MULTILINE | re.IGNORECASE
+)
+_INLINE_INPUT: Final = re.compile(r"\w+\s*[\[(].*[\])]\s*\Z")
+
+_FENCE: Final = "```"
+_FENCE_OPENS: Final = re.compile(r"^```[\w+-]*[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``arguments`` in their canonical form."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """``is_agent_zero``: an object with ``tool_name``. ``is_sure``: it cannot be but a call, so that what follows it is
+    its result."""
+
+    calls: tuple[Call, ...]
+    is_agent_zero: bool = False
+    is_sure: bool = True
+
+
+NONE: Final = Calls((), is_sure=False)
+
+
+def read_calls(text: str) -> Calls:
+    """The calls in a text, thoughts around them left out."""
+    if len(text) > NORMALISED_MAX:
+        return NONE
+    return _tagged(text) or _json(text) or _react(text) or _named_tag(text) or NONE
+
+
+def without_thinking(text: str) -> str:
+    """The text after what a model thinks aloud before it answers."""
+    for closing in ("</think>", "</thinking>"):
+        if closing in text:
+            text = text.rpartition(closing)[2]
+    return text
+
+
+def fenced_code(text: str) -> str:
+    """The code of a text that has one fenced block and ends with it; empty where that is not so."""
+    if text.count(_FENCE) != 2 or not text.rstrip().removesuffix("<end_code>").rstrip().endswith(_FENCE):
+        return ""
+    opening = _FENCE_OPENS.search(text)
+    return text[opening.end() : text.rindex(_FENCE)] if opening else ""
+
+
+def objects_in(text: str) -> Iterator[dict[str, Any]]:
+    """The first JSON objects of a text, the outermost ones."""
+    at = failures = 0
+    for _ in range(_CALLS_MAX):
+        brace = _OPENING_BRACE.search(text, at)
+        if brace is None:
+            return
+        try:
+            found, at = _DECODER.raw_decode(text, brace.start())
+        except (ValueError, RecursionError):
+            at = brace.end()
+            failures += 1
+            if failures == _FAILURES_MAX:
+                return
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _json(text: str) -> Calls | None:
+    if "{" not in text:
+        return None
+    found = list(objects_in(text))
+    if calls := tuple(call for one in found for call in _calls_of(one)):
+        is_agent_zero = isinstance(found[0].get("tool_name"), str)
+        return Calls(calls, is_agent_zero, is_sure=is_agent_zero or _is_alone(text) or not _SURE.isdisjoint(found[0]))
+    if found and _is_alone(text):
+        return Calls(tuple(Call("", canonical("", one)) for one in found), is_sure=False)
+    return _broken_json(text)
+
+
+def _is_alone(text: str) -> bool:
+    """Whether nothing but the JSON stands in the text, or what LiteLLM puts before calls when it flattens them."""
+    text = text.strip().removeprefix(_LITELLM).lstrip()
+    return text.startswith(("{", "[", _FENCE)) and text.endswith(("}", "]", _FENCE))
+
+
+def _broken_json(text: str) -> Calls | None:
+    """Agent Zero also takes JSON that is not quite well formed."""
+    name = _AGENT_ZERO.search(text)
+    if name is None:
+        return None
+    start = text.find('"tool_args"', name.end())
+    rest = text[start:] if start >= 0 else text[name.end() :]
+    return Calls((Call(folded(name[1]), folded(rest)),), is_agent_zero=True)
+
+
+def _calls_of(found: dict[str, Any], depth: int = 0) -> Iterator[Call]:
+    if call := _call_of(found):
+        yield call
+        return
+    if depth == 2:
+        return
+    for key in _WITHIN:
+        within = found.get(key)
+        some = within[:_CALLS_MAX] if isinstance(within, list) else [within]
+        for one in some:
+            if isinstance(one, dict):
+                yield from _calls_of(one, depth + 1)
+
+
+def _call_of(found: dict[str, Any]) -> Call | None:
+    for key in _NAMES:
+        name = found.get(key)
+        if isinstance(name, str) and name:
+            break
+    else:
+        return None
+    for arguments in _ARGUMENTS:
+        if arguments in found:
+            return Call(folded(name), canonical(name, _parsed(found[arguments])))
+    if key not in ("tool_name", "tool"):
+        return None
+    return Call(folded(name), canonical(name, {other: found[other] for other in found if other != key}))
+
+
+def _parsed(arguments: object) -> object:
+    """Arguments that come as JSON within a text are read."""
+    if isinstance(arguments, str) and arguments.lstrip().startswith(("{", "[")):
+        try:
+            return _DECODER.decode(arguments)
+        except (ValueError, RecursionError):
+            return arguments
+    return arguments
+
+
+def _tagged(text: str) -> Calls | None:
+    if _MISTRAL in text:
+        calls = tuple(call for found in objects_in(text.partition(_MISTRAL)[2]) for call in _calls_of(found))
+        return Calls(calls) if calls else None
+    if "<" not in text:
+        return None
+    calls = tuple(_invoked(text)) or tuple(_in_tags(text))
+    return Calls(calls) if calls else None
+
+
+def _in_tags(text: str) -> Iterator[Call]:
+    for tag in _TAGS:
+        at = 0
+        for _ in range(_CALLS_MAX):
+            start = text.find(f"<{tag}>", at)
+            if start < 0:
+                break
+            at = text.find(f"</{tag}>", start)
+            at = at if at >= 0 else len(text)
+            inner = text[start + len(tag) + 2 : at]
+            calls = [call for found in objects_in(inner) for call in _calls_of(found)]
+            yield from calls or [Call(tag, folded(inner))]
+
+
+def _invoked(text: str) -> Iterator[Call]:
+    openings = [match for match, _ in zip(_INVOKE.finditer(text), range(_CALLS_MAX), strict=False)]
+    for opening in openings:
+        ends = [at for closing in ("</invoke>", "</function>") if (at := text.find(closing, opening.end())) >= 0]
+        end = min(ends, default=len(text))
+        yield Call(folded(opening[1]), folded(text[opening.end() : end]))
+
+
+def _named_tag(text: str) -> Calls | None:
+    """Cline's way: a tag named like the tool around tags named like its arguments."""
+    opening = _NAMED_TAG.search(text) if "<" in text else None
+    if opening is None:
+        return None
+    end = text.find(f"</{opening[1]}>", opening.end())
+    return Calls((Call(opening[1], folded(text[opening.end() : end])),)) if end >= 0 else None
+
+
+def _react(text: str) -> Calls | None:
+    calls = []
+    is_sure = False
+    for action in _ACTION.finditer(text):
+        given = _INPUT.match(text, action.end() + 1) or _INPUT.match(text, action.end() + 2)
+        arguments = ""
+        if given:
+            stop = _REACT_STOP.search(text, given.end())
+            arguments = text[given.end() : stop.start() if stop else len(text)].strip()
+        is_sure = is_sure or bool(given) or bool(_INLINE_INPUT.match(action[1]))
+        name = folded(action[1].strip("`*\"' "))
+        calls.append(Call(name, canonical(name, _parsed(arguments.strip("`")))))
+        if len(calls) == _CALLS_MAX or _observed(text, action.end()):
+            break
+    return Calls(tuple(calls)) if is_sure else None
+
+
+def _observed(text: str, after: int) -> bool:
+    """Whether the model went on to make up an observation: what it writes after that counts for nothing."""
+    stop = _REACT_STOP.search(text, after)
+    return bool(stop and "observation" in stop[0].lower())

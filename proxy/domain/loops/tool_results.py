@@ -1,0 +1,179 @@
+"""What follows an output: who said it, whether it is a result, and what it is compared by."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from proxy.domain.loops.normalization import NORMALISED_MAX, essence_of_error, folded
+
+AUTOMATIC_MIN: Final = 40  # characters: what people say word for word again and again is shorter
+AUTOMATIC_ERROR_MIN: Final = 15  # characters of what says that something failed
+_ENVELOPE_MAX: Final = 500_000  # characters of JSON that are parsed
+_ENVELOPES_MAX: Final = 16
+_COMPLAINT_MAX: Final = 1_000  # characters; in a longer text it is quoted
+_UNDER_WAY_MAX: Final = 400  # characters; a longer result says more than that
+_ERROR_EDGE: Final = 400  # characters at either end of a long result, where it says that it failed
+
+_DECODER: Final = json.JSONDecoder(strict=False)
+_PERSONS: Final = ("user_message", "user_intervention")
+_RESULTS: Final = ("tool_result",)
+_WARNINGS: Final = ("system_warning", "system_message", "warning")
+_BROKEN_ENVELOPE: Final = re.compile(
+    r'\s*\{\s*"(user_message|user_intervention|tool_name|tool_result|system_warning)"\s*:'
+)
+
+_EXTRAS: Final = "[EXTRAS]"  # with which Agent Zero ends each prompt, rebuilt every time
+_SURROUNDINGS: Final = ("environment_details", "system-reminder", "recollection", "loop_warning")
+_TIMING: Final = re.compile(r"^(?:Wall time|Chunk ID)\b.*$", re.MULTILINE)  # of what Codex has run
+
+# The number under which a service keeps a request is no news.
+_IDENTITY: Final = re.compile(
+    r'"(?:request|trace|correlation|call|tool_call)_id"\s*:\s*(?:"[^"\n]{0,200}"|[0-9]{1,30})'
+)
+
+_OBSERVED: Final = re.compile(
+    r"\s*(?:observation\b|tool[ _](?:result|output|response|call|error|use)"
+    r"|(?:results?|outputs?|stdout|stderr|error|exception)\s*:|traceback|exit ?code"
+    r"|execution (?:result|log|output)|code output|call id:|command .{1,80} returned"
+    r"|\[(?:tool|error|result|output|observation|function|system|execution)|\[[\w ]+ for '[^\n]*\] result"
+    r"|<(?:tool_(?:response|result|output|use_error)|observation|function_(?:results?|response)|results?|output"
+    r"|returncode|error|stdout|stderr)\b)",
+    re.IGNORECASE,
+)
+_FAILURES: Final = "error|exception|traceback|fail|denied|invalid|refused|forbidden|rejected|aborted|fatal|panic"
+_FAILURE: Final = re.compile(_FAILURES)
+_ERROR: Final = re.compile(
+    rf"{_FAILURES}|not found|no such|unauthori[sz]ed|timed? ?out|cannot|can't|could ?n[o']t|unable|unknown|unexpected"
+    r"|missing|not (?:allowed|recogni[sz]ed)|does(?: not|n't) exist|illegal|unavailable|unreachable|misformat|malformed"
+)
+_NO_ERROR: Final = re.compile(
+    r"\b(?:0|no|zero) (?:errors?|failures?|failed|exceptions?)\b"
+    r"""|\b(?:errors?|fail(?:ed|ures?)|exceptions?)["']?\s*[:=]\s*(?:0(?![\d.])|null|none|false|\[\]|""|'')"""
+)
+_DOING: Final = (
+    "running|waiting|awaiting|processing|building|compiling|initiali[sz]ing|provisioning|deploying|downloading|uploading"
+    "|installing|syncing|loading|indexing|warming|booting|starting|restarting|creating|pulling|working|updating|rendering"
+    "|training|transferring|copying|scanning|analy[sz]ing|generating|stopping|terminating|connecting|preparing"
+)
+# Said of a state, where it stands alone or after what announces one: "status: building", not "a tall building".
+_UNDER_WAY: Final = re.compile(
+    rf"(?:^|[:=\"'>(|\[\]] ?|\b(?:is|are|be|been|still|currently|status|state|phase|stage|task|job) )(?:{_DOING})\b"
+    r"(?! (?:on|at|as|under|with)\b)"
+    rf"|\b(?!building)(?:{_DOING})(?: up)?\W*\Z|\b(?:{_DOING})\s?(?:\.\.\.|…)"
+    r"|\b(?:container|pod)(?:creating|initializing)\b"
+    r"|(?<!no )\bpending\b|\b(?:in[ _-]?progress|queued|enqueued|ongoing|unfinished|incomplete|busy|slept|please wait"
+    r"|check back)\b|\bnot (?:yet|ready|finished|done)\b|\bno new\b|\bno (?:updates?|changes?) (?:yet|so far|since)\b"
+    r"|\bwait(?:ed)? (?:a|for)\b|\btry again (?:later|in)\b|\bstill (?:in|being|not|to|\w+ing)\b"
+    r"|(?<![\d.])\d{1,2}(?:\.\d+)?\s?%(?= (?:complete|done|finished)|\W*\Z)"
+    r"|\b(?:progress|complete|done)\W{1,4}\d{1,2}(?:\.\d+)?\s?%"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one text that follows an output is. ``exact`` is a hash of this process, and without volatile ids and times
+    where it is an error. ``is_person``: it comes in a person's envelope; ``is_program``: nobody but a program says such
+    a thing. ``is_blank``: nothing is left of it less what the client adds to every prompt."""
+
+    exact: int
+    characters: int
+    is_blank: bool = False
+    is_person: bool = False
+    is_program: bool = False
+    is_envelope: bool = False
+    is_complaint: bool = False
+    is_question: bool = False
+    is_error: bool = False
+    is_under_way: bool = False
+
+
+def read_said(text: str, complaints: tuple[str, ...]) -> Said:
+    """``complaints`` are folded."""
+    text = without_surroundings(text)
+    if not text.strip():
+        return Said(exact=0, characters=0, is_blank=True)
+    keys, complains = _envelopes(text, complaints)
+    normal = " ".join(text.split()) if len(text) <= NORMALISED_MAX else text
+    low = folded(normal)
+    is_error = _is_error(low)
+    return Said(
+        exact=hash(essence_of_error(low) if is_error else normal),
+        characters=len(normal),
+        is_person=any(key in keys for key in _PERSONS),
+        is_program=bool(keys) or _OBSERVED.match(text) is not None,
+        is_envelope=bool(keys),
+        is_complaint=complains or (not keys and _complains(low, complaints)),
+        is_question=normal.endswith("?"),
+        is_error=is_error,
+        is_under_way=_is_under_way(low),
+    )
+
+
+def without_surroundings(text: str) -> str:
+    """What is said less what the client, or Festinger, puts around it anew each turn."""
+    if _EXTRAS in text:
+        text = text.partition(_EXTRAS)[0]
+    for tag in _SURROUNDINGS:
+        if f"<{tag}>" in text:
+            text = _without(text, f"<{tag}>", f"</{tag}>")
+    if len(text) > NORMALISED_MAX or ":" not in text:
+        return text
+    if "Wall time" in text or "Chunk ID" in text:
+        text = _TIMING.sub("", text)
+    return _IDENTITY.sub("", text) if '_id"' in text else text
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    kept, at = [], 0
+    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len(closing)
+    return "".join([*kept, text[at:]])
+
+
+def _envelopes(text: str, complaints: tuple[str, ...]) -> tuple[set[str], bool]:
+    """What kinds of Agent Zero's envelopes a text is made of, and whether one of them complains. Where a result stands
+    before what a person says, the person counts."""
+    if not text[:1000].lstrip().startswith("{"):
+        return set(), False
+    envelopes = list(_objects(text))
+    if not envelopes and (broken := _BROKEN_ENVELOPE.match(text)):
+        return {broken[1]}, _complains(folded(text), complaints)
+    keys = {key for envelope in envelopes for key in (*_PERSONS, *_RESULTS, *_WARNINGS) if envelope.get(key)}
+    warnings = [envelope[key] for envelope in envelopes for key in _WARNINGS if key in envelope]
+    return keys, any(_complains(folded(str(warning)), complaints) for warning in warnings)
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects that a text begins with, one after the other."""
+    if len(text) > _ENVELOPE_MAX:
+        return
+    at = 0
+    for _ in range(_ENVELOPES_MAX):
+        at = text.find("{", at)
+        if at < 0:
+            return
+        try:
+            found, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(found, dict):
+            yield found
+
+
+def _complains(low: str, complaints: tuple[str, ...]) -> bool:
+    return len(low) <= _COMPLAINT_MAX and any(complaint in low for complaint in complaints)
+
+
+def _is_error(low: str) -> bool:
+    if len(low) > 2 * _ERROR_EDGE:
+        low = f"{low[:_ERROR_EDGE]} {low[-_ERROR_EDGE:]}"
+    return _ERROR.search(_NO_ERROR.sub("", low)) is not None
+
+
+def _is_under_way(low: str) -> bool:
+    if len(low) > _UNDER_WAY_MAX or not _UNDER_WAY.search(low):
+        return False
+    return _FAILURE.search(_NO_ERROR.sub("", low)) is None

@@ -1,0 +1,131 @@
+"""What tells the conversations: digests of what their prompts begin with.
+
+A *link* is the digest of one part and all before it. Two requests agree up to a part if its links are equal, so what
+was put after that part in the one can be put there again in the other.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+import orjson
+
+from memory.domain.messages import Message
+from proxy.domain.formats.base import Part, Prompt
+
+SIZE = 16  # bytes of a link
+# Two requests that share so many characters belong together: a model would evaluate them again for about as long as for
+# a block of recollections.
+SHARED_MIN = 1_024
+CUTS = (65_536, 16_384, 4_096, SHARED_MIN)
+# Clients rebuild the tail of a message, mostly from the end of a line on. So many lines are told apart.
+LINES_MAX = 16
+LINES_WITHIN = 4_096
+
+
+def opening_of(roles: Iterable[str]) -> int | None:
+    """The index of the first text that is not the system's, which clients rebuild from turn to turn."""
+    return next((index for index, role in enumerate(roles) if role != "system"), None)
+
+
+def link_after(link: bytes, digest: bytes) -> bytes:
+    return blake2b(link + digest, digest_size=SIZE).digest()
+
+
+def digest_of_part(part: Part, digest: bytes) -> bytes:
+    """``digest`` is of its role and text: the calls of tools count, too."""
+    if not part.calls:
+        return digest
+    calls = [(call.name, call.arguments) for call in part.calls]
+    return link_after(digest, orjson.dumps(calls, default=repr, option=orjson.OPT_NON_STR_KEYS))
+
+
+def digests_of_beginnings(message: Message, ends: Sequence[int]) -> Iterator[bytes]:
+    """As memory.ingest.reader.digest_of has them for the beginnings of the message, up to each of ``ends``,
+    ascending."""
+    hashed = blake2b(digest_size=SIZE, person=message.role.encode()[:16])
+    start = 0
+    for end in ends:
+        hashed.update(message.text[start:end].encode("utf-8", "surrogatepass"))
+        start = end
+        yield hashed.copy().digest()
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One request's place among the conversations. ``links`` has one for each part of the prompt. ``opening`` is the
+    index of the first part that is not the system's; of the last where there is no other."""
+
+    prompt: Prompt
+    links: Sequence[bytes]
+    opening: int
+
+    @classmethod
+    def of(cls, prompt: Prompt, digests: Sequence[bytes]) -> "Thread":
+        """``digests`` are of each part's role and text. Another model is another conversation: nothing of what one
+        has evaluated is of use to the other."""
+        link, links = root(prompt), []
+        for part, digest in zip(prompt.parts, digests, strict=True):
+            link = link_after(link, digest_of_part(part, digest))
+            links.append(link)
+        opening = opening_of(part.role for part in prompt.parts)
+        return cls(prompt, links, len(links) - 1 if opening is None else opening)
+
+    @property
+    def key(self) -> bytes:
+        """What tells the conversation: all up to its opening."""
+        return self.links[self.opening]
+
+    @cached_property
+    def shared(self) -> list[bytes]:
+        """Other keys under which its conversation may be known, of the longest beginning first: those that the
+        beginning is long enough for."""
+        half = len(self.prompt.parts[self.opening].text) / 2
+        lines = [key for end, key in self._of_opening if self._system_characters + end >= SHARED_MIN or end >= half]
+        return lines + self._of_system
+
+    @cached_property
+    def all_keys(self) -> list[bytes]:
+        """Keys under which others may find the conversation."""
+        return [self.key, *(key for _, key in self._of_opening), *self._of_system]
+
+    @cached_property
+    def _system_characters(self) -> int:
+        return sum(len(part.text) for part in self.prompt.parts[: self.opening])
+
+    @cached_property
+    def _of_opening(self) -> list[tuple[int, bytes]]:
+        return self._within(self.opening)
+
+    @cached_property
+    def _of_system(self) -> list[bytes]:
+        if self._system_characters < SHARED_MIN:
+            return []
+        cuts = [key for end, key in self._within(0) if end in CUTS]
+        return [self.links[self.opening - 1], *cuts]
+
+    def _within(self, index: int) -> list[tuple[int, bytes]]:
+        """Where the part may have ended or may come to go on differently, with the link that it had then; the last
+        first."""
+        part = self.prompt.parts[index]
+        before = self.links[index - 1] if index else root(self.prompt)
+        ends = cuts_of(part.text)
+        digests = digests_of_beginnings(Message(part.role, part.text), ends)
+        return [(end, link_after(before, digest)) for end, digest in zip(ends, digests, strict=True)][::-1]
+
+
+def root(prompt: Prompt) -> bytes:
+    return blake2b(prompt.model.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+
+
+def cuts_of(text: str) -> list[int]:
+    """Ends of beginnings of the text, ascending."""
+    ends, end = [cut for cut in CUTS if cut < len(text)], 0
+    for _ in range(LINES_MAX):
+        end = text.find("\n", end, LINES_WITHIN)
+        if end < 0:
+            break
+        ends.append(end)
+        end += 1
+    return sorted(set(ends) - {0})

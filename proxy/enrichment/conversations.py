@@ -1,0 +1,200 @@
+"""The bounded memory of running conversations: which blocks stand where in their prompts.
+
+Clients resend the whole history each turn. A model need not evaluate again what begins as it did before, so a block
+that was once put into a prompt is put there again, byte for byte, and what is new goes to the end.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from memory.cache.state import Cache
+from memory.db.connections import Connection
+from memory.domain.recall.rendering import Block
+from memory.recall.mentions import Beginning, Mentions, Read
+from proxy.domain.prefixes import Thread
+from proxy.enrichment.injection_log import RECENT, SOME, Injection, read_injections
+
+HOUR = 3600.0
+TAILS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
+SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
+KEY_BYTES = 200  # a digest and its places in dicts
+CHARACTER_BYTES = 2  # of a block's text: half of them may hold a character outside of Latin-1
+FACT_BYTES = 100  # of a block's facts: a tuple each; the words are the cache's own
+NAMES_MAX = 300_000  # names and messages that are remembered of running conversations: some 30 MB
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What was injected into one conversation, over all its forks. Times are seconds since the epoch."""
+
+    key: bytes
+    keys: tuple[bytes, ...]  # all under which it is found
+    top: Block  # before the first text of all its prompts
+    system: str | None  # the Modelfile's SYSTEM that had to come before it
+    at: float  # when it began, or was last written to the log as a whole
+    tails: dict[bytes, tuple[Block, float]] = field(default_factory=dict)  # by link, and when they were put there
+    size: int = 0  # bytes, roughly
+
+    def __post_init__(self) -> None:
+        self.size = KEY_BYTES * len(self.keys) + _size_of(self.top) + CHARACTER_BYTES * len(self.system or "")
+
+    def put(self, place: bytes, block: Block, at: float) -> None:
+        """Puts the block after this link, unless something later is known of it; an empty block removes what stood
+        there."""
+        if place in self.tails and self.tails[place][1] > at:
+            return
+        self._remove(place)
+        self.tails[place] = (block, at)
+        self.size += KEY_BYTES + _size_of(block)
+        if len(self.tails) > TAILS_MAX:
+            self._remove(next(iter(self.tails)))
+
+    def _remove(self, place: bytes) -> None:
+        if (tail := self.tails.pop(place, None)) is not None:
+            self.size -= KEY_BYTES + _size_of(tail[0])
+
+    def use_tails(self, links: Iterable[bytes]) -> dict[int, Block]:
+        """The blocks further down that have their place in this request, by the index of the part at whose end. They
+        become the last to be dropped."""
+        found: dict[int, Block] = {}
+        for index, link in enumerate(links) if self.tails else ():
+            if (tail := self.tails.pop(link, None)) is not None:
+                self.tails[link] = tail  # dicts keep the order of insertion: this one moves to the end
+                if tail[0]:
+                    found[index] = tail[0]
+        return found
+
+
+def _size_of(block: Block) -> int:
+    return CHARACTER_BYTES * len(block.text) + FACT_BYTES * len(block.facts)
+
+
+class Conversations:
+    """``record`` takes every change, for the other processes and for the time after a restart."""
+
+    def __init__(self, record: Callable[[Injection], None] = lambda injection: None) -> None:
+        self.conversations_max = 20_000
+        self._record = record
+        self._size = 0
+        self._by_key: dict[bytes, Conversation] = {}
+        self._recent: dict[bytes, Conversation] = {}  # by their own keys, the one used last at the end
+        self._beginnings: dict[bytes, tuple[bytes, int, Beginning]] = {}
+        self._names = 0
+
+    def __len__(self) -> int:
+        return len(self._recent)
+
+    # --- blocks ---
+
+    def resume(self, thread: Thread, now: float) -> Conversation | None:
+        """The conversation that this request goes on with, now the one used last. Where it is known only by a shared
+        prefix, a fork with the same top is begun. None where nothing is shared: a new one is to be begun."""
+        own = self._recent.get(thread.key)
+        if own is not None:
+            self._use(own, now)
+            return own
+        keys = (thread.key, *thread.shared)
+        near = next((self._by_key[key] for key in keys if key in self._by_key), None)
+        return None if near is None else self.begin(thread, near.top, near.system, now)
+
+    def begin(self, thread: Thread, top: Block, system: str | None, now: float) -> Conversation:
+        """Begins a conversation, or rebuilds it: only ``top`` stands in it."""
+        conversation = Conversation(thread.key, tuple(thread.all_keys), top, system, now)
+        self._add(conversation)
+        self._record_top(conversation)
+        return conversation
+
+    def put(self, conversation: Conversation, place: bytes, block: Block, now: float) -> None:
+        """Puts the block after this link; an empty one removes what stood there."""
+        self._put(conversation, place, block, now)
+        self._record(Injection(conversation.key, (), place, block, None, now))
+
+    # --- what the log says ---
+
+    async def load(self, connection: Connection) -> None:
+        """Reads what was injected lately, by this process before it was started, or by others."""
+        async for injection in read_injections(connection, RECENT):
+            self.remember(injection)
+
+    async def refresh(self, connection: Connection, keys: list[int]) -> None:
+        """Reads the rows that were just announced."""
+        async for injection in read_injections(connection, SOME, keys):
+            self.remember(injection)
+
+    def remember(self, injection: Injection) -> None:
+        """Takes over a change that was recorded, unless something later is known."""
+        known = self._recent.get(injection.conversation)
+        if known is not None and known.at > injection.at:
+            return
+        if injection.place:
+            if known is not None:
+                self._put(known, injection.place, injection.block, injection.at)
+        elif known is None or (known.top, known.system) != (injection.block, injection.system):
+            self._add(
+                Conversation(injection.conversation, injection.keys, injection.block, injection.system, injection.at)
+            )
+
+    # --- bounds ---
+
+    def _put(self, conversation: Conversation, place: bytes, block: Block, at: float) -> None:
+        self._size -= conversation.size
+        conversation.put(place, block, at)
+        self._size += conversation.size
+        self._make_room()
+
+    def _add(self, conversation: Conversation) -> None:
+        if (old := self._recent.pop(conversation.key, None)) is not None:
+            self._forget(old)
+        self._recent[conversation.key] = conversation
+        self._size += conversation.size
+        for key in conversation.keys:
+            self._by_key[key] = conversation
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """The conversations that were used longest ago go; the newest stays."""
+        while len(self._recent) > self.conversations_max or (self._size > SIZE_MAX and len(self._recent) > 1):
+            self._forget(self._recent.pop(next(iter(self._recent))))
+
+    def _forget(self, conversation: Conversation) -> None:
+        self._size -= conversation.size
+        for key in conversation.keys:
+            if self._by_key.get(key) is conversation:
+                del self._by_key[key]
+
+    def _use(self, conversation: Conversation, now: float) -> None:
+        self._recent.pop(conversation.key, None)
+        self._recent[conversation.key] = conversation
+        if now - conversation.at > HOUR:  # a start loads only the last day: what is in use must not grow that old
+            conversation.at = now
+            self._record_top(conversation)
+            for place, (block, _) in conversation.tails.items():
+                self._record(Injection(conversation.key, (), place, block, None, now))
+
+    def _record_top(self, conversation: Conversation) -> None:
+        top, system = conversation.top, conversation.system
+        self._record(Injection(conversation.key, conversation.keys, b"", top, system, conversation.at))
+
+    # --- mentions ---
+
+    def mentions(self, cache: Cache, thread: Thread, readings: Sequence[Read]) -> Mentions:
+        """What the messages name. Of a conversation that goes on only what is new is looked at; its last message may be
+        rebuilt next time, so it is never taken for granted."""
+        last = len(readings) - 1
+        beginning = self._beginning(thread, last)
+        beginning.take(cache, readings[:last])
+        if last:
+            self._keep(thread.key, thread.links[last - 1], last - 1, beginning)
+        return beginning.followed_by(cache, readings[:last], readings[last:])
+
+    def _beginning(self, thread: Thread, last: int) -> Beginning:
+        link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))
+        self._names -= len(beginning)
+        return beginning if index < last and thread.links[index] == link else Beginning()
+
+    def _keep(self, key: bytes, link: bytes, index: int, beginning: Beginning) -> None:
+        self._beginnings[key] = (link, index, beginning)
+        self._names += len(beginning)
+        while self._names > NAMES_MAX:
+            _, _, oldest = self._beginnings.pop(next(iter(self._beginnings)))
+            self._names -= len(oldest)

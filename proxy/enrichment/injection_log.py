@@ -1,0 +1,131 @@
+"""The table ``injection``: what each process put into prompts, for the others and for the time after a restart."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from memory.cache.loader import batches
+from memory.db.connections import Connection, connected, first_line
+from memory.domain.recall.rendering import Block, ShownFact
+from proxy.domain.prefixes import SIZE
+from proxy.telemetry.events import Waiting
+
+logger = logging.getLogger(__name__)
+
+GATHER_S = 0.05  # what comes meanwhile is written together; a client's next turn takes longer
+RETRY_S = 1.0
+WRITE_S = 10.0
+LAST_WRITE_S = 1.0
+LOADED_MAX = 200_000  # rows, the newest
+
+# Types by column, but for ``at``.
+COLUMNS = {
+    "conversation": "bytea",
+    "keys": "bytea",
+    "place": "bytea",
+    "block": "text",
+    "content": "jsonb",
+    "system": "text",
+}
+READ = f"SELECT {', '.join(COLUMNS)}, extract(epoch FROM at)::float8 FROM"
+RECENT = f"""
+    {READ} (
+        SELECT * FROM injection WHERE at >= now() - interval '24 hours' ORDER BY id DESC LIMIT {LOADED_MAX}
+    ) AS newest ORDER BY id
+"""
+SOME = f"{READ} injection WHERE id = ANY(%s) ORDER BY id"
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """One change of what stands in a conversation. ``at`` is in seconds since the epoch."""
+
+    conversation: bytes  # its key
+    keys: tuple[bytes, ...]  # all keys of a new one
+    place: bytes  # the link after which a tail stands, empty for the top
+    block: Block  # empty where nothing stands there (any more)
+    system: str | None  # the Modelfile's SYSTEM that had to come before the block
+    at: float
+
+
+class InjectionLog:
+    """Writes injections in the background, soon after they come."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._waiting = Waiting("injection", COLUMNS)
+        self._wanted = asyncio.Event()
+
+    @property
+    def dropped(self) -> int:
+        return self._waiting.dropped
+
+    def add(self, injection: Injection) -> None:
+        self._waiting.add(as_row(injection))
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Writes what comes, over one connection."""
+        while True:
+            try:
+                async with connected(self._dsn, "injections") as connection:
+                    await self._write_on(connection)
+            except (psycopg.Error, OSError) as error:
+                logger.warning("injections.not_written", extra={"error": first_line(error)})
+            await asyncio.sleep(RETRY_S)
+
+    async def _write_on(self, connection: Connection) -> None:
+        while True:
+            await self._wanted.wait()
+            await asyncio.sleep(GATHER_S)
+            await self._write(connection)
+
+    async def _write(self, connection: Connection) -> None:
+        self._wanted.clear()
+        try:
+            async with asyncio.timeout(WRITE_S):
+                await self._waiting.write(connection)
+        finally:
+            if len(self._waiting):
+                self._wanted.set()
+
+    async def write_last(self) -> None:
+        """What is left when ``run`` has ended, as far as Postgres takes it at once."""
+        with suppress(psycopg.Error, OSError):
+            async with asyncio.timeout(LAST_WRITE_S), connected(self._dsn, "injections") as connection:
+                await self._write(connection)
+
+
+async def read_injections(
+    connection: Connection, query: str, keys: list[int] | None = None
+) -> AsyncIterator[Injection]:
+    """What ``RECENT``, or ``SOME`` with keys of rows, finds; in the order in which it was written."""
+    async for rows in batches(connection, query, keys):
+        for conversation, others, place, text, content, system, at in rows:
+            others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
+            facts = tuple(ShownFact(*fact) for fact in content["facts"]) if text else ()
+            block = Block(text, facts, tuple(content["questions"]) if text else ())
+            yield Injection(bytes(conversation), others, bytes(place), block, system, at)
+
+
+def as_row(injection: Injection) -> dict[str, Any]:
+    block = injection.block
+    return {
+        "conversation": as_text(injection.conversation),
+        "keys": as_text(b"".join(injection.keys)),
+        "place": as_text(injection.place),
+        "block": block.text,
+        "content": {"facts": block.facts, "questions": block.questions},
+        "system": None if injection.system is None else injection.system.replace("\0", ""),  # Postgres takes no NUL
+        "at": injection.at,
+    }
+
+
+def as_text(value: bytes) -> str:
+    """As Postgres reads it into ``bytea``."""
+    return "\\x" + value.hex()

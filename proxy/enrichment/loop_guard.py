@@ -1,0 +1,102 @@
+"""Looks at each prompt for a loop of its model, and says what is to be done about it.
+
+What is seen of a loop comes from the history that the client sends: every process sees the same. Only how long a model
+rests after the circuit breaker has tripped is remembered, by conversation.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import getrandbits
+
+from proxy.domain.config_schema import Loops
+from proxy.domain.formats.base import Prompt
+from proxy.domain.loops import mitigations
+from proxy.domain.loops.detector import LoopDetector
+from proxy.domain.loops.mitigations import Intervention
+
+RESTS_MAX = 10_000  # conversations, of some 300 bytes
+TRIES_MAX = 3  # of one prompt: a client that lost the answer sends the same again
+SEED_BITS = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """A breaker has tripped: the model of this conversation rests ``until`` then (seconds since the epoch), after
+    ``count`` repeats."""
+
+    conversation: bytes
+    until: float
+    count: int
+
+
+@dataclass(slots=True)
+class Rest:
+    """How long a model rests, and its try after that: ``length`` is that of the prompt it tried with, in parts."""
+
+    until: float
+    count: int
+    length: int = 0
+    tries: int = 0
+
+    def may_try(self, count: int, length: int) -> bool:
+        """Whether this prompt is the try, or the same one sent again; if so, that is noted."""
+        if count > self.count or self.tries >= TRIES_MAX or (self.tries and length != self.length):
+            return False
+        self.length = length
+        self.tries += 1
+        return True
+
+
+class LoopGuard:
+    """``tell_others`` is called when a breaker trips, with what the other processes are to `remember`; without it, each
+    of them lets the model rest, and try, on its own."""
+
+    def __init__(self, tell_others: Callable[[Trip], None] = lambda trip: None) -> None:
+        self._detector = LoopDetector()
+        self._tell_others = tell_others
+        self._rests: OrderedDict[bytes, Rest] = OrderedDict()
+
+    def look(self, prompt: Prompt, conversation: bytes, loops: Loops, now: float) -> Intervention | None:
+        """What is to be done with this prompt; None where nothing is. ``conversation`` must not change with what a
+        client rebuilds from turn to turn."""
+        verdict = self._detector.look(prompt.parts, loops.detector) if loops.enabled else None
+        if verdict is not None and mitigations.is_broken(verdict, loops.mitigations):
+            left_s = self._rest(conversation, verdict.count, len(prompt.parts), loops.mitigations.cooldown_s, now)
+            if left_s is not None:
+                return mitigations.stop(verdict, left_s)
+        else:
+            self._forget(conversation, now)
+        if verdict is None:
+            return None
+        takes_note = prompt.parts[-1].takes_block
+        return mitigations.mitigate(verdict, loops.mitigations, takes_note=takes_note, seed=getrandbits(SEED_BITS))
+
+    def _rest(self, conversation: bytes, count: int, length: int, cooldown_s: float, now: float) -> float | None:
+        """How many seconds the model rests from now on; None where it may try."""
+        rest = self._rests.get(conversation)
+        if rest is not None and now < rest.until:
+            rest.until = min(rest.until, now + cooldown_s)  # the setting, or the clock, may have changed since
+            return rest.until - now
+        if rest is not None and rest.may_try(count, length):
+            return None
+        trip = Trip(conversation, now + cooldown_s, count)
+        self.remember(trip)
+        self._tell_others(trip)
+        return cooldown_s
+
+    def remember(self, trip: Trip) -> None:
+        """A breaker has tripped, here or in another process."""
+        rest = self._rests.get(trip.conversation)
+        if rest is not None and rest.until >= trip.until:
+            return
+        self._rests[trip.conversation] = Rest(trip.until, trip.count)
+        self._rests.move_to_end(trip.conversation)
+        if len(self._rests) > RESTS_MAX:
+            self._rests.popitem(last=False)
+
+    def _forget(self, conversation: bytes, now: float) -> None:
+        """The loop is over. While the model rests, the prompt may be of another conversation that began likewise."""
+        rest = self._rests.get(conversation)
+        if rest is not None and now >= rest.until:
+            del self._rests[conversation]

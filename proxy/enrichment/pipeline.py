@@ -1,0 +1,255 @@
+"""The hot path between a request's body and the upstream's: read, observe, look for loops, recall, inject.
+
+It only reads and writes this process's memory. Whatever goes wrong in it is logged and counted, and the original
+request goes on.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from random import getrandbits
+from typing import Any, TypedDict
+
+import orjson
+
+from memory.cache.state import Cache
+from memory.domain.messages import Message
+from memory.ingest.encounters import Encounters
+from memory.ingest.reader import Allowance, Reader, digest_of
+from memory.recall.mentions import Mentions
+from memory.recall.recollect import mark_disputes, recollect
+from proxy.domain.config_schema import Loops
+from proxy.domain.formats import FORMATS
+from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
+from proxy.domain.loops.mitigations import Intervention
+from proxy.domain.loops.repeating_tail import Tail
+from proxy.domain.prefixes import Thread, opening_of
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.loop_guard import LoopGuard
+from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.stream_guard import TailGuard
+from proxy.telemetry.events import Events, shortened
+from proxy.telemetry.prompt_texts import said_last
+from proxy.upstream.relay import StreamGuard
+
+logger = logging.getLogger(__name__)
+
+WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
+NAME_MAX = 200  # characters of a model's name
+
+
+@dataclass(slots=True)
+class Counts:
+    """Since the process started. ``partial``: new text was left unread, because it was beyond the allowance. ``loops``:
+    requests on which a step against a loop was taken."""
+
+    requests: int = 0
+    enriched: int = 0
+    partial: int = 0
+    loops: int = 0
+    errors: int = 0
+
+
+class Asked(TypedDict):
+    """Which request it was. ``at`` is in seconds since the epoch."""
+
+    request: str
+    agent: str
+    model: str
+    wire: str
+    at: float
+
+
+@dataclass(slots=True)
+class Enriched:
+    """The body to send. ``step`` is what was done against a loop, if anything; ``answer``, content type and body, where
+    the model is not asked at all. What is no prompt, or is not understood, has neither ``prompt`` nor ``asked``."""
+
+    body: bytes
+    prompt: Prompt | None = None
+    asked: Asked | None = None
+    step: str = ""
+    answer: tuple[str, bytes] | None = None
+
+    @property
+    def request(self) -> str:
+        """The id to ask ``/why`` with; empty where there is nothing to ask."""
+        return self.asked["request"] if self.asked is not None else ""
+
+
+@dataclass(slots=True)
+class Enricher:
+    """``loops`` says how loops are met, as it is set now."""
+
+    cache: Cache
+    reader: Reader
+    encounters: Encounters
+    conversations: Conversations
+    placer: BlockPlacer
+    guard: LoopGuard
+    events: Events
+    loops: Callable[[], Loops]
+    counts: Counts
+
+    def warm_up(self) -> None:
+        """Compiles the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
+        for text in WARM_UP:
+            reading = self.reader.read(Message("user", text))
+            recollect(self.cache, Mentions.of([reading]), time.time())
+
+    def enrich(self, path: str, body: bytes, agent: str) -> Enriched:
+        """What becomes of the request: the very same body where there is nothing to do."""
+        self.counts.requests += 1
+        try:
+            return self._enrich(path, body, agent)
+        except Exception:
+            self.counts.errors += 1
+            logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
+            return Enriched(body)
+
+    def _enrich(self, path: str, body: bytes, agent: str) -> Enriched:
+        started, now = time.perf_counter(), time.time()
+        wire, payload = FORMATS[path], parse(body)
+        prompt = wire.read(payload) if payload is not None else None
+        if payload is None or prompt is None:
+            return Enriched(body)
+        request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
+        asked = Asked(request=request, agent=agent, model=printable(prompt.model), wire=wire.name, at=now)
+        done = Enriched(body, prompt, asked)
+
+        messages = [Message(part.role, part.text) for part in prompt.parts]
+        # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
+        is_loaded = self.cache.loaded_at is not None
+        allowance = Allowance.of(self.cache)
+        readings = self.reader.read_within(messages, allowance) if is_loaded else [None] * len(messages)
+        digests = [
+            digest_of(message) if reading is None else reading.digest
+            for message, reading in zip(messages, readings, strict=True)
+        ]
+        conversation = digests[opening_of(message.role for message in messages) or 0]
+
+        if is_loaded:
+            with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
+            new = self.encounters.observe(conversation, with_text, now, agent)
+            mark_disputes(self.cache, new, now, agent=agent, conversation=conversation)
+        unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
+        if is_loaded and unread:
+            self.counts.partial += 1
+            logger.warning("enrich.partial", extra={"unread_characters": unread})
+
+        intervention = self._look_for_loop(prompt, conversation, asked)
+        placed = None
+        if intervention is not None and intervention.answer:
+            done.step = intervention.step
+            done.answer = made_up(path, prompt, intervention.answer, asked)
+        else:
+            if is_loaded:
+                thread = Thread.of(prompt, digests)
+                mentions = self.conversations.mentions(self.cache, thread, readings)
+                placed = self.placer.place(thread, mentions, now)
+            self._apply(wire, payload, done, placed, intervention)
+        if placed is not None and placed.is_shown:
+            self._note_asked(placed, now)
+
+        event = request_event(asked, placed, unread if is_loaded else 0, started)
+        if self.cache.tuning.keeps_prompt_text:
+            event["said"] = said_last(prompt.parts, readings)
+        self.events.add(event)
+        return done
+
+    def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
+        """What watches the answer for a tail that repeats, where it is streamed."""
+        loops, asked = self.loops(), done.asked
+        if asked is None or done.prompt is None or not done.prompt.is_stream:
+            return None
+        if not loops.enabled or not loops.detector.stream:
+            return None
+        return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
+
+    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: Asked) -> Intervention | None:
+        """What is to be done against a loop. An error here costs neither the answer nor the recollection."""
+        try:
+            intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
+            if intervention is not None:
+                self.counts.loops += 1
+                self.events.loop_met(intervention, **asked)
+        except Exception:
+            self.counts.errors += 1
+            logger.exception("loop.failed", extra={"request": asked["request"], "wire": asked["wire"]})
+            return None
+        return intervention
+
+    def _apply(
+        self,
+        wire: WireFormat,
+        payload: Payload,
+        done: Enriched,
+        placed: Placed | None,
+        intervention: Intervention | None,
+    ) -> None:
+        """Puts into the payload what was placed, and what was decided against a loop. Without either the body stays as
+        it came, byte for byte."""
+        assert done.prompt is not None
+        edit = placed.edit if placed is not None else Edit()
+        if intervention is not None:
+            done.step = intervention.step
+            edit = against_loop(edit, done.prompt, intervention)
+            if "temperature" in intervention.steps:
+                wire.raise_temperature(payload, intervention.warmth, intervention.seed)
+        if edit:
+            wire.apply(payload, done.prompt, edit)
+        if edit or intervention is not None:
+            done.body = orjson.dumps(payload)
+        self.counts.enriched += bool(placed is not None and placed.edit)
+
+    def _note_asked(self, placed: Placed, now: float) -> None:
+        asked = placed.recollection.asked
+        for row in asked:
+            row.asked_count += 1
+            row.asked_at = now
+        self.encounters.note_asked([row.id for row in asked], now)
+
+
+def request_event(asked: Asked, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
+    """What ``/why`` and the live view say of the request."""
+    reasons, left_out = shortened(placed.recollection.reasons if placed is not None else {})
+    return {
+        **asked,
+        "block": placed.text if placed is not None else "",
+        "reasons": reasons,
+        "reasons_left_out": left_out,
+        "unread_characters": unread,
+        "enrich_ms": round((time.perf_counter() - started) * 1000, 3),
+    }
+
+
+def made_up(path: str, prompt: Prompt, text: str, asked: Asked) -> tuple[str, bytes]:
+    """Content type and body of an answer that says the text, in the format that the request asks for."""
+    wire = FORMATS[path]
+    return wire.write_answer(prompt.model, text, is_stream=prompt.is_stream, now=asked["at"], unique=asked["request"])
+
+
+def against_loop(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
+    """The edit with the note at the very end, where it takes nothing from what the next prompt shares with this one,
+    and without the repeats."""
+    last = len(prompt.parts) - 1
+    tails: Mapping[int, str] = edit.tails
+    if met.note and prompt.parts[last].takes_block:
+        tails = {**tails, last: join_texts(tails.get(last, ""), met.note)}
+    if met.without:
+        tails = {index: text for index, text in tails.items() if prompt.parts[index].place not in met.without}
+    return Edit(edit.top, edit.modelfile_system, tails, met.without)
+
+
+def parse(body: bytes) -> Payload | None:
+    """The JSON object in the body, whatever its Content-Type says; None for anything else."""
+    try:
+        payload = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return payload if isinstance(payload, dict) else None
+
+
+def printable(name: str) -> str:
+    return "".join(character for character in name[:NAME_MAX] if character.isprintable())

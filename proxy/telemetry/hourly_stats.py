@@ -1,0 +1,123 @@
+"""Figures over time: one row an hour, taken in the background, and what charts show of them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from django.db import connection
+from django.utils import timezone
+
+from proxy.models import HourlyFigures
+from proxy.telemetry.charts import HOUR, RANGES, Figures, range_of
+from proxy.telemetry.charts import charts as drawn
+
+HOURS_BACK: Final = 48  # hours that are still taken after they ended, if nobody was there to take them
+# Events come late where Postgres was away; what they tell still counts for their hour. Those that come later do not.
+LATE: Final = timedelta(minutes=10)
+
+# The hours that may be taken: from the first of which anything is known.
+FIRST = """
+    SELECT least(
+        (SELECT min(at) FROM recollection_event), (SELECT min(at) FROM loop_event),
+        (SELECT min(hour) FROM hourly_figures)
+    )
+"""
+STANDING = """
+    SELECT
+        (SELECT count(*) FROM soas WHERE NOT is_common),
+        (SELECT count(*) FROM urd WHERE id <> parent_id),
+        (SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed'))
+"""
+# What stands now is no figure of an hour that is over: there what was taken last stays.
+TAKE = """
+    INSERT INTO hourly_figures (
+        hour, tokens, edges, conflicts_open, conflicts_opened, conflicts_closed, requests, recollections, loops,
+        enrich_ms_p50, enrich_ms_p99, taken_at
+    )
+    SELECT
+        %(begin)s, %(tokens)s, %(edges)s, %(conflicts_open)s,
+        (SELECT count(*) FROM resolution_queue WHERE created_at >= %(begin)s AND created_at < %(end)s),
+        (SELECT count(*) FROM resolution_queue WHERE resolved_at >= %(begin)s AND resolved_at < %(end)s),
+        count(*), count(*) FILTER (WHERE block <> ''),
+        (SELECT count(*) FROM loop_event WHERE at >= %(begin)s AND at < %(end)s),
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY enrich_ms),
+        percentile_cont(0.99) WITHIN GROUP (ORDER BY enrich_ms), %(now)s
+    FROM recollection_event WHERE at >= %(begin)s AND at < %(end)s
+    ON CONFLICT (hour) DO UPDATE SET
+        tokens = coalesce(EXCLUDED.tokens, hourly_figures.tokens),
+        edges = coalesce(EXCLUDED.edges, hourly_figures.edges),
+        conflicts_open = coalesce(EXCLUDED.conflicts_open, hourly_figures.conflicts_open),
+        conflicts_opened = EXCLUDED.conflicts_opened,
+        conflicts_closed = EXCLUDED.conflicts_closed,
+        requests = EXCLUDED.requests,
+        recollections = EXCLUDED.recollections,
+        loops = EXCLUDED.loops,
+        enrich_ms_p50 = EXCLUDED.enrich_ms_p50,
+        enrich_ms_p99 = EXCLUDED.enrich_ms_p99,
+        taken_at = EXCLUDED.taken_at
+"""
+
+
+def take(now: datetime) -> list[datetime]:
+    """Takes the figures of the running hour, and of those before it that were not taken after their end; which it took.
+    Taking them again changes nothing."""
+    running = hour_of(now)
+    hours = [*missed(running), running]
+    with connection.cursor() as cursor:
+        for hour in hours:
+            tokens = edges = conflicts_open = None
+            if hour == running:
+                cursor.execute(STANDING)
+                tokens, edges, conflicts_open = cursor.fetchone()
+            figures = {"tokens": tokens, "edges": edges, "conflicts_open": conflicts_open}
+            cursor.execute(TAKE, {**figures, "begin": hour, "end": hour + HOUR, "now": now})
+    return hours
+
+
+def missed(running: datetime) -> list[datetime]:
+    """The hours before the running one that have no figures, or some that were taken too early; the earliest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(FIRST)
+        (first,) = cursor.fetchone()
+    if first is None:
+        return []
+    begin = max(hour_of(first), running - HOURS_BACK * HOUR)
+    taken = HourlyFigures.objects.filter(hour__gte=begin, hour__lt=running).values_list("hour", "taken_at")
+    done = {hour for hour, at in taken if at >= hour + HOUR + LATE}
+    count = (running - begin) // HOUR
+    return [hour for back in range(count, 0, -1) if (hour := running - back * HOUR) not in done]
+
+
+def hour_of(at: datetime) -> datetime:
+    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+
+
+def charts(chosen: str | None = None) -> dict[str, Any]:
+    """What the charts of a range (``24h``, the default, ``7d``, ``30d``) show, in one query. ``is_empty``: there are no
+    figures in it."""
+    now, zone, shown = timezone.now(), timezone.get_current_timezone(), range_of(chosen)
+    begin = shown.begins(now, zone)[0]
+    rows = list(HourlyFigures.objects.filter(hour__gte=begin).order_by("hour"))
+    taken_at = max((row.taken_at for row in rows), default=None)
+    return {
+        "chosen": shown,
+        "ranges": RANGES,
+        "is_empty": not rows,
+        "taken_at": taken_at,
+        **drawn([figures_of(row) for row in rows], shown, now, zone),
+    }
+
+
+def figures_of(row: HourlyFigures) -> Figures:
+    return Figures(
+        row.hour,
+        tokens=row.tokens,
+        edges=row.edges,
+        conflicts_open=row.conflicts_open,
+        conflicts_opened=row.conflicts_opened,
+        conflicts_closed=row.conflicts_closed,
+        requests=row.requests,
+        recollections=row.recollections,
+        loops=row.loops,
+        enrich_ms_p50=row.enrich_ms_p50,
+        enrich_ms_p99=row.enrich_ms_p99,
+    )

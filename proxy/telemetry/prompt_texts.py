@@ -1,0 +1,48 @@
+"""What prompts said, kept only where an operator wants it (the setting ``live_prompt_text``): the beginning of the last
+message of a user, secrets masked."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.redaction import mask_secrets
+from memory.graph import retention
+from memory.recall.mentions import Read
+from proxy.domain.formats.base import Part
+from proxy.models import RecollectionEvent
+
+KEPT_MAX: Final = 2_000  # characters
+# Characters that are read: more than are kept, so that no secret is cut in two where the text is cut.
+READ_MAX: Final = 4_000
+SECRET_MAX: Final = 200  # characters before the end of what was read that may be the beginning of a secret
+NUL: Final = "\0"  # which Postgres does not store
+
+
+def said_last(parts: Sequence[Part], readings: Sequence[Read]) -> str:
+    """How the last message of a user begins, as it came; empty where there is none. Who said a message is known of
+    those that were read; of the others as the client says."""
+    for part, reading in zip(reversed(parts), reversed(readings), strict=True):
+        role = part.role if reading is None else reading.role
+        if role == "user" and part.text:
+            return part.text[:READ_MAX]
+    return ""
+
+
+def kept(said: str) -> str:
+    """What is stored of it. 0.1 to 1 ms: not for the hot path."""
+    text, _ = unwrap(said, "user")
+    masked = mask_secrets(text).replace(NUL, "\ufffd")
+    end = KEPT_MAX if len(said) < READ_MAX else min(KEPT_MAX, len(masked) - SECRET_MAX)
+    return masked[:end]
+
+
+def forget() -> int:
+    """Deletes all that is kept, a batch at a time; of how many requests."""
+    of_some = RecollectionEvent.objects.exclude(prompt_text="").order_by("at").values("pk")
+    gone = 0
+    for _ in retention.turns():
+        count = RecollectionEvent.objects.filter(pk__in=of_some[: retention.BATCH]).update(prompt_text="")
+        gone += count
+        if count < retention.BATCH:
+            break
+    return gone

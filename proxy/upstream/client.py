@@ -1,0 +1,144 @@
+"""The one HTTP client. Whoever opens an answer closes it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable
+
+import httpx
+from aiohttp import ClientError, encode_basic_auth
+from yarl import URL
+
+from memory.db.connections import first_line
+from proxy.domain.headers import AUTHORIZATION, Headers
+from proxy.errors import UpstreamUnreachable
+from proxy.upstream.transport import ExactTransport
+
+logger = logging.getLogger(__name__)
+
+
+class Upstream:
+    """The model server behind the proxy, which may move to another address."""
+
+    def __init__(self, base_url: str, connect_timeout_s: float = 10.0) -> None:
+        self._server = Server(base_url, connect_timeout_s)
+        self._retiring: set[asyncio.Task[None]] = set()
+
+    @property
+    def base_url(self) -> str:
+        """As it is shown, without a password."""
+        return self._server.shown_url
+
+    def move(self, base_url: str, connect_timeout_s: float) -> bool:
+        """What is asked from now on goes there; what is under way is not disturbed. True where that is another address
+        than before."""
+        before = self._server
+        if (base_url, connect_timeout_s) == (before.base_url, before.connect_timeout_s):
+            return False
+        self._server = Server(base_url, connect_timeout_s)
+        retiring = asyncio.create_task(before.transport.retire())
+        self._retiring.add(retiring)
+        retiring.add_done_callback(self._retiring.discard)
+        return base_url != before.base_url
+
+    async def open(
+        self,
+        method: str,
+        target: str,
+        headers: Iterable[tuple[bytes, bytes]],
+        content: bytes | AsyncIterator[bytes] | None,
+    ) -> httpx.Response:
+        """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
+
+        Raises UpstreamUnreachable, or what reading ``content`` raised."""
+        server = self._server
+        try:
+            return await server.transport.handle_async_request(server.request(method, target, headers, content))
+        except (httpx.TransportError, ClientError, OSError) as error:
+            logger.warning("upstream.unreachable", extra={"url": server.shown_url, "error": str(error)[:200]})
+            _let_go(error)
+            raise UpstreamUnreachable(
+                f"Festinger cannot reach the model server at {server.shown_url}: {server.reason(error)}"
+            ) from error
+
+    async def aclose(self) -> None:
+        for task in self._retiring:
+            task.cancel()
+        await asyncio.gather(*self._retiring, self._server.transport.aclose(), return_exceptions=True)
+
+
+class Server:
+    """A model server at one address, and the connections to it."""
+
+    def __init__(self, base_url: str, connect_timeout_s: float) -> None:
+        self.base_url = base_url
+        self.shown_url = without_password(base_url)
+        self.connect_timeout_s = connect_timeout_s
+        address = URL(base_url)
+        self._prefix = address.raw_path.rstrip("/").encode()
+        self._credentials = _credentials(address)
+        self._url = httpx.URL(str(address.origin()))
+        self.transport = ExactTransport(address.origin(), connect_timeout_s)
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        headers: Iterable[tuple[bytes, bytes]],
+        content: bytes | AsyncIterator[bytes] | None,
+    ) -> httpx.Request:
+        return httpx.Request(
+            method,
+            self._url,
+            headers=framed(self._authorized(headers), content),
+            stream=Body(content) if isinstance(content, AsyncIterator) else httpx.ByteStream(content or b""),
+            extensions={"target": self._prefix + target.encode("latin-1")},
+        )
+
+    def reason(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no connection within {self.connect_timeout_s:g} s"
+        return first_line(error)
+
+    def _authorized(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+        if not self._credentials:
+            return list(headers)
+        return [header for header in headers if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
+
+
+class Body(httpx.AsyncByteStream):
+    """A request's body that is still arriving."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._chunks
+
+
+def framed(headers: Headers, content: bytes | AsyncIterator[bytes] | None) -> Headers:
+    """The headers with the length of the content, or with its encoding where the length is not known."""
+    if isinstance(content, bytes):
+        headers.append((b"content-length", b"%d" % len(content)))
+    elif content is not None and not any(name == b"content-length" for name, _ in headers):
+        headers.append((b"transfer-encoding", b"chunked"))
+    return headers
+
+
+def without_password(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _credentials(address: URL) -> bytes:
+    """The value of an Authorization header, from user and password in the address; empty where there are none."""
+    if address.user is None:
+        return b""
+    return encode_basic_auth(address.user, address.password or "").encode()
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Frees what the frames of its traceback hold, the request's body above all: aiohttp's frames hold the error
+    in turn, and only the collector of cycles would find them, much later."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,111 @@
+"""The SYSTEM text of each model's Modelfile, asked for in the background and remembered for a while."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import httpx
+import orjson
+
+from proxy.errors import ProxyError
+from proxy.upstream.asgi_types import Event, Send
+from proxy.upstream.client import Upstream
+
+logger = logging.getLogger(__name__)
+
+KEPT_S = 600.0
+RETRY_S = 10.0
+MODELS_MAX = 1_000
+# These change what a model is. A stream of progress says so with its last line: {"status":"success"}.
+CHANGING = frozenset({"/api/create", "/api/pull", "/api/copy", "/api/delete"})
+CHANGED = b'"success"'
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """``system`` is None where the upstream could not say. ``until`` is on the monotonic clock."""
+
+    system: str | None
+    until: float
+
+
+def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
+    """``send`` for the answer of a request that changes models: what was known is forgotten, here and in the other
+    processes, before the client hears of the change, so that its next prompt asks anew."""
+
+    async def tell(message: Event) -> None:
+        is_progress = message.get("more_body", False) and CHANGED not in message["body"]
+        if not is_progress:
+            modelfiles.forget()
+            if message["type"] == "http.response.body":
+                await modelfiles.tell_others()
+        await send(message)
+
+    return tell
+
+
+async def nobody() -> None:
+    """The others of a process that is alone."""
+
+
+class Modelfiles:
+    """``tell_others`` makes the other processes forget."""
+
+    def __init__(self, upstream: Upstream, tell_others: Callable[[], Awaitable[None]] = nobody) -> None:
+        self.tell_others = tell_others
+        self._upstream = upstream
+        self._known: dict[str, Known] = {}
+        self._asking: dict[str, asyncio.Task[None]] = {}
+
+    def system_of(self, model: str) -> str | None:
+        """The model's SYSTEM text, "" if it has none, None while it is not known. Never waits: the upstream is
+        asked in the background, and until a new answer is there the old one stands, so that a prompt's
+        beginning does not change back and forth."""
+        known = self._known.get(model)
+        if (known is None or known.until <= time.monotonic()) and model not in self._asking:
+            self._asking[model] = asyncio.create_task(self._ask(model))
+        return None if known is None else known.system
+
+    def forget(self) -> None:
+        """Something that changes models passed through. Questions under way would bring the old answer."""
+        self._known.clear()
+        for task in self._asking.values():
+            task.cancel()
+        self._asking.clear()
+
+    async def aclose(self) -> None:
+        self.forget()
+
+    async def _ask(self, model: str) -> None:
+        try:
+            known = await self._fetch(model)
+        except (ProxyError, httpx.TransportError, ValueError) as error:
+            logger.info("modelfile.unknown", extra={"model": model, "error": str(error)[:200]})
+            known = Known(None, time.monotonic() + RETRY_S)
+        finally:
+            if self._asking.get(model) is asyncio.current_task():
+                del self._asking[model]
+        if known.system is None and (old := self._known.get(model)) is not None:
+            known = Known(old.system, known.until)
+        while len(self._known) >= MODELS_MAX:
+            del self._known[next(iter(self._known))]
+        self._known[model] = known
+
+    async def _fetch(self, model: str) -> Known:
+        """A server that only speaks the prompt endpoints has no Modelfiles: its models have no SYSTEM."""
+        headers = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
+        answer = await self._upstream.open("POST", "/api/show", headers, orjson.dumps({"model": model}))
+        try:
+            content = await answer.aread()
+        finally:
+            await answer.aclose()
+        now = time.monotonic()
+        if answer.status_code in (404, 405, 501):
+            return Known("", now + RETRY_S)
+        if answer.status_code != 200:
+            return Known(None, now + RETRY_S)
+        shown = orjson.loads(content)
+        system = shown.get("system") if isinstance(shown, dict) else None
+        return Known(system if isinstance(system, str) else "", now + KEPT_S)

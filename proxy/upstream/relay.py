@@ -1,0 +1,168 @@
+"""An upstream's answer on its way to the client: bytes as they come, closed however it ends."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from typing import Any, Protocol
+
+import aiohttp
+import httpx
+import orjson
+from django.http import HttpResponseBase
+
+from proxy.domain.formats import error_body
+from proxy.domain.headers import Headers, to_client
+from proxy.errors import BodyTooLarge, ProxyError, UpstreamUnreachable
+from proxy.upstream.asgi_types import Event, Receive, Send, body, start
+
+logger = logging.getLogger(__name__)
+
+
+class ClientGone(Exception):
+    """The client closed its connection before the request was complete."""
+
+
+class StreamGuard(Protocol):
+    """Watches a stream while it passes."""
+
+    def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
+        """What goes to the client for this chunk, and whether the answer ends with it."""
+
+
+class GuardedStream(AsyncIterator[bytes]):
+    """The stream as its guard passes it on. Where that ends the answer, the upstream is stopped; where it fails, the
+    rest goes by unguarded."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, guard: StreamGuard) -> None:
+        self._stream = stream
+        self._chunks = aiter(stream)
+        self._pass_on = guard.pass_on
+        self._has_ended = False
+
+    async def __anext__(self) -> bytes:
+        if self._has_ended:
+            raise StopAsyncIteration
+        chunk = await anext(self._chunks)
+        try:
+            chunk, self._has_ended = self._pass_on(chunk)
+        except Exception:
+            logger.exception("guard.failed")
+            self._pass_on = unguarded
+        if self._has_ended:
+            await self._stream.aclose()
+        return chunk
+
+
+def unguarded(chunk: bytes) -> tuple[bytes, bool]:
+    return chunk, False
+
+
+class Relay(HttpResponseBase):
+    """The upstream's open answer as a Django response, with ``more_headers`` of Festinger's own. Whoever has it
+    calls ``aclose``, which stops the upstream where it is not done yet. Only a stream that went well has use for a
+    ``guard``: it is left out where the length of the answer is known."""
+
+    streaming = True
+
+    def __init__(
+        self, answer: httpx.Response, *, more_headers: Headers | None = None, guard: StreamGuard | None = None
+    ) -> None:
+        super().__init__(status=answer.status_code)
+        self._answer = answer
+        self._more_headers = more_headers or []
+        self._guard = guard if guard is not None and is_good_stream(answer) else None
+
+    async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
+        """Status, headers, chunks. Where the upstream breaks off, so does this: returning without the last
+        message makes the server cut the connection, and the client sees what it would see directly."""
+        headers = to_client(self._answer.headers.raw, self.status_code) + self._more_headers
+        if knows_no_chunks(scope) and not any(name == b"content-length" for name, _ in headers):
+            await self._send_whole(send, scope, headers)
+            return
+        await send(start(self.status_code, headers))
+        try:
+            async for chunk in self._chunks():
+                await send(body(chunk, more=True))
+        except (httpx.TransportError, aiohttp.ClientError) as error:
+            logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
+            return
+        await send(body(b"", more=False))
+
+    async def _send_whole(self, send: Send, scope: Mapping[str, Any], headers: Headers) -> None:
+        try:
+            content = b"".join([chunk async for chunk in self._chunks()])
+        except (httpx.TransportError, aiohttp.ClientError) as error:
+            await send_error(send, scope["path"], UpstreamUnreachable(f"the model server broke off: {error}"))
+            return
+        await send(start(self.status_code, [*headers, (b"content-length", b"%d" % len(content))]))
+        await send(body(content, more=False))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def _chunks(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream) if self._guard is None else GuardedStream(self._stream, self._guard)
+
+    @property
+    def _stream(self) -> httpx.AsyncByteStream:
+        assert isinstance(self._answer.stream, httpx.AsyncByteStream)
+        return self._answer.stream
+
+
+def is_good_stream(answer: httpx.Response) -> bool:
+    return answer.status_code == 200 and "content-length" not in answer.headers
+
+
+def knows_no_chunks(scope: Mapping[str, Any]) -> bool:
+    """A client of HTTP/1.0 gets an answer of unknown length as a whole. The server sends no chunks for HEAD."""
+    return scope["http_version"] == "1.0" and scope["method"] != "HEAD"
+
+
+def bounded(receive: Receive, limit: int) -> Receive:
+    """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge."""
+    size = 0
+
+    async def count() -> Event:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise BodyTooLarge(f"the request body is larger than {limit} bytes (limits.max_body_bytes)")
+        return message
+
+    return count
+
+
+async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Runs ``work``, and cancels it when the client closes its connection. The request's body must have been
+    read: the next thing to receive is the disconnect."""
+    current = asyncio.current_task()
+    assert current is not None
+    has_left = False
+
+    async def watch() -> None:
+        nonlocal has_left
+        await receive()
+        has_left = True
+        current.cancel()
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not has_left:
+            raise  # the server stops
+        current.uncancel()
+    finally:
+        watching.cancel()
+
+
+async def send_error(send: Send, path: str, error: ProxyError) -> None:
+    """The error as Ollama would answer it at that path."""
+    content = orjson.dumps(error_body(path, error.status, str(error)))
+    headers = [
+        (b"content-type", b"application/json; charset=utf-8"),
+        (b"content-length", str(len(content)).encode()),
+    ]
+    await send(start(error.status, headers))
+    await send(body(content, more=False))

@@ -1,0 +1,109 @@
+"""Asks a language model about one conflict: gathers what speaks for both sides, and reads the verdict."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from django.utils import timezone
+
+from memory import llm
+from memory.domain.types import Triple
+from memory.models import Edge, EdgeHistory, Evidence, LanguageModel, LlmCall
+from resolution.domain.llm_prompt import Case, Claim, Statement, question
+from resolution.domain.verdicts import Verdict, read_verdict
+from resolution.models import CollisionType, Conflict
+from resolution.views import conflict_facts
+
+STATEMENTS_MAX = 3  # of one fact
+OTHER_FACTS_MAX = 30
+SENTENCES_MAX = 5
+DIMENSIONS_MAX = 40  # the most used ones
+
+# Those whose verdict may name a dimension.
+NAMES_DIMENSIONS = (CollisionType.ISA_ISA, CollisionType.MISCLASSIFICATION, CollisionType.CYCLE)
+
+RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
+
+
+def judge(conflict: Conflict, model: LanguageModel, subject: str) -> Verdict:
+    """What the model decides. Raises LlmError, and VerdictMistake where its answer is no verdict on this conflict."""
+    asked = question(gather(conflict))
+    answer = llm.ask(
+        model, LlmCall.Purpose.RESOLVE, subject, system=asked.system, prompt=asked.prompt, schema=asked.schema
+    )
+    return read_verdict(answer.data, conflict.collision_type)
+
+
+def gather(conflict: Conflict) -> Case:
+    """All that a decision needs. The conflict comes with what it refers to (RELATED)."""
+    sentences = Evidence.objects.filter(concept_id=conflict.concept_id).order_by("-said_at", "-id")
+    is_ring = conflict.existing_parent_id is None
+    return Case(
+        collision_type=conflict.collision_type,
+        incoming=_incoming(conflict),
+        existing=None if is_ring else _existing(conflict),
+        ring=tuple(map(_claim, conflict_facts.ring(conflict))) if is_ring else (),
+        other_facts=tuple(_other_facts(conflict)),
+        sentences=tuple(sentences.values_list("sentence", flat=True)[:SENTENCES_MAX]),
+        dimensions=tuple(_dimensions(conflict)),
+        earlier_error=conflict.last_error,
+        now=_at(timezone.now()),
+    )
+
+
+def _incoming(conflict: Conflict) -> Claim:
+    said = Statement(
+        by=conflict.agent,
+        role=conflict.role,
+        source=conflict.incoming_source,
+        at=_at(conflict.said_at),
+        words=conflict.evidence,
+    )
+    fact = Triple(str(conflict.concept), str(conflict.incoming_parent), str(conflict.dim), conflict.incoming_is_isa)
+    return Claim(fact, conflict.incoming_confidence, conflict.incoming_source, (said,))
+
+
+def _existing(conflict: Conflict) -> Claim:
+    """The fact that stands in the slot; where it was taken out meanwhile, what the queue knows of it."""
+    slot = (conflict.concept_id, conflict.dim_id)
+    edge = conflict_facts.edges_in([slot]).get(slot)
+    if edge is not None:
+        return _claim(edge)
+    is_isa = conflict.incoming_is_isa != (conflict.collision_type == CollisionType.MISCLASSIFICATION)
+    fact = Triple(str(conflict.concept), str(conflict.existing_parent), str(conflict.dim), is_isa)
+    return Claim(fact, 0.0, "", is_gone=True)
+
+
+def _claim(edge: Edge) -> Claim:
+    said = EdgeHistory.objects.filter(
+        concept_id=edge.concept_id,
+        after__parent_id=edge.parent_id,
+        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM],
+    )
+    statements = tuple(
+        Statement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)
+        for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]
+    )
+    return Claim(_fact(edge), edge.confidence, edge.source, statements, _at(edge.last_confirmed))
+
+
+def _dimensions(conflict: Conflict) -> Iterable[tuple[str, str]]:
+    """The names and questions of the dimensions that a verdict may choose from, the most used first."""
+    if conflict.collision_type not in NAMES_DIMENSIONS:
+        return []
+    found = conflict_facts.dimensions().exclude(soas_id=conflict.dim_id)
+    if conflict.collision_type == CollisionType.ISA_ISA:
+        found = found.filter(is_isa=True)
+    return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]
+
+
+def _other_facts(conflict: Conflict) -> list[Triple]:
+    """What else is known of the concept, the freshest first."""
+    return [_fact(edge) for edge in conflict_facts.other_facts(conflict).order_by("-last_confirmed")[:OTHER_FACTS_MAX]]
+
+
+def _fact(edge: Edge) -> Triple:
+    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
+
+
+def _at(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,243 @@
+"""A run of the resolver under way: one conflict after the other is claimed, asked about, and decided or proposed."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from django.db import Error, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from memory import llm
+from memory.db.connections import first_line
+from memory.models import Config, LanguageModel, Source
+from resolution import decisions
+from resolution.actors import Actor
+from resolution.decisions import DecisionError
+from resolution.domain.verdicts import Verdict, VerdictMistake
+from resolution.intake.conflict_queue import IN_ORDER
+from resolution.models import Conflict, Run
+from resolution.resolver import judge, run_records
+from resolution.resolver.run_records import RunLost
+
+logger = logging.getLogger(__name__)
+
+# Longer is of no use: only whoever carries out the one run claims, and a run without signs of life is closed then.
+LEASE = run_records.DEAD_AFTER
+# After so many failed attempts at a conflict, the resolver leaves it alone for so long; people need not.
+PAUSES = ((3, timedelta(hours=1)), (7, timedelta(hours=20)))
+LONG_PAUSE = timedelta(days=6, hours=20)
+# Who asks for a run now means what failed before, too.
+ON_DEMAND = (Run.Trigger.API, Run.Trigger.COMMAND, Run.Trigger.ADMIN)
+UNANSWERED_AT_MOST = 3  # conflicts in a row; then the model would not answer about the others either
+ERRORS_NOTED = 3  # in the run's note; each conflict has its own
+INTERRUPTED = "It was interrupted. The next run goes on where it stopped."
+FAILED, PROPOSED, OVERTAKEN = "failed", "proposed", "overtaken"
+
+Progress = Callable[[Run, Conflict, str], None]  # after each conflict: the run so far, and what became of it
+
+
+class Over(Exception):
+    """What happened to this conflict would happen to all: the run ends."""
+
+    def __init__(self, status: Run.Status, note: str) -> None:
+        super().__init__(note)
+        self.status = status
+        self.note = note
+
+
+def pending_now(*, patiently: bool = True) -> QuerySet[Conflict]:
+    """The conflicts that a run would claim; ``patiently``: not those whose last attempt failed a short while ago."""
+    free = pending().filter(Q(claimed_until=None) | Q(claimed_until__lte=Now()))
+    return free.filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=Now())) if patiently else free
+
+
+def pending() -> QuerySet[Conflict]:
+    """In the order in which they are decided. Those about muted concepts are left to operators."""
+    return Conflict.objects.filter(status=Conflict.Status.PENDING, concept__is_muted=False).order_by(*IN_ORDER)
+
+
+class Course:
+    """The course of a run."""
+
+    def __init__(
+        self, row: Run, on_progress: Progress | None = None, conflict_ids: Collection[int] | None = None
+    ) -> None:
+        self.row = row
+        self.on_progress = on_progress
+        self.conflict_ids = conflict_ids
+        self.changes_max = Config.tuning().resolution_max_changes
+        self.counts: Counter[str] = Counter()
+        self.treated: list[int] = []
+        self.errors: list[str] = []
+        self.unanswered: list[int] = []  # those in a row
+
+    def go(self) -> Run:
+        """Carries it out and closes it, whatever happens."""
+        try:
+            with run_records.kept_alive(self.row):
+                self.treat_all(self.prepared())
+            run_records.close(self.row, Run.Status.DONE, self.note())
+        except Over as over:
+            run_records.close(self.row, over.status, self.note(over.note))
+        except RunLost:
+            self.row.refresh_from_db()
+            logger.warning("resolution.lost", extra={"run": self.row.pk})
+        except BaseException as error:
+            with suppress(Error):  # perhaps it is Postgres that is away
+                _release(*self.treated)
+                why = f"Stopped: {first_line(error)}" if isinstance(error, Exception) else INTERRUPTED
+                run_records.close(self.row, Run.Status.FAILED, self.note(why))
+            raise
+        return self.row
+
+    def prepared(self) -> LanguageModel:
+        try:
+            model = llm.chosen("resolve_model_id")
+        except llm.NoModel as error:
+            raise Over(Run.Status.SKIPPED, f"no model: {error}") from None
+        total = self.waiting().count()
+        if self.row.limit is not None:
+            total = min(total, self.row.limit)
+        run_records.note_progress(self.row, model_name=model.model_name, conflicts_total=total)
+        return model
+
+    def treat_all(self, model: LanguageModel) -> None:
+        while conflict := self.next():
+            outcome = self.treat(conflict, model)
+            self.counts[outcome] += 1
+            self.tell()
+            if self.on_progress is not None:
+                self.on_progress(self.row, conflict, outcome)
+            if len(self.unanswered) == UNANSWERED_AT_MOST:
+                self.give_up()
+        if self.unanswered and self.unanswered == self.treated:
+            self.give_up()
+
+    def give_up(self) -> None:
+        """The model does not answer: that was not these conflicts' fault, so the next run tries them at once."""
+        pending().filter(pk__in=self.unanswered).update(next_attempt_at=None)
+        raise Over(Run.Status.FAILED, "The model cannot be asked: what is left waits for the next run.")
+
+    def next(self) -> Conflict | None:
+        if self.row.limit is not None and len(self.treated) >= self.row.limit:
+            return None
+        if self.changes() >= self.changes_max and self.waiting().exists():
+            raise Over(Run.Status.DONE, f"{self.changes()} conflicts were decided (resolution_max_changes).")
+        conflict = self.claim()
+        if conflict is not None:
+            self.treated.append(conflict.pk)
+        return conflict
+
+    def claim(self) -> Conflict | None:
+        with transaction.atomic():
+            rows = self.waiting().select_for_update(skip_locked=True, of=("self",))
+            conflict = rows.select_related(*judge.RELATED).first()
+            if conflict is not None:
+                Conflict.objects.filter(pk=conflict.pk).update(claimed_until=Now() + LEASE)
+        return conflict
+
+    def waiting(self) -> QuerySet[Conflict]:
+        rows = pending_now(patiently=self.row.trigger not in ON_DEMAND).exclude(pk__in=self.treated)
+        return rows if self.conflict_ids is None else rows.filter(pk__in=self.conflict_ids)
+
+    def treat(self, conflict: Conflict, model: LanguageModel) -> str:
+        """What became of it. Raises Over, RunLost; nothing else, except where Postgres is away."""
+        try:
+            verdict = self.ask(conflict, model)
+            return self.propose(conflict, verdict) if self.row.mode == "propose" else self.decide(conflict, verdict)
+        except (llm.LlmError, VerdictMistake, DecisionError) as error:
+            return self.fail(conflict, str(error))
+        except (Over, RunLost):
+            raise
+        except Exception as error:
+            logger.exception("resolution.failed", extra={"run": self.row.pk, "conflict": conflict.pk})
+            return self.fail(conflict, f"internal error: {type(error).__name__}: {first_line(error)}")
+
+    def ask(self, conflict: Conflict, model: LanguageModel) -> Verdict:
+        try:
+            verdict = judge.judge(conflict, model, run_records.subject(self.row, conflict.pk))
+            run_records.note_progress(
+                self.row
+            )  # the answer may have taken long: nothing is done for a run that is closed
+        except RunLost:
+            _release(conflict.pk)
+            raise
+        except llm.NoBudget as error:
+            _release(conflict.pk)
+            self.treated.pop()  # it was not tried at all
+            raise Over(Run.Status.DONE, str(error)) from None
+        except (llm.Unavailable, llm.Misconfigured):
+            self.unanswered.append(conflict.pk)
+            raise
+        except Exception:
+            self.unanswered.clear()
+            raise
+        self.unanswered.clear()
+        return verdict
+
+    def decide(self, conflict: Conflict, verdict: Verdict) -> str:
+        actor = Actor(self.name(), Source.FESTINGER, self.row)
+        decisions.decide(conflict.pk, actor, verdict, seen=conflict)
+        return verdict.decision
+
+    def propose(self, conflict: Conflict, verdict: Verdict) -> str:
+        needed = {key: value for key, value in asdict(verdict).items() if value not in ("", None)}
+        proposal = needed | {"model": self.row.model_name, "at": timezone.now().isoformat()}
+        done = _as_seen(conflict).update(
+            status=Conflict.Status.PROPOSED, proposal=proposal, run=self.row,
+            last_error="", next_attempt_at=None, claimed_until=None,
+        )  # fmt: skip
+        return PROPOSED if done else OVERTAKEN
+
+    def fail(self, conflict: Conflict, error: str) -> str:
+        """The conflict stays pending and says why; where somebody else decided it meanwhile, nothing failed."""
+        attempts = conflict.attempts + 1
+        changed = _as_seen(conflict).update(
+            attempts=F("attempts") + 1, last_error=error, run=self.row,
+            next_attempt_at=Now() + pause(attempts), claimed_until=None,
+        )  # fmt: skip
+        if not changed:
+            _release(conflict.pk)
+            return OVERTAKEN
+        self.errors.append(f"{conflict}: {error}")
+        return FAILED
+
+    def tell(self) -> None:
+        run_records.note_progress(
+            self.row, conflicts_seen=len(self.treated), counts=dict(self.counts), **run_records.spent(self.row)
+        )
+
+    def changes(self) -> int:
+        return sum(count for outcome, count in self.counts.items() if outcome not in (FAILED, OVERTAKEN))
+
+    def note(self, ending: str = "") -> str:
+        """Why it ended, and the first errors, a line each."""
+        more = len(self.errors) - ERRORS_NOTED
+        lines = [ending, *self.errors[:ERRORS_NOTED], f"and {more} more" if more > 0 else ""]
+        return "\n".join(filter(None, lines))
+
+    def name(self) -> str:
+        return f"resolver: {self.row.model_name}"[:120]
+
+
+def pause(attempts: int) -> timedelta:
+    """How long a conflict is left alone after so many attempts failed."""
+    return next((pause for most, pause in PAUSES if attempts <= most), LONG_PAUSE)
+
+
+def _as_seen(conflict: Conflict) -> QuerySet[Conflict]:
+    """The row, as long as it is pending and the same question."""
+    same: dict[str, Any] = {
+        name: getattr(conflict, name) for name in ("existing_parent_id", "blocking_concept_id", "collision_type")
+    }
+    return pending().filter(pk=conflict.pk, **same)
+
+
+def _release(*conflict_ids: int) -> None:
+    pending().filter(pk__in=conflict_ids).update(claimed_until=None)

@@ -1,0 +1,174 @@
+"""The row of a run, from its beginning to its end: one at a time, and whoever carries it out gives signs of life."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.db import Error, IntegrityError, connection, transaction
+from django.db.models import F, QuerySet, Sum
+from django.db.models.functions import Now
+
+from memory.db.transactions import constraint_of
+from memory.models import LlmCall
+from resolution.models import Conflict, Run
+
+logger = logging.getLogger(__name__)
+
+DEAD_AFTER = timedelta(minutes=2)  # without a sign of life
+SIGN_OF_LIFE_S = 15.0
+TRIES = 3
+ACTOR_MAX = 120  # characters
+DEATHS_AT_MOST = 3  # of runs at one conflict, before it waits
+PAUSE_AFTER_DEATHS = timedelta(hours=20)
+DIED_AT_IT = "The resolver's process died, or was stopped, while a language model was asked about it."
+DIED = "The process that carried it out died, or was stopped. The next run goes on where it stopped."
+
+
+class AlreadyRunning(Exception):
+    """The resolver is running already: ``run`` is the one under way."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"the resolver is running already (run {run.pk}, since {run.started_at:%Y-%m-%d %H:%M:%S %Z})")
+        self.run = run
+
+
+class RunLost(Exception):
+    """Somebody closed the run while it was under way: whoever carries it out stops."""
+
+
+def open_run(trigger: str, actor: str = "", *, mode: str, limit: int | None = None, is_begun: bool) -> Run:
+    """The row of a new run; ``is_begun``: the caller carries it out. One whose process died is closed before.
+
+    Raises AlreadyRunning."""
+    for _ in range(TRIES):
+        close_dead()
+        row = Run(trigger=trigger, actor=actor[:ACTOR_MAX], mode=mode, limit=limit)
+        if is_begun:
+            row.alive_at = Now() + timedelta(microseconds=1)
+        try:
+            with transaction.atomic():
+                row.save(force_insert=True)
+        except IntegrityError as error:
+            if constraint_of(error) != "run_is_alone":
+                raise
+        else:
+            row.refresh_from_db()
+            return row
+        if running := under_way():
+            raise AlreadyRunning(running)
+    raise AssertionError("a run that ends as soon as another wants to begin, three times")
+
+
+def under_way() -> Run | None:
+    return Run.objects.filter(status=Run.Status.RUNNING).first()
+
+
+def begin(run: Run) -> bool:
+    """Makes the caller the one who carries the run out; False where somebody else is, or it has ended.
+
+    Nobody has begun it as long as its only sign of life is its making: both times are of that statement."""
+    return _unbegun().filter(pk=run.pk).update(alive_at=Now()) == 1
+
+
+def unbegun() -> Run | None:
+    """The run that was asked for and that nobody carries out yet."""
+    return _unbegun().first()
+
+
+def _unbegun() -> QuerySet[Run]:
+    return Run.objects.filter(status=Run.Status.RUNNING, alive_at=F("started_at"))
+
+
+def close_dead() -> Run | None:
+    """Closes the run whose process died; None where there is none, or another closed it."""
+    dead = Run.objects.filter(status=Run.Status.RUNNING, alive_at__lt=Now() - DEAD_AFTER)
+    run = dead.first()
+    if run is None:
+        return None
+    with transaction.atomic():
+        if not dead.filter(pk=run.pk).update(status=Run.Status.FAILED, note=DIED, ended_at=Now()):
+            return None
+        _free_claimed()
+    run.refresh_from_db()
+    _log(run)
+    return run
+
+
+def _free_claimed() -> None:
+    """The conflict at which the process died: perhaps because of it, so that counts as an attempt. After a few it has
+    to wait, or the next run would die of it, too."""
+    claimed = Conflict.objects.filter(status=Conflict.Status.PENDING, claimed_until__isnull=False)
+    claimed.filter(attempts__gte=DEATHS_AT_MOST - 1).update(next_attempt_at=Now() + PAUSE_AFTER_DEATHS)
+    claimed.update(attempts=F("attempts") + 1, last_error=DIED_AT_IT, claimed_until=None)
+
+
+def note_progress(run: Run, **changes: Any) -> None:
+    """Stores how far it is, with a sign of life. Raises RunLost."""
+    changes |= {"alive_at": Now()}
+    if not Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**changes):
+        raise RunLost
+    run.refresh_from_db()
+
+
+def close(run: Run, status: Run.Status, note: str) -> None:
+    ending = {"status": status, "note": note, "alive_at": Now(), "ended_at": Now()}
+    Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**ending)
+    run.refresh_from_db()
+    _log(run)
+
+
+def subject(run: Run, conflict_id: int) -> str:
+    """What a call of the language model is about, so that the run's calls are found again."""
+    return f"{_prefix(run)}conflict {conflict_id}"
+
+
+def spent(run: Run) -> dict[str, Any]:
+    """What the run has used so far, failed calls too; the cost as far as it is known."""
+    calls = LlmCall.objects.filter(at__gte=run.started_at, purpose=LlmCall.Purpose.RESOLVE)
+    return calls.filter(subject__startswith=_prefix(run)).aggregate(
+        input_tokens=Sum("input_tokens", default=0), output_tokens=Sum("output_tokens", default=0), cost=Sum("cost")
+    )
+
+
+@contextmanager
+def kept_alive(run: Run) -> Iterator[None]:
+    """Gives signs of life meanwhile, however long a language model takes for its answer."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_give_signs, args=(run.pk, ended), name="signs of life", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _give_signs(run_id: int, ended: threading.Event) -> None:
+    while not ended.wait(SIGN_OF_LIFE_S):
+        try:
+            Run.objects.filter(pk=run_id, status=Run.Status.RUNNING).update(alive_at=Now())
+        except Error:
+            pass  # Postgres is away: the next sign may reach it
+        finally:
+            connection.close()  # this thread's
+
+
+def _prefix(run: Run) -> str:
+    return f"run {run.pk}, "
+
+
+def _log(run: Run) -> None:
+    logger.info(
+        "resolution.run",
+        extra={
+            "run": run.pk,
+            "trigger": run.trigger,
+            "status": run.status,
+            "conflicts": run.conflicts_seen,
+            **run.counts,
+            "note": run.note.partition("\n")[0],
+        },
+    )

@@ -1,0 +1,143 @@
+"""When the resolver runs by itself: on its schedule, after a run that was missed or that died, some minutes after a
+collision. Beat only wakes; what the tables say counts, so a wake-up may be lost, late or doubled."""
+
+import logging
+import time
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django_celery_beat.models import CrontabSchedule, PeriodicTask
+
+from memory import llm
+from memory.models import Config
+from memory.settings import cron
+from resolution import resolver
+from resolution.models import Run
+from resolution.resolver import run_loop, run_records
+from resolution.resolver.run_records import AlreadyRunning
+
+logger = logging.getLogger(__name__)
+
+NAME = "resolution of conflicts"
+TASK = "resolution.tasks.resolve"
+SETTING = "resolution_schedule"
+
+MISSED_AFTER = timedelta(hours=24)
+# A worker that has just started has other things to do, and whoever started it may want to look first.
+UP_FOR_S = 300.0
+# A wake-up that comes later than that is no longer for the run it was sent for.
+LATE = timedelta(hours=1)
+CLOCKS_DIFFER = timedelta(seconds=30)  # at most: beat's, the worker's, Postgres'. Schedules are of whole minutes
+PAUSE_AFTER_TROUBLE = timedelta(minutes=15)  # of runs after collisions
+# A run of these that died is carried on at once; the others' next run comes by itself, or whoever started it sees it.
+CARRIED_ON = (Run.Trigger.SCHEDULE, Run.Trigger.API, Run.Trigger.ADMIN)
+
+LOADED_AT = time.monotonic()  # a worker's children are forked from a process that has loaded this
+
+
+def keep() -> bool:
+    """Puts beat's row in step with the setting; whether anything changed. A row that an operator switched off stays
+    off, one that is missing comes back."""
+    schedule = Config.tuning().resolution_schedule
+    wanted = cron.columns(schedule)
+    task = PeriodicTask.objects.filter(name=NAME).select_related("crontab").first()
+    if task is not None and task.crontab and all(getattr(task.crontab, key) == wanted[key] for key in wanted):
+        return False
+    crontab = CrontabSchedule.objects.filter(**wanted).first() or CrontabSchedule(**wanted)
+    try:
+        crontab.full_clean()
+    except ValidationError as mistake:
+        logger.warning("schedule.refused", extra={"error": "; ".join(mistake.messages)})
+        return False
+    crontab.save()
+    only = {"crontab": crontab, "interval": None, "solar": None, "clocked": None}
+    PeriodicTask.objects.update_or_create(name=NAME, defaults={"task": TASK, **only})
+    logger.info("schedule.kept", extra={"schedule": schedule, "time_zone": settings.TIME_ZONE})
+    return True
+
+
+def start_on_schedule(now: datetime | None = None) -> Run | None:
+    """The run that beat's wake-up stands for; None where it has been, or another is under way."""
+    now = now or timezone.now()
+    since = now - LATE
+    if (last := _last_started()) is not None:
+        since = max(since, last + CLOCKS_DIFFER)
+    if first_after(since) > now + CLOCKS_DIFFER:
+        return None
+    return _run(Run.Trigger.SCHEDULE)
+
+
+def start_what_is_due() -> Run | None:
+    """Looks whether any run is to start, and carries it out; None where none is. Called every minute."""
+    if (asked := run_records.unbegun()) is not None:
+        return resolver.carry_out(asked)
+    if (dead := run_records.close_dead()) is not None and dead.trigger in CARRIED_ON:
+        return _run(dead.trigger, dead.actor, limit=_left(dead))
+    if run_records.under_way():
+        return None
+    if waiting := _undecided_collisions():
+        return _run(Run.Trigger.COLLISION, conflict_ids=waiting)
+    if is_missed(timezone.now(), time.monotonic() - LOADED_AT):
+        return _run(Run.Trigger.SCHEDULE)
+    return None
+
+
+def is_missed(now: datetime, up_for_s: float) -> bool:
+    """Whether a run should have started more than MISSED_AFTER ago, and none has. What the schedule said before it
+    was set does not count."""
+    if up_for_s < UP_FOR_S or not PeriodicTask.objects.filter(name=NAME, enabled=True).exists():
+        return False
+    set_at = Config.objects.filter(key=SETTING).values_list("updated_at", flat=True).first()
+    if set_at is None:
+        return False
+    last = _last_started()
+    since = set_at if last is None else max(set_at, last + CLOCKS_DIFFER)
+    return now - first_after(since) > MISSED_AFTER
+
+
+def first_after(time: datetime) -> datetime:
+    """When the schedule says that the first run after this time starts."""
+    return cron.first_after(Config.tuning().resolution_schedule, time)
+
+
+def _undecided_collisions() -> list[int]:
+    """The conflicts that are to be decided some minutes after they arose, and have not failed yet: those wait for the
+    schedule."""
+    tuning = Config.tuning()
+    if tuning.resolution_trigger != "on_collision" or _had_trouble():
+        return []
+    try:
+        llm.chosen("resolve_model_id")
+    except llm.NoModel:
+        return []
+    arisen = timezone.now() - timedelta(minutes=tuning.resolution_delay_minutes)
+    rows = run_loop.pending_now().filter(next_attempt_at=None, created_at__lte=arisen)
+    return list(rows.values_list("pk", flat=True))
+
+
+def _had_trouble() -> bool:
+    """Whether the last run after a collision ended a short while ago in a way that the next one would, too."""
+    last = Run.objects.filter(trigger=Run.Trigger.COLLISION).order_by("-started_at").first()
+    if last is None or last.ended_at is None or timezone.now() - last.ended_at > PAUSE_AFTER_TROUBLE:
+        return False
+    return last.note != ""
+
+
+def _left(dead: Run) -> int | None:
+    return None if dead.limit is None else max(0, dead.limit - dead.conflicts_seen)
+
+
+def _last_started() -> datetime | None:
+    runs_on_schedule = Run.objects.filter(trigger=Run.Trigger.SCHEDULE).order_by("-started_at")
+    return runs_on_schedule.values_list("started_at", flat=True).first()
+
+
+def _run(
+    trigger: str, actor: str = "", *, limit: int | None = None, conflict_ids: list[int] | None = None
+) -> Run | None:
+    try:
+        return resolver.run(trigger, actor, limit=limit, conflict_ids=conflict_ids)
+    except AlreadyRunning:
+        return None

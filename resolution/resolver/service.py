@@ -1,0 +1,96 @@
+"""The resolver: a run over the queue, in which a language model decides, or proposes, what becomes of each conflict.
+
+One run at a time, one conflict at a time; each is settled in a transaction of its own, so a run that dies loses
+nothing but the answer it was waiting for.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import partial
+
+from django.db import transaction
+
+from memory import llm
+from memory.models import Config
+from memory.outbox.wakeup import Waker, send_wakeup
+from resolution import decisions
+from resolution.actors import Actor
+from resolution.decisions import DecisionError
+from resolution.decisions.locking import Unknown
+from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
+from resolution.models import Conflict, Decision, Run
+from resolution.resolver import judge, run_loop, run_records
+from resolution.resolver.run_loop import Course, Progress
+from resolution.resolver.run_records import AlreadyRunning
+
+__all__ = ["AlreadyRunning", "approve", "carry_out", "rehearse", "request_run", "run"]
+
+
+def run(
+    trigger: str,
+    actor: str = "",
+    *,
+    limit: int | None = None,
+    on_progress: Progress | None = None,
+    conflict_ids: Collection[int] | None = None,
+) -> Run:
+    """Goes over the pending conflicts, at most ``limit`` of them, and returns the run as it ended. Blocks: a model
+    takes seconds for each. Not within a transaction. Raises AlreadyRunning."""
+    row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=True)
+    return Course(row, on_progress, conflict_ids).go()
+
+
+def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run:
+    """The row of a run that a worker is about to carry out: which one, and when, is a matter of seconds, or of a
+    minute where the wake-up is lost. Raises AlreadyRunning."""
+    row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=False)
+    transaction.on_commit(_waker.ask)
+    return row
+
+
+def carry_out(row: Run) -> Run | None:
+    """A run that was asked for, carried out here; None where another does that."""
+    return Course(row).go() if run_records.begin(row) else None
+
+
+def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str]]:
+    """What the resolver would decide now about each conflict, or why it cannot. Nothing changes, but the model is
+    asked. Raises LlmError where it cannot be asked at all."""
+    model = llm.chosen("resolve_model_id")
+    has_answered, unanswered = False, 0  # in a row
+    error: Exception | None = None
+    for conflict in run_loop.pending().select_related(*judge.RELATED)[:limit]:
+        try:
+            verdict: Verdict | str = judge.judge(conflict, model, f"conflict {conflict.pk}, dry run")
+            has_answered, unanswered = True, 0
+        except (llm.Unreadable, llm.Refused, VerdictMistake) as mistake:
+            verdict, has_answered, unanswered = str(mistake), True, 0
+        except (llm.Unavailable, llm.Misconfigured) as failure:
+            verdict, error, unanswered = str(failure), failure, unanswered + 1
+            if unanswered == run_loop.UNANSWERED_AT_MOST:
+                raise
+        yield conflict, verdict
+    if error is not None and not has_answered:
+        raise error
+
+
+def approve(conflict_id: int, actor: Actor, reason: str = "", *, seen: Conflict | None = None) -> Decision:
+    """Does what the resolver proposed, for its reason or the operator's own; ``seen`` is the conflict as the operator
+    read it, with the time of the proposal. Raises DecisionError."""
+    conflict = Conflict.objects.filter(pk=conflict_id).first()
+    if conflict is None:
+        raise Unknown(f"There is no conflict {conflict_id}.")
+    if conflict.status != Conflict.Status.PROPOSED:
+        raise DecisionError(f"Nothing is proposed for conflict {conflict_id}: it is {conflict.status}.")
+    try:
+        verdict = read_verdict(conflict.proposal, None)
+    except VerdictMistake as mistake:
+        raise DecisionError(f"The proposal for conflict {conflict_id} cannot be read: {mistake}.") from None
+    if seen is not None and (seen.proposal or {}).get("at") != (conflict.proposal or {}).get("at"):
+        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile: something else is proposed now.")
+    return decisions.decide(
+        conflict_id, actor, replace(verdict, reason=reason.strip() or verdict.reason), seen=conflict
+    )
+
+
+_waker = Waker(partial(send_wakeup, "resolution.tasks.resolve_due"))

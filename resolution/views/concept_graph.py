@@ -1,0 +1,157 @@
+"""The surroundings of a concept in the graph: few enough to be drawn and read, the most relevant ones."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import connection
+from django.db.models import F
+
+from memory.models import Edge, Soas
+from resolution.intake.conflict_queue import IN_ORDER, OPEN
+from resolution.models import Conflict
+
+DEPTH_MAX: Final = 2  # steps from the concept
+NODES_MAX: Final = 60  # with the concept itself; more cannot be read
+FIRST_RING_MAX: Final = 40  # of a picture of two steps, so that there is room for the second
+# Facts of one concept, up or down, that are looked at; of one that holds more, any so many: what is left out then is
+# only said to be at least so much.
+LOOKED_AT_MAX: Final = 2_000
+LOOKED_AT_FURTHER_OUT_MAX: Final = 100
+CLAIMS_MAX: Final = 10
+
+# Who is one step away from each of these. Roots are no step.
+LINKS: Final = """
+    SELECT node.id, link.* FROM unnest(%(ids)s::int[]) AS node (id) CROSS JOIN LATERAL (
+        (SELECT parent_id, true FROM urd WHERE urd.id = node.id AND parent_id <> urd.id LIMIT %(limit)s)
+        UNION ALL
+        (SELECT urd.id, false FROM urd WHERE parent_id = node.id AND urd.id <> parent_id LIMIT %(limit)s)
+    ) AS link (neighbour, is_up)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A concept, and how many steps away it is."""
+
+    concept: Soas
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A fact: ``edge_id`` is None where it does not stand, but is claimed by the conflict. A fact with a conflict is
+    disputed."""
+
+    concept_id: int
+    parent_id: int
+    dimension: str
+    is_isa: bool
+    edge_id: int | None
+    conflict_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """``nodes``: the concept itself first, then by distance and relevance. ``left_out``: neighbours that are known and
+    not shown; ``is_least`` if there are more of which nobody counts how many."""
+
+    nodes: list[Node]
+    lines: list[Line]
+    left_out: int
+    is_least: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """The neighbours of some concepts: with how many of these each is linked, and which are above one of them."""
+
+    counts: Counter[int]
+    above: set[int]
+    is_whole: bool
+
+
+def look(concept: Soas, depth: int = 1, *, with_conflicts: bool = True) -> Neighbourhood:
+    """What is within ``depth`` steps, with all facts between what is shown."""
+    claims = _claims([concept.pk]) if with_conflicts else []
+    first = _links([concept.pk], LOOKED_AT_MAX)
+    important = {claim.incoming_parent_id for claim in claims} | first.above
+    room = NODES_MAX - 1 if depth == 1 else FIRST_RING_MAX
+    rings = [_most_relevant({*first.counts, *important}, room, first.counts, important)]
+    known, is_whole = {*first.counts, *important}, first.is_whole
+    if depth == DEPTH_MAX and rings[0]:
+        second = _links([row.pk for row in rings[0]], LOOKED_AT_FURTHER_OUT_MAX)
+        further = second.counts.keys() - known - {concept.pk}
+        rings.append(_most_relevant(further, NODES_MAX - 1 - len(rings[0]), second.counts, second.above))
+        known, is_whole = known | further, is_whole and second.is_whole
+    nodes = [Node(concept, 0)]
+    nodes += [Node(row, distance) for distance, ring in enumerate(rings, start=1) for row in ring]
+    shown = [node.concept.pk for node in nodes]
+    lines = [*_standing(shown, _disputed(shown) if with_conflicts else {}), *_claimed(claims, shown)]
+    return Neighbourhood(nodes, lines, len(known) - len(nodes) + 1, not is_whole)
+
+
+def _links(ids: Collection[int], limit: int) -> _Links:
+    counts: Counter[int] = Counter()
+    above: set[int] = set()
+    sides: Counter[tuple[int, bool]] = Counter()
+    with connection.cursor() as cursor:
+        cursor.execute(LINKS, {"ids": list(ids), "limit": limit})
+        for concept_id, neighbour_id, is_up in cursor.fetchall():
+            sides[concept_id, is_up] += 1
+            counts[neighbour_id] += 1
+            if is_up:
+                above.add(neighbour_id)
+    return _Links(counts, above, is_whole=max(sides.values(), default=0) < limit)
+
+
+def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important: set[int]) -> list[Soas]:
+    """What it is IN, or may be, comes before what is in it; then what has more links here; then what is named most."""
+    rows = Soas.objects.in_bulk(list(ids)).values()
+
+    def relevance(row: Soas) -> tuple[bool, int, float, int, str]:
+        return (
+            row.pk not in important,
+            -links[row.pk],
+            -max(row.saliency, row.novelty),
+            -row.encounter_count,
+            row.token,
+        )
+
+    return sorted(rows, key=relevance)[:room]
+
+
+def _standing(shown: Collection[int], disputed: Mapping[tuple[int, int], int]) -> list[Line]:
+    edges = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
+    return [
+        Line(
+            edge.concept_id,
+            edge.parent_id,
+            edge.dim.token,
+            edge.is_isa,
+            edge.pk,
+            disputed.get((edge.concept_id, edge.dim_id)),
+        )
+        for edge in edges.select_related("dim").order_by("pk")
+    ]
+
+
+def _claimed(claims: Iterable[Conflict], shown: Collection[int]) -> list[Line]:
+    return [
+        Line(row.concept_id, row.incoming_parent_id, row.dim.token, row.incoming_is_isa, None, row.pk)
+        for row in claims
+        if row.incoming_parent_id in shown
+    ]
+
+
+def _claims(concept_ids: Collection[int]) -> list[Conflict]:
+    rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).select_related("dim")
+    return list(rows.order_by(*IN_ORDER)[:CLAIMS_MAX])
+
+
+def _disputed(concept_ids: Collection[int]) -> dict[tuple[int, int], int]:
+    """The slots of these concepts that are disputed, with the conflict that is decided first."""
+    rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).order_by(*IN_ORDER)
+    last_first = rows.reverse().values_list("concept_id", "dim_id", "pk")
+    return {(concept_id, dim_id): pk for concept_id, dim_id, pk in last_first}

@@ -1,0 +1,73 @@
+"""What stands on both sides of a conflict: the facts in the way, the ring that would close, what else is known of the
+concept. For the API, the admin and the question to a language model alike; in few queries however many there are."""
+
+from collections.abc import Iterable, Mapping
+
+from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models.expressions import RawSQL
+
+from memory.domain.types import Slot
+from memory.models import Dimension, Edge
+from resolution.models import Conflict
+
+RING_MAX = 50  # steps
+EDGE = ("concept", "parent", "dim")
+
+# The way up from the newcomer's parent, as far as the newcomer's concept.
+RING = """
+    WITH RECURSIVE step (edge_id, parent_id, number) AS (
+        SELECT edge_id, parent_id, 1 FROM urd WHERE id = %s AND dim_id = %s AND parent_id <> id
+        UNION ALL
+        SELECT urd.edge_id, urd.parent_id, number + 1 FROM step JOIN urd ON urd.id = step.parent_id
+        WHERE urd.dim_id = %s AND urd.parent_id <> urd.id AND step.parent_id <> %s AND number < %s)
+    SELECT edge_id FROM step
+"""
+
+# How many facts a dimension has, counted no further: where it matters which is used more, none has as many.
+USED = "(SELECT count(*) FROM (SELECT FROM urd WHERE urd.dim_id = dimension.id LIMIT %s) AS counted)"
+USED_MAX = 10_000
+
+
+def slots(row: Conflict) -> list[Slot]:
+    """Where the fact stands that is in the way: the disputed slot, or the one of the edge that closes the ring."""
+    own = (row.concept_id, row.dim_id)
+    return [own] if row.blocking_concept_id is None else [own, (row.blocking_concept_id, row.dim_id)]
+
+
+def edges_in(wanted: Iterable[Slot]) -> dict[Slot, Edge]:
+    """The facts in these slots, in one query."""
+    places = set(wanted)
+    concepts, dims = {slot[0] for slot in places}, {slot[1] for slot in places}
+    edges = Edge.objects.filter(concept_id__in=concepts, dim_id__in=dims).select_related(*EDGE)
+    found = {(edge.concept_id, edge.dim_id): edge for edge in edges}
+    return {slot: found[slot] for slot in places & found.keys()}
+
+
+def in_the_way(row: Conflict, edges: Mapping[Slot, Edge]) -> Edge | None:
+    """Of these facts, the one that stands against the newcomer; None where it was taken out meanwhile."""
+    return next((edges[slot] for slot in slots(row) if slot in edges), None)
+
+
+def ring(row: Conflict) -> list[Edge]:
+    """The facts on the way up from the newcomer's parent to its concept; the one that closes the ring comes last."""
+    steps = RawSQL(RING, [row.incoming_parent_id, row.dim_id, row.dim_id, row.concept_id, RING_MAX])
+    edges = {edge.concept_id: edge for edge in Edge.objects.filter(edge_id__in=steps).select_related(*EDGE)}
+    way, at = [], row.incoming_parent_id
+    while at in edges:
+        way.append(edges.pop(at))
+        at = way[-1].parent_id
+    return way
+
+
+def other_facts(row: Conflict) -> QuerySet[Edge]:
+    """The concept's facts in other dimensions; of a dimension's name not its root."""
+    others = Edge.objects.filter(concept_id=row.concept_id).exclude(dim_id=row.dim_id)
+    return others.exclude(parent_id=row.concept_id).select_related(*EDGE)
+
+
+def dimensions(split_from_id: int | None = None) -> QuerySet[Dimension]:
+    """All, those that were split from this one first, then the most used."""
+    is_split = Case(When(split_from_id=split_from_id, then=Value(0)), default=Value(1))
+    used = RawSQL(USED, [USED_MAX], output_field=IntegerField())
+    first = () if split_from_id is None else (is_split,)
+    return Dimension.objects.select_related("soas").order_by(*first, used.desc(), "soas__token")

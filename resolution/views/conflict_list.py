@@ -1,0 +1,211 @@
+"""The conflicts desk's list: the queue as it was asked for, the two claims of each conflict, and which one comes next.
+In few queries, however much there is."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.utils import timezone
+
+from memory.domain.text.names import one_name
+from memory.domain.types import whole_number
+from memory.models import Dimension, Soas, Source, called_like
+from resolution.intake.conflict_queue import IN_ORDER, OPEN
+from resolution.models import CollisionType, Conflict
+from resolution.views import conflict_facts
+from resolution.views.phrases import Side, ago, existing_side, incoming_side, proposed
+
+RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
+WORDS_MAX = 1_000  # that are like what is searched for
+DIMENSIONS_MAX = 50  # offered as filters
+
+STATUSES: Final = {
+    "open": "open",
+    "pending": "pending",
+    "proposed": "with a proposal",
+    "resolved": "resolved",
+    "dismissed": "dismissed",
+    "all": "all",
+}
+AGES: Final = {
+    "hour": "opened in the last hour",
+    "day": "opened in the last day",
+    "week": "opened in the last week",
+    "over-week": "older than a week",
+    "over-month": "older than a month",
+}
+SPANS: Final = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7),
+                "over-week": timedelta(days=7), "over-month": timedelta(days=30)}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which conflicts, as an address says it; empty is all. What it cannot mean is read as its default."""
+
+    status: str = "open"
+    type: str = ""
+    dimension: str = ""
+    source: str = ""
+    agent: str = ""
+    age: str = ""
+    q: str = ""
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> "Filters":
+        allowed: dict[str, Iterable[str]] = {
+            "status": STATUSES, "type": CollisionType.values, "source": Source.values, "age": AGES,
+        }  # fmt: skip
+        read = {one.name: str(given.get(one.name, "")).replace("\x00", "").strip() for one in fields(cls)}
+        return cls(**{name: text for name, text in read.items() if text and text in allowed.get(name, (text,))})
+
+    @property
+    def query(self) -> str:
+        """As the end of an address; empty for the default."""
+        changed = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        return f"?{urlencode(changed)}" if changed else ""
+
+    @property
+    def more(self) -> bool:
+        """Whether it asks for more than a status and words."""
+        return any((self.type, self.dimension, self.source, self.agent, self.age))
+
+
+def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
+    """``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
+    rows = Conflict.objects.filter(_with_status(filters.status))
+    exact = {"collision_type": filters.type, "incoming_source": filters.source,
+             "dim__token": _name(filters.dimension), "agent__icontains": filters.agent}  # fmt: skip
+    rows = rows.filter(**{name: value for name, value in exact.items() if value})
+    if filters.age:
+        since = timezone.now() - SPANS[filters.age]
+        rows = (
+            rows.filter(created_at__lt=since) if filters.age.startswith("over") else rows.filter(created_at__gte=since)
+        )
+    return rows.filter(_about(filters.q, is_whole)) if filters.q else rows
+
+
+def in_order(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
+    """What is open comes first, in the order in which it is decided."""
+    return rows.order_by(Case(When(status__in=OPEN, then=Value(0)), default=Value(1)), *IN_ORDER)
+
+
+def whole(page: QuerySet[Conflict]) -> QuerySet[Conflict]:
+    """The conflicts of a page with what they refer to: joined after the page was cut, not before."""
+    return in_order(Conflict.objects.filter(pk__in=page.values("pk")).select_related(*RELATED))
+
+
+def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | None:
+    """The open conflict that comes after this one in the list's order, or else the first; None where none is left."""
+    status = filters.status if filters.status in OPEN else "open"
+    rows = matching(replace(filters, status=status), is_whole=too_many_are_like(filters.q)).order_by(*IN_ORDER)
+    if after is None:
+        return rows.first()
+    later = Q(created_at__gt=after.created_at) | Q(created_at=after.created_at, id__gt=after.pk)
+    behind = rows.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))
+    return behind.first() or rows.exclude(pk=after.pk).first()
+
+
+def choices() -> dict[str, dict[str, str]]:
+    """What a list of choices offers, by the field: the value and its words."""
+    return {
+        "status": dict(STATUSES),
+        "type": {str(value): str(label) for value, label in CollisionType.choices},
+        "source": {str(value): str(label) for value, label in Source.choices},
+        "age": dict(AGES),
+    }
+
+
+def disputed_dimensions() -> list[str]:
+    """The names of those with open conflicts."""
+    is_disputed = Exists(Conflict.objects.filter(dim_id=OuterRef("pk"), status__in=OPEN))
+    return list(
+        Dimension.objects.filter(is_disputed)
+        .order_by("soas__token")
+        .values_list("soas__token", flat=True)[:DIMENSIONS_MAX]
+    )
+
+
+def _with_status(status: str) -> Q:
+    if status == "all":
+        return Q()
+    return Q(status__in=OPEN) if status == "open" else Q(status=status)
+
+
+def _name(text: str) -> str:
+    return one_name(text) or text.lower()
+
+
+def too_many_are_like(words: str) -> bool:
+    """Whether more names are like this than a search looks for; then it looks for this one only."""
+    return bool(words) and _like(words)[WORDS_MAX : WORDS_MAX + 1].exists()
+
+
+def called(words: str, *, is_whole: bool) -> QuerySet[Soas]:
+    """What is called like this, or unless that ``is_whole``, begins like it or has it as a part."""
+    tokens = Soas.objects.filter(token=_name(words))
+    return tokens if is_whole else tokens | _like(words)
+
+
+def _like(words: str) -> QuerySet[Soas]:
+    return Soas.objects.filter(called_like(words.lower()))
+
+
+def _about(words: str, is_whole: bool) -> Q:
+    """Those whose concept or one of whose parents is called so, and the one with this number."""
+    ids = called(words, is_whole=is_whole).values("pk")
+    about = Q(concept_id__in=ids) | Q(existing_parent_id__in=ids) | Q(incoming_parent_id__in=ids)
+    number = whole_number(words.removeprefix("#"))
+    return about if number is None else about | Q(pk=number)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A conflict in the list."""
+
+    conflict: Conflict
+    existing: Side
+    incoming: Side
+    proposal: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.conflict.status in OPEN
+
+    @property
+    def age(self) -> str:
+        return ago(self.conflict.created_at)
+
+    @property
+    def seal(self) -> str:
+        """The conflict as it is shown, so that a decision is about what was seen."""
+        row = self.conflict
+        against = (row.collision_type, row.existing_parent_id or "", row.blocking_concept_id or "")
+        return ":".join(map(str, (row.pk, *against, (row.proposal or {}).get("at", ""))))
+
+
+def rows(conflicts: Iterable[Conflict]) -> list[Row]:
+    """In one query. The conflicts come with what they refer to (RELATED)."""
+    found = list(conflicts)
+    edges = conflict_facts.edges_in(slot for row in found for slot in conflict_facts.slots(row))
+    return [
+        Row(row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), proposed(row))
+        for row in found
+    ]
+
+
+def unseal(seal: str) -> Conflict | None:
+    """The conflict as it was seen; None where this is no seal."""
+    try:
+        key, collision_type, existing, blocking, proposed_at = seal.split(":", maxsplit=4)
+        return Conflict(
+            pk=int(key),
+            collision_type=collision_type,
+            existing_parent_id=int(existing) if existing else None,
+            blocking_concept_id=int(blocking) if blocking else None,
+            proposal={"at": proposed_at} if proposed_at else None,
+        )
+    except ValueError:
+        return None

@@ -1,0 +1,162 @@
+"""Conflicts, facts and decisions in words, for operators."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.timesince import timesince
+
+from memory.domain.formatting import claim
+from memory.models import Edge, EdgeHistory, Soas, Source
+from resolution.domain.phrases import by_whom, percent
+from resolution.intake.conflict_queue import OPEN
+from resolution.models import CollisionType, Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Someone's words for a fact."""
+
+    by: str
+    role: str
+    at: datetime
+    words: str
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two claims. ``note``: what is odd about it; a fact that is gone has nothing but its words."""
+
+    words: str
+    by: str = ""
+    at: datetime | None = None
+    confidence: str = ""
+    source: str = ""
+    role: str = ""
+    note: str = ""
+    statements: tuple[Statement, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """Who, when, how surely."""
+        return ", ".join(filter(None, (self.by, ago(self.at) if self.at else "", self.confidence)))
+
+
+def incoming_side(row: Conflict) -> Side:
+    return Side(
+        newcomer(row),
+        by=by_whom(row.agent, row.incoming_source),
+        at=row.said_at,
+        confidence=percent(row.incoming_confidence),
+        source=Source(row.incoming_source).label,
+        role=row.role,
+        statements=(Statement(row.agent, row.role, row.said_at, row.evidence),) if row.evidence else (),
+    )
+
+
+def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Statement, ...] = ()) -> Side:
+    """What stands in the way, ``edge``; where that is something else by now, what the queue knows of what stood."""
+    if row.status not in OPEN and not _is_what_stood(row, edge):
+        return Side(_what_stood(row), note=f"Now: {edge}." if edge is not None else "It stands no more.")
+    if edge is None:
+        return Side(_what_stood(row), note="Nothing stands in the way any more.")
+    return edge_side(edge, _oddity(row, edge), statements)
+
+
+def edge_side(edge: Edge, note: str = "", statements: tuple[Statement, ...] = ()) -> Side:
+    return Side(
+        str(edge),
+        by=by_whom(edge.agent, edge.source),
+        at=edge.said_at,
+        confidence=percent(edge.confidence),
+        source=Source(edge.source).label,
+        note=note,
+        statements=statements,
+    )
+
+
+def _is_what_stood(row: Conflict, edge: Edge | None) -> bool:
+    if edge is None:
+        return False
+    return edge.concept_id == row.blocking_concept_id or edge.parent_id == row.existing_parent_id
+
+
+def _oddity(row: Conflict, edge: Edge) -> str:
+    if row.status not in OPEN:
+        return ""
+    if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id):
+        return "The new fact stands already."
+    return "With the new fact it would close a ring." if row.existing_parent is None else ""
+
+
+def newcomer(row: Conflict, dimension: str = "", is_isa: bool | None = None) -> str:
+    """The new fact, as it was said or as it is in another dimension."""
+    flavour = row.incoming_is_isa if is_isa is None else is_isa
+    return claim(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
+
+
+def proposed(row: Conflict) -> str:
+    """What the resolver proposes, in words; empty where it does not."""
+    if row.status != Conflict.Status.PROPOSED or not isinstance(row.proposal, dict):
+        return ""
+    return told(row.proposal.get("decision", ""), row.proposal, row, "")
+
+
+def told(kind: str, names: Mapping[str, Any], row: Conflict, tense: str = "ed") -> str:
+    """A decision on the conflict in one line: what was decided, or with an empty ``tense`` what would be."""
+    done = bool(tense)
+    if kind == "dismiss":
+        return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
+    if kind == "update":
+        return f"{'Took' if done else 'Take'} the new: {newcomer(row)}"
+    if kind == "decompose":
+        where = f"{names.get('existing_dimension', '')} for what stands, {names.get('new_dimension', '')} for the new"
+        return f"Both are true: {where}"
+    if kind == "relocate":
+        there = newcomer(row, names.get("dimension", ""), names.get("is_isa"))
+        return f"{'Moved' if done else 'Move'} to another dimension: {there}"
+    return "Undid a decision" if kind == "undo" else kind
+
+
+def ago(at: datetime) -> str:
+    passed = timesince(at, depth=1)
+    return "just now" if passed.startswith("0") else f"{passed} ago"
+
+
+def _what_stood(row: Conflict) -> str:
+    if row.existing_parent is None:
+        return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
+    is_isa = row.incoming_is_isa != (row.collision_type == CollisionType.MISCLASSIFICATION)
+    return claim(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=is_isa)
+
+
+def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
+    """The tokens that pictures of edges refer to, by their ids."""
+    ids = {shown[key] for shown in pictures if shown for key in ("concept_id", "parent_id", "dim_id")}
+    return dict(Soas.objects.filter(pk__in=ids).values_list("pk", "token"))
+
+
+def happened(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
+    """One line of the history in words."""
+    before, after = (in_words(shown, tokens) if shown else "" for shown in (row.before, row.after))
+    match row.action:
+        case EdgeHistory.Action.INSERT:
+            return f"stated: {after}"
+        case EdgeHistory.Action.CONFIRM:
+            return f"confirmed: {after}"
+        case EdgeHistory.Action.SUPERSEDE:
+            return f"{before} gave way to {after}"
+        case EdgeHistory.Action.RETIRE:
+            return f"taken out: {before}"
+        case EdgeHistory.Action.MOVE:
+            return f"moved: {before} is now {after}"
+        case _:
+            return f"put back: {after}" if after else f"taken back: {before}"
+
+
+def in_words(shown: Mapping[str, Any], tokens: Mapping[int, str]) -> str:
+    """A picture of an edge."""
+    concept, parent, dim = (tokens.get(shown[key], "?") for key in ("concept_id", "parent_id", "dim_id"))
+    return claim(concept, parent, dim, is_isa=shown["is_isa"])

@@ -1,0 +1,221 @@
+"""The workers' part of the write path: statements are placed, and a language model is asked about unknown concepts.
+
+A result and the state of its row come in one transaction: a worker that dies leaves rows that are taken again."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db import Error, InterfaceError, OperationalError, connection
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from memory import llm
+from memory.db.connections import first_line
+from memory.db.transactions import run_transaction
+from memory.domain.llm.concept_prompt import Explained
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
+from memory.llm import explain_concept
+from memory.models import Config, Edge, LanguageModel, Observation, Soas, Source
+from resolution.intake.assertions import settle_all
+from resolution.workers import leases
+
+logger = logging.getLogger(__name__)
+
+BATCH = 200  # statements of one transaction
+LEASE = timedelta(seconds=30)
+RUN_S = 20.0  # of one task: others wait for their turn, and whoever stops the worker does not wait long
+
+OPENING_BYTES = 16  # with which a message's digest begins: the opening of its conversation
+
+# After how long a concept may be asked about again, by how often a model was asked about it.
+EXPLAIN_AGAIN_AFTER = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))
+EXPLAINING_MARGIN = timedelta(minutes=1)  # beyond the time that the model may take
+# How long all concepts wait where no model can be asked about any.
+NO_MODEL_WAIT = timedelta(minutes=1)
+WAITS: dict[type[llm.LlmError], timedelta] = {
+    llm.NoModel: NO_MODEL_WAIT,
+    llm.Unavailable: timedelta(minutes=5),
+    llm.Misconfigured: timedelta(minutes=10),
+    llm.NoBudget: timedelta(hours=1),
+}
+EVIDENCE_MAX = 500  # characters
+AGENT_MAX = 120  # the same
+
+
+def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
+    """Settles the statements that are due, until there is none or the time is over; how many were dealt with.
+
+    Raises OperationalError or InterfaceError where Postgres is away; what was claimed comes again."""
+    end = time.monotonic() + seconds
+    count = 0
+    while time.monotonic() < end:
+        size = BATCH if limit is None else min(BATCH, limit - count)
+        rows = leases.claim(leases.Kind.TRIPLE, size, LEASE) if size > 0 else []
+        if not rows:
+            break
+        _settle(rows)
+        count += len(rows)
+    return count
+
+
+def _settle(rows: Sequence[Observation]) -> None:
+    """All of them in one transaction; or, where that fails, each in its own."""
+    rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
+    try:
+        found = run_transaction(lambda: _settle_together(rows))
+    except Exception as error:
+        _raise_if_away(error)
+        _tell("statements.apart", error, rows=len(rows))
+        found = sum((_settle_alone(row) for row in rows), Counter[str]())
+    logger.info("statements.settled", extra=dict(found))
+
+
+def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
+    held = leases.lock(rows)
+    ours = [row for row in rows if row.pk in held]
+    outcomes = settle_all([(_fact(row), _said(row)) for row in ours])
+    leases.finish({row.pk: outcome.status for row, outcome in zip(ours, outcomes, strict=True)})
+    return Counter(str(outcome.status) for outcome in outcomes)
+
+
+def _settle_alone(row: Observation) -> Counter[str]:
+    try:
+        return run_transaction(lambda: _settle_together([row]))
+    except Exception as error:  # one bad row never stops the others
+        _raise_if_away(error)
+        _tell("statement.failed", error, observation=row.pk)
+        leases.fail(row, error)
+        return Counter({"failed": 1})
+
+
+def _raise_if_away(error: Exception) -> None:
+    """A row is not to blame where Postgres does not answer."""
+    if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
+        raise error
+
+
+def _tell(event: str, error: Exception, **facts: object) -> None:
+    """A traceback where the mistake is ours; what Postgres complains about would quote what people said."""
+    logger.warning(event, exc_info=not isinstance(error, Error), extra={**facts, "error": first_line(error)})
+
+
+def _fact(row: Observation) -> Triple:
+    return Triple(row.concept, row.parent, row.dimension, row.is_isa)
+
+
+def _said(row: Observation) -> Attribution:
+    return Attribution(
+        agent=row.agent,
+        source=Source.INFERRED,
+        confidence=row.confidence,
+        at=row.said_at,
+        evidence=row.evidence,
+        role=row.role,
+        conversation=bytes(row.digest)[:OPENING_BYTES],
+    )
+
+
+def explain_due(seconds: float = RUN_S) -> int:
+    """Asks the language model about the concepts that are due, one at a time, until there is none, no model can be
+    asked, or the time is over; how many were dealt with. A call that was begun is waited for.
+
+    Raises OperationalError or InterfaceError where Postgres is away."""
+    end = time.monotonic() + seconds
+    count = 0
+    while time.monotonic() < end and leases.due(leases.Kind.CONCEPT).exists():
+        try:
+            count += _explain_next(llm.chosen("write_model_id"))
+        except tuple(WAITS) as error:
+            waiting = leases.put_off_all(leases.Kind.CONCEPT, WAITS[type(error)])
+            logger.info("concepts.wait", extra={"concepts": waiting, "error": first_line(error)})
+            break
+    return count
+
+
+def _explain_next(model: LanguageModel) -> int:
+    """Raises those errors of the language model that concern all concepts."""
+    lease = timedelta(seconds=Config.tuning().llm_timeout_s) + EXPLAINING_MARGIN
+    rows = leases.claim(leases.Kind.CONCEPT, 1, lease)
+    for row in rows:
+        try:
+            _explain(row, model)
+        except tuple(WAITS) as error:
+            leases.put_off(row, WAITS[type(error)], why=str(error))
+            raise
+        except Exception as error:
+            _raise_if_away(error)
+            _tell("concept.failed", error, observation=row.pk)
+            leases.fail(row, error)
+    return len(rows)
+
+
+def _explain(row: Observation, model: LanguageModel) -> None:
+    concept = Soas.objects.filter(token=row.concept).first()
+    if concept is None or concept.is_muted or concept.is_common or Edge.objects.filter(concept=concept).exists():
+        run_transaction(lambda: _finish(row, Observation.Outcome.NEEDLESS))
+        return
+    if (rest := _rest(concept)) > timedelta(0):
+        leases.put_off(row, rest)
+        return
+    evidence = " | ".join(heard.sentence for heard in explain_concept.evidence_of(concept))
+    try:
+        explained, answer = explain_concept.explain(concept, model)
+    except (llm.Refused, llm.Unreadable) as error:
+        why = str(error)
+        run_transaction(lambda: _give_up(row, concept, why))
+        return
+    evidence = evidence or str(answer.data.get("reasoning", ""))
+    outcomes = run_transaction(lambda: _learn(row, concept, explained, said_by=answer.model, evidence=evidence))
+    logger.info("concept.explained", extra={"concept": concept.pk, **outcomes})
+
+
+def _learn(
+    row: Observation, concept: Soas, explained: Sequence[Explained], *, said_by: str, evidence: str
+) -> Counter[str]:
+    if not _finish(row, Observation.Outcome.EXPLAINED if explained else Observation.Outcome.UNKNOWN):
+        return Counter()
+    now = timezone.now()
+    outcomes = settle_all(
+        [
+            (
+                found.fact,
+                Attribution(said_by[:AGENT_MAX], Source.CLOUD_LLM, found.confidence, now, evidence[:EVIDENCE_MAX]),
+            )
+            for found in explained
+        ]
+    )
+    _count_attempt(concept)
+    return Counter(str(outcome.status) for outcome in outcomes)
+
+
+def _give_up(row: Observation, concept: Soas, why: str) -> None:
+    """Until the back-off is over: the model was asked and has said nothing of use."""
+    if leases.lock([row]):
+        _count_attempt(concept)
+        concept.refresh_from_db(fields=["write_attempts", "write_attempted_at"])
+        leases.put_off(row, _rest(concept), why)
+
+
+def _finish(row: Observation, outcome: Observation.Outcome) -> bool:
+    """Whether the row was still ours."""
+    is_ours = bool(leases.lock([row]))
+    if is_ours:
+        leases.finish({row.pk: outcome})
+    return is_ours
+
+
+def _count_attempt(concept: Soas) -> None:
+    Soas.objects.filter(pk=concept.pk).update(write_attempts=F("write_attempts") + 1, write_attempted_at=Now())
+
+
+def _rest(concept: Soas) -> timedelta:
+    """How long the concept is not asked about yet."""
+    if concept.write_attempted_at is None:
+        return timedelta(0)
+    wait = EXPLAIN_AGAIN_AFTER[min(concept.write_attempts, len(EXPLAIN_AGAIN_AFTER) - 1)]
+    return concept.write_attempted_at + wait - timezone.now()

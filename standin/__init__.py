@@ -1,0 +1,5 @@
+"""A stand-in for Ollama: its whole API with answers that never change, and faults on demand.
+
+For tests, demonstrations and people without a model. It needs no Django and no database:
+``python -m standin --port 11434`` or ``manage.py standin_ollama --port 11434``.
+"""

@@ -1,0 +1,185 @@
+"""The ASGI application: routes, as gin has them, and the way an answer goes out."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from typing import Any
+
+from standin import catalogue, chat_completions, completion, embedding, guard, messages, openai, responses
+from standin.incoming import KEPT_BODY_BYTES, ClientLeft, Receive, Request, RequestLog
+from standin.openai import Handler, refusing
+from standin.shelf import Shelf
+from standin.transcription import transcriptions
+from standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_reply, refused, text_reply
+
+VERSION = "0.33.0"
+BLOBS = "/api/blobs/"
+REQUESTS = "/standin/requests"
+GO_BUFFER_BYTES = 2048  # net/http computes Content-Length only for what fits its buffer
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+async def alive(shelf: Shelf, request: Request) -> Reply:
+    return text_reply("Ollama is running", content_type="text/plain; charset=utf-8")
+
+
+async def version(shelf: Shelf, request: Request) -> Reply:
+    return json_reply({"version": VERSION})
+
+
+async def status(shelf: Shelf, request: Request) -> Reply:
+    return json_reply({"cloud": {"disabled": True, "source": "env"}})
+
+
+ROUTES: dict[str, dict[str, Handler]] = {
+    "/": {"GET": alive, "HEAD": alive},
+    "/api/version": {"GET": version, "HEAD": version},
+    "/api/status": {"GET": status},
+    "/api/tags": {"GET": catalogue.tags, "HEAD": catalogue.tags},
+    "/api/ps": {"GET": catalogue.ps},
+    "/api/show": {"POST": catalogue.show},
+    "/api/generate": {"POST": completion.generate},
+    "/api/chat": {"POST": completion.chat},
+    "/api/embed": {"POST": embedding.embed},
+    "/api/embeddings": {"POST": embedding.embeddings},
+    "/api/copy": {"POST": catalogue.copy},
+    "/api/delete": {"DELETE": catalogue.delete},
+    "/api/create": {"POST": catalogue.create},
+    "/api/pull": {"POST": catalogue.pull},
+    "/api/push": {"POST": catalogue.push},
+    "/api/blobs/:digest": {"HEAD": catalogue.blob, "POST": catalogue.blob},
+    "/v1/chat/completions": {"POST": refusing(chat_completions.chat_completions)},
+    "/v1/completions": {"POST": refusing(chat_completions.completions)},
+    "/v1/responses": {"POST": refusing(responses.responses)},
+    "/v1/messages": {"POST": refusing(messages.messages, messages.error)},
+    "/v1/embeddings": {"POST": refusing(openai.embeddings)},
+    "/v1/models": {"GET": openai.models},
+    "/v1/models/:model": {"GET": refusing(openai.model)},
+    "/v1/audio/transcriptions": {"POST": refusing(transcriptions)},
+}
+NAMED = {"/api/blobs": "/api/blobs/:digest", "/v1/models": "/v1/models/:model"}  # with one more segment
+
+
+class StandInOllama:
+    """``checks_host``: refuse foreign Host headers, as Ollama does where it listens on loopback."""
+
+    def __init__(self, *, echoes: bool = False, checks_host: bool = True) -> None:
+        self.shelf = Shelf(echoes=echoes)
+        self.log = RequestLog()
+        self.checks_host = checks_host
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        request = Request.from_scope(scope)
+        responder = Responder(request, send)
+        if request.path == REQUESTS:
+            await responder.reply(self.inspect(request))
+            return
+        self.log.open(request)
+        try:
+            is_blob = request.path.startswith(BLOBS)
+            await request.read(receive, limit=KEPT_BODY_BYTES if is_blob else None)
+            left = await left_early(responder.answer(self.handle(request)), receive)
+        except ClientLeft:
+            left = True
+        self.log.close(request, disconnected=left)
+
+    def inspect(self, request: Request) -> Reply:
+        """What arrived so far, for tests; real Ollama has no such path."""
+        if request.method == "DELETE":
+            self.log.clear()
+        return json_reply(self.log.as_json())
+
+    async def handle(self, request: Request) -> Reply | Stream:
+        """Raises Refusal and ConnectionCut."""
+        turned_away = guard.turned_away(request, checks_host=self.checks_host)
+        if turned_away is not None:
+            return turned_away
+        methods = methods_at(request.path)
+        if request.method in methods:
+            return await methods[request.method](self.shelf, request)
+        if methods:
+            return Reply(b"405 method not allowed", 405, "text/plain", (("allow", ", ".join(methods)),))
+        if request.method in methods_at(request.path.rstrip("/")):
+            moved = 301 if request.method == "GET" else 307
+            return Reply(status=moved, headers=(("location", request.path.rstrip("/")),))
+        return text_reply("404 page not found", status=404)
+
+
+def methods_at(path: str) -> dict[str, Handler]:
+    folder, _, name = path.rpartition("/")
+    pattern = NAMED.get(folder) if name else None
+    return ROUTES.get(pattern or path, {})
+
+
+async def left_early(answering: Coroutine[Any, Any, None], receive: Receive) -> bool:
+    """Carry the answer out, unless the client leaves first: then stop it and return True."""
+    answer = asyncio.ensure_future(answering)
+    departure = asyncio.ensure_future(disconnect(receive))
+    try:
+        await asyncio.wait((answer, departure), return_when=asyncio.FIRST_COMPLETED)
+        left = not answer.done()
+    finally:
+        answer.cancel()
+        departure.cancel()
+        await asyncio.gather(answer, departure, return_exceptions=True)
+    if not left:
+        answer.result()
+    return left
+
+
+async def disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Responder:
+    """Sends one answer."""
+
+    def __init__(self, request: Request, send: Send) -> None:
+        self._request = request
+        self._send = send
+        self._started = False
+
+    async def answer(self, answering: Coroutine[Any, Any, Reply | Stream]) -> None:
+        try:
+            answer = await answering
+            await (self.stream(answer) if isinstance(answer, Stream) else self.reply(answer))
+        except Refusal as refusal:
+            await self.reply(refused(refusal))
+        except ConnectionCut as cut:
+            await self._cut(cut)
+
+    async def reply(self, reply: Reply) -> None:
+        headers = list(reply.headers)
+        if reply.content_type:
+            headers.append(("content-type", reply.content_type))
+        if len(reply.body) <= GO_BUFFER_BYTES and reply.status != 204:
+            headers.append(("content-length", str(len(reply.body))))
+        await self._start(reply.status, tuple(headers))
+        await self._send({"type": "http.response.body", "body": reply.body})
+
+    async def stream(self, stream: Stream) -> None:
+        """Status and headers leave with the first part: a refusal until then has its own status."""
+        first = b"" if stream.headers_first else await anext(stream.parts, b"")
+        await self._start(200, (("content-type", stream.content_type), *stream.headers))
+        async for part in prepended(first, stream.parts):
+            await self._send({"type": "http.response.body", "body": part, "more_body": True})
+        await self._send({"type": "http.response.body"})
+
+    async def _cut(self, cut: ConnectionCut) -> None:
+        """Leave the answer unfinished; uvicorn then closes the connection."""
+        if not self._started:
+            await self._start(200, (("content-type", cut.content_type),))
+        await self._send({"type": "http.response.body", "body": cut.torn, "more_body": True})
+
+    async def _start(self, status: int, headers: Headers) -> None:
+        self._started = True
+        named = [*headers, *guard.cors_headers(self._request)]
+        encoded = [(name.encode(), value.encode()) for name, value in named]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+
+
+async def prepended(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for part in parts:
+        yield part

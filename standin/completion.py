@@ -1,0 +1,180 @@
+"""``/api/generate`` and ``/api/chat``, and what every prompt goes through: the checks, loading, the answer."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from standin.behaviours import Fault, Model, bare_name
+from standin.incoming import Request
+from standin.shelf import NOW, Shelf
+from standin.speech import Said, Shape, script, silence, tell
+from standin.wire import NDJSON_TYPE, Json, Refusal, Reply, Stream, go_json, json_reply, line
+
+BYTES_PER_TOKEN = 4
+VOCABULARY = 128_256  # llama3's
+NS_PER_PROMPT_TOKEN = 1_000_000
+NS_PER_TOKEN = 20_000_000
+LOAD_NS = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request for an answer, whatever its format.
+
+    ``heard`` is what the model reads; with nothing in it (``is_empty``) the model is only loaded."""
+
+    model: str
+    heard: object
+    is_streamed: bool
+    is_empty: bool = False
+    tools: list[Json] = field(default_factory=list)
+    think: object = None
+    temperature: object = None
+    keep_alive: object = None
+    verb: str = "chat"
+    returns_context: bool = False
+
+
+class Lines(Shape):
+    """The native API's: one JSON object, or one for each chunk."""
+
+    stream_type = NDJSON_TYPE
+
+    def __init__(self, form: Callable[[Said], Json]) -> None:
+        self._form = form
+
+    def whole(self, said: Said) -> Reply:
+        return json_reply(self._form(said))
+
+    def part(self, said: Said) -> bytes:
+        return line(self._form(said))
+
+    def failure(self, message: str) -> bytes:
+        return line({"error": message})
+
+
+async def generate(shelf: Shelf, request: Request) -> Reply | Stream:
+    asked = request.json("GenerateRequest", model=str, prompt=str, system=str, template=str, stream=bool, raw=bool)
+    name = asked.get("model") or ""
+    shelf.find(name)
+    if asked.get("raw") and any(asked.get(field) for field in ("template", "system", "context")):
+        raise Refusal(400, "raw mode does not support template, system, or context")
+    prompt = Prompt(
+        model=name,
+        heard={"system": asked.get("system"), "prompt": asked.get("prompt") or ""},
+        is_streamed=asked.get("stream") is not False,
+        is_empty=not asked.get("prompt"),
+        think=asked.get("think"),
+        temperature=temperature(asked),
+        keep_alive=asked.get("keep_alive"),
+        verb="generate",
+        returns_context=not asked.get("raw"),
+    )
+    return await answer(shelf, prompt, Lines(generate_form(name)))
+
+
+async def chat(shelf: Shelf, request: Request) -> Reply | Stream:
+    asked = request.json("ChatRequest", model=str, messages=list, tools=list, stream=bool)
+    name = asked.get("model") or ""
+    prompt = Prompt(
+        model=name,
+        heard=asked.get("messages") or [],
+        is_streamed=asked.get("stream") is not False,
+        is_empty=not asked.get("messages"),
+        tools=asked.get("tools") or [],
+        think=asked.get("think"),
+        temperature=temperature(asked),
+        keep_alive=asked.get("keep_alive"),
+    )
+    return await answer(shelf, prompt, Lines(chat_form(name)))
+
+
+def temperature(asked: Json) -> object:
+    options = asked.get("options")
+    return options.get("temperature") if isinstance(options, dict) else None
+
+
+def generate_form(name: str) -> Callable[[Said], Json]:
+    def form(said: Said) -> Json:
+        thinking = {"thinking": said.thinking} if said.thinking else {}
+        return {"model": name, "created_at": NOW, "response": said.content, **thinking, **said.end}
+
+    return form
+
+
+def chat_form(name: str) -> Callable[[Said], Json]:
+    def form(said: Said) -> Json:
+        message: Json = {"role": "assistant", "content": said.content}
+        if said.thinking:
+            message["thinking"] = said.thinking
+        if said.tool_calls:
+            message["tool_calls"] = said.tool_calls
+        return {"model": name, "created_at": NOW, "message": message, **said.end}
+
+    return form
+
+
+async def answer(shelf: Shelf, prompt: Prompt, shape: Shape) -> Reply | Stream:
+    """Raises Refusal and ConnectionCut."""
+    if not prompt.model and prompt.verb == "chat":
+        raise Refusal(400, "model is required")
+    model = shelf.find(prompt.model)
+    if prompt.is_empty and is_zero(prompt.keep_alive):
+        shelf.loaded.discard(bare_name(prompt.model))
+        return ended(shape, "unload")
+    await load(shelf, model, prompt)
+    if prompt.is_empty:
+        return ended(shape, "load")
+
+    thinks = prompt.think is not False
+    words = script(model, prompt.heard, tools=prompt.tools, thinks=thinks, temperature=prompt.temperature)
+    numbers = metrics(prompt.heard, words)
+    context = {"context": context_ids(model, numbers)} if prompt.returns_context else {}
+    last = Said(end={"done": True, "done_reason": "stop", **context, **numbers})
+    return await tell(model, words, last, shape, streamed=prompt.is_streamed)
+
+
+def is_zero(keep_alive: object) -> bool:
+    """``0`` and ``"0s"`` mean: unload at once. Anything else, and none given, does not."""
+    return re.fullmatch(r"0+(\.0+)?(ns|us|ms|s|m|h)?", str(keep_alive)) is not None
+
+
+async def load(shelf: Shelf, model: Model, prompt: Prompt) -> None:
+    """Raises Refusal for what Ollama finds before the first byte: a missing capability, no place, a crash."""
+    if prompt.think and "thinking" not in model.capabilities:
+        raise Refusal(400, f'"{prompt.model}" does not support thinking')
+    if "completion" not in model.capabilities:
+        raise Refusal(400, f'"{prompt.model}" does not support {prompt.verb}')
+    if model.refuses_with:
+        raise Refusal(*model.refuses_with)
+    if model.fault is Fault.HANG_BEFORE:
+        await silence()
+    shelf.loaded.add(bare_name(prompt.model))
+
+
+def ended(shape: Shape, reason: str) -> Reply:
+    return shape.whole(Said(end={"done": True, "done_reason": reason}))
+
+
+def metrics(heard: object, words: list[Said]) -> dict[str, int]:
+    """Counts and durations (nanoseconds) that follow from lengths alone, one token a chunk."""
+    asked = tokens_in(heard)
+    prompt_ns, answer_ns = asked * NS_PER_PROMPT_TOKEN, len(words) * NS_PER_TOKEN
+    return {
+        "total_duration": LOAD_NS + prompt_ns + answer_ns,
+        "load_duration": LOAD_NS,
+        "prompt_eval_count": asked,
+        "prompt_eval_duration": prompt_ns,
+        "eval_count": len(words),
+        "eval_duration": answer_ns,
+    }
+
+
+def tokens_in(heard: object) -> int:
+    return len(go_json(heard)) // BYTES_PER_TOKEN
+
+
+def context_ids(model: Model, numbers: dict[str, int]) -> list[int]:
+    """One id for each token of prompt and answer, or as many as the model is made to return."""
+    length = model.context_tokens or numbers["prompt_eval_count"] + numbers["eval_count"]
+    return [position * 7919 % VOCABULARY for position in range(length)]

@@ -1,0 +1,138 @@
+"""Requests as they arrived: what the handlers read, and what ``GET /standin/requests`` shows of the past."""
+
+import base64
+import hashlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from standin.wire import Json, Refusal
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+
+KEPT_REQUESTS = 1000
+KEPT_BODY_BYTES = 1024 * 1024  # of one request, enough for a prompt of 200,000 tokens
+KEPT_TOTAL_BYTES = 64 * 1024 * 1024  # of all requests, so that a long run stays small
+
+GO_TYPES = {str: "string", list: "array", dict: "object", bool: "bool", int: "number", float: "number"}
+
+
+class ClientLeft(Exception):
+    """The client closed the connection before its request was complete."""
+
+
+@dataclass(slots=True)
+class Request:
+    """One request. ``body`` may be cut short (see ``read``), ``size`` and ``digest`` never are."""
+
+    method: str
+    path: str
+    raw_path: str
+    query: str
+    headers: list[tuple[str, str]]
+    body: bytearray = field(default_factory=bytearray)
+    size: int = 0
+    disconnected: bool | None = None
+    _sha256: Any = field(default_factory=hashlib.sha256)
+
+    @classmethod
+    def from_scope(cls, scope: Mapping[str, Any]) -> "Request":
+        return cls(
+            method=scope["method"],
+            path=scope["path"],
+            raw_path=scope["raw_path"].decode("latin-1"),
+            query=scope["query_string"].decode("latin-1"),
+            headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
+        )
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{self._sha256.hexdigest()}"
+
+    def header(self, name: str) -> str:
+        return next((value for key, value in self.headers if key == name), "")
+
+    async def read(self, receive: Receive, *, limit: int | None = None) -> None:
+        """Read the body to its end and keep its first ``limit`` bytes (None: all).
+
+        Raises ClientLeft."""
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            self._take(message.get("body", b""), limit)
+            if not message.get("more_body"):
+                return
+
+    def _take(self, part: bytes, limit: int | None) -> None:
+        self.size += len(part)
+        self._sha256.update(part)
+        self.body += part if limit is None else part[: max(0, limit - len(self.body))]
+
+    def json(self, go_type: str, **types: type) -> Json:
+        """The body as an object whose fields, where given, have these types.
+
+        Raises Refusal in the words of Go's decoder, ``go_type`` being its name for the request."""
+        if not self.body.strip():
+            raise Refusal(400, "missing request body")
+        try:
+            asked = orjson.loads(self.body)
+        except orjson.JSONDecodeError as error:
+            raise Refusal(400, decoder_message(error)) from error
+        if not isinstance(asked, dict):
+            raise Refusal(400, f"json: cannot unmarshal {go_name(asked)} into Go value of type api.{go_type}")
+        for name, wanted in types.items():
+            if asked.get(name) is not None and not isinstance(asked[name], wanted):
+                where = f"Go struct field {go_type}.{name} of type {GO_TYPES[wanted]}"
+                raise Refusal(400, f"json: cannot unmarshal {go_name(asked[name])} into {where}")
+        return asked
+
+    def as_json(self) -> Json:
+        return {
+            "method": self.method,
+            "path": self.raw_path,
+            "query": self.query,
+            "headers": self.headers,
+            "body_text": self.body.decode(errors="replace"),
+            "body_base64": base64.b64encode(self.body).decode(),
+            "body_bytes": self.size,
+            "body_digest": self.digest,
+            "disconnected": self.disconnected,
+        }
+
+
+def go_name(value: object) -> str:
+    return GO_TYPES.get(type(value), "null")
+
+
+def decoder_message(error: orjson.JSONDecodeError) -> str:
+    if error.pos >= len(error.doc):
+        return "unexpected EOF"
+    return f"invalid character '{error.doc[error.pos]}' looking for beginning of value"
+
+
+class RequestLog:
+    """The last requests, oldest first; bounded in number and in bytes."""
+
+    def __init__(self) -> None:
+        self._requests: deque[Request] = deque(maxlen=KEPT_REQUESTS)
+
+    def open(self, request: Request) -> None:
+        """Show the request from its first byte on, so that a test can watch an upload grow."""
+        self._requests.append(request)
+
+    def close(self, request: Request, *, disconnected: bool) -> None:
+        """Note how the request ended, and drop what is more than we keep."""
+        request.disconnected = disconnected
+        del request.body[KEPT_BODY_BYTES:]
+        while sum(len(kept.body) for kept in self._requests) > KEPT_TOTAL_BYTES:
+            self._requests.popleft()
+
+    def clear(self) -> None:
+        self._requests.clear()
+
+    def as_json(self) -> Json:
+        return {"requests": [request.as_json() for request in self._requests]}

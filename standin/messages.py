@@ -1,0 +1,171 @@
+"""``/v1/messages``: Anthropic's format, blocks of content, streamed as named events."""
+
+from typing import Any
+
+from standin import openai
+from standin.completion import Prompt, answer, tokens_in
+from standin.incoming import Request
+from standin.shelf import Shelf
+from standin.speech import Said, Shape
+from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, event
+
+FIELDS = {"model": str, "messages": list, "max_tokens": int, "tools": list, "stream": bool, "thinking": dict}
+TOOLS = "MessagesRequest.tools of type anthropic.Tool"
+MESSAGES = "MessagesRequest.messages of type anthropic.MessageParam"
+BLOCKS = "MessageParam.content of type anthropic.ContentBlock"
+MESSAGE_ID = "msg_000000000000000000000001"
+REQUEST_ID = "req_000000000000000000000001"
+STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
+ERROR_TYPES = {400: "invalid_request_error", 404: "not_found_error", 503: "overloaded_error"}
+THINKING = {"enabled": True, "disabled": False}
+
+
+async def messages(shelf: Shelf, request: Request) -> Reply | Stream:
+    asked = request.json("MessagesRequest", **FIELDS)
+    check(asked)
+    prompt = Prompt(
+        model=asked["model"],
+        heard={"system": asked.get("system"), "messages": asked["messages"]},
+        is_streamed=asked.get("stream") is True,
+        tools=[native_tool(tool) for tool in openai.objects(asked.get("tools"), TOOLS)],
+        think=thinking(shelf, asked),
+        temperature=asked.get("temperature"),
+    )
+    return await answer(shelf, prompt, Message(asked["model"], tokens_in(prompt.heard)))
+
+
+def error(refusal: Refusal) -> Json:
+    told = {"type": ERROR_TYPES.get(refusal.status, "api_error"), "message": refusal.message}
+    return {"type": "error", "error": told, "request_id": REQUEST_ID}
+
+
+def check(asked: Json) -> None:
+    """Raises Refusal for what Ollama cannot translate."""
+    if not asked.get("model"):
+        raise Refusal(400, "model is required")
+    if (asked.get("max_tokens") or 0) <= 0:
+        raise Refusal(400, "max_tokens is required and must be positive")
+    if not asked.get("messages"):
+        raise Refusal(400, "messages is required")
+    for message in openai.objects(asked["messages"], MESSAGES):
+        for block in openai.objects(message.get("content"), BLOCKS):
+            check_block(block)
+
+
+def check_block(block: Json) -> None:
+    if block.get("type") == "image":
+        check_image(block.get("source") or {})
+    if block.get("type") == "tool_use":
+        for field in ("id", "name"):
+            if not block.get(field):
+                raise Refusal(400, f"tool_use block missing required '{field}' field")
+
+
+def check_image(source: Json) -> None:
+    if source.get("type") != "base64":
+        kind = source.get("type") or ""
+        raise Refusal(400, f"invalid image source type: {kind}. Only base64 images are supported.")
+    openai.check_base64(source.get("data") or "", "invalid base64 image data")
+
+
+def native_tool(tool: Json) -> Json:
+    return {"function": {"name": tool.get("name"), "parameters": tool.get("input_schema")}}
+
+
+def thinking(shelf: Shelf, asked: Json) -> bool | None:
+    """Whether the model is to think; a model that cannot is not asked to, instead of refused."""
+    model = shelf.get(asked["model"])
+    wanted = THINKING.get((asked.get("thinking") or {}).get("type", ""))
+    return wanted if model is not None and "thinking" in model.capabilities else None
+
+
+def stop_reason(end: Json, *, calls: bool) -> Json:
+    """``stop_reason`` as a field, left out where the answer has no end."""
+    if calls:
+        return {"stop_reason": "tool_use"}
+    reason = end.get("done_reason")
+    return {"stop_reason": STOP_REASONS.get(reason, "stop_sequence")} if reason else {}
+
+
+def usage(end: Json) -> Json:
+    return {"input_tokens": end.get("prompt_eval_count", 0), "output_tokens": end.get("eval_count", 0)}
+
+
+class Message(Shape):
+    """A message; in a stream the events in which its blocks grow, one after the other."""
+
+    stream_type = SSE_TYPE
+    stream_headers = openai.KEPT_OPEN
+
+    def __init__(self, model: str, prompt_tokens: int) -> None:
+        self._head = {"id": MESSAGE_ID, "type": "message", "role": "assistant", "model": model}
+        self._prompt_tokens = prompt_tokens
+        self._has_begun = False
+        self._has_called = False
+        self._growing = ""  # the type of the block that grows
+        self._index = 0  # its place, or that of the next one
+
+    def whole(self, said: Said) -> Reply:
+        content = [{"type": "thinking", "thinking": said.thinking}] if said.thinking else []
+        content += [{"type": "text", "text": said.content}] if said.content else []
+        content += [tool_use(call, call["function"]["arguments"]) for call in said.tool_calls]
+        reason = stop_reason(said.end, calls=bool(said.tool_calls))
+        return openai.translated({**self._head, "content": content or None, **reason, "usage": usage(said.end)})
+
+    def part(self, said: Said) -> bytes:
+        events = b"" if self._has_begun else self._begin()
+        if said.thinking:
+            events += self._grow("thinking", said.thinking)
+        if said.content:
+            events += self._grow("text", said.content)
+        for call in said.tool_calls:
+            events += self._call(call)
+        return events + self._end(said.end) if said.end["done"] else events
+
+    def failure(self, message: str) -> bytes:
+        """Nothing: Ollama reads the error as a chunk that says nothing, and the stream just ends."""
+        return b""
+
+    def _begin(self) -> bytes:
+        self._has_begun = True
+        tokens = {"input_tokens": self._prompt_tokens, "output_tokens": 0}
+        return told("message_start", message={**self._head, "content": [], "usage": tokens})
+
+    def _grow(self, kind: str, text: str) -> bytes:
+        events = b""
+        if self._growing != kind:
+            events = self._finish() + self._start(kind, {"type": kind, kind: ""})
+        return events + self._delta({"type": f"{kind}_delta", kind: text})
+
+    def _call(self, call: Json) -> bytes:
+        self._has_called = True
+        events = self._finish() + self._start("tool_use", tool_use(call, {}))
+        events += self._delta({"type": "input_json_delta", "partial_json": openai.arguments(call)})
+        return events + self._finish()
+
+    def _start(self, kind: str, block: Json) -> bytes:
+        self._growing = kind
+        return told("content_block_start", index=self._index, content_block=block)
+
+    def _delta(self, delta: Json) -> bytes:
+        return told("content_block_delta", index=self._index, delta=delta)
+
+    def _finish(self) -> bytes:
+        if not self._growing:
+            return b""
+        self._growing = ""
+        self._index += 1
+        return told("content_block_stop", index=self._index - 1)
+
+    def _end(self, end: Json) -> bytes:
+        events = self._finish()
+        events += told("message_delta", delta=stop_reason(end, calls=self._has_called), usage=usage(end))
+        return events + told("message_stop")
+
+
+def told(kind: str, **fields: Any) -> bytes:
+    return event(kind, {"type": kind, **fields})
+
+
+def tool_use(call: Json, given: Json) -> Json:
+    return {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": given}

@@ -1,0 +1,245 @@
+"""``/v1/responses``: OpenAI's later format, a list of items, streamed as named events."""
+
+from typing import Any
+
+import orjson
+
+from standin import openai
+from standin.completion import Prompt, answer
+from standin.incoming import Request
+from standin.shelf import Shelf
+from standin.speech import Said, Shape
+from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, event
+
+FIELDS = {"model": str, "instructions": str, "tools": list, "stream": bool, "text": dict, "reasoning": dict}
+TOOLS = "ResponsesRequest.tools of type openai.ResponsesTool"
+RESPONSE_ID = "resp_1"
+MESSAGE_ID = "msg_1"
+REASONING_ID = "rs_1"
+IN_MESSAGE = {"item_id": MESSAGE_ID, "content_index": 0}
+IN_REASONING = {"item_id": REASONING_ID, "summary_index": 0}
+
+
+async def responses(shelf: Shelf, request: Request) -> Reply | Stream:
+    asked = request.json("ResponsesRequest", **FIELDS)
+    check_input(asked.get("input"))
+    prompt = Prompt(
+        model=asked.get("model") or "",
+        heard={"instructions": asked.get("instructions"), "input": asked.get("input")},
+        is_streamed=asked.get("stream") is True,
+        tools=[{"function": tool} for tool in openai.objects(asked.get("tools"), TOOLS)],
+        think=openai.think((asked.get("reasoning") or {}).get("effort")),
+        temperature=asked.get("temperature"),
+    )
+    return await answer(shelf, prompt, Response(asked))
+
+
+def check_input(given: object) -> None:
+    """Raises Refusal for what Ollama cannot translate."""
+    if not isinstance(given, str | list | None):
+        raise Refusal(400, "input must be a string or array")
+    for index, item in enumerate(openai.objects(given, "ResponsesRequest.input")):
+        check_item(item, where=f"input[{index}]")
+
+
+def check_item(item: Json, where: str) -> None:
+    kind = item.get("type") or ("message" if item.get("role") else "")
+    if not kind:
+        raise Refusal(400, f"{where}: input item missing required 'type' field")
+    if kind == "function_call" and item.get("arguments"):
+        openai.check_arguments(item["arguments"], "failed to parse function call arguments")
+    elif kind == "message":
+        for index, content in enumerate(openai.objects(item.get("content"), "ResponsesInputMessage.content")):
+            check_content(content, where=f"{where}: content[{index}]")
+    elif kind not in ("function_call", "function_call_output", "reasoning"):
+        raise Refusal(400, f'{where}: unknown input item type: "{kind}"')
+
+
+def check_content(content: Json, where: str) -> None:
+    kind = content.get("type")
+    if kind == "input_file":
+        raise Refusal(400, "file inputs are not currently supported")
+    if kind == "input_image" and content.get("image_url"):
+        openai.check_image(content["image_url"])
+    elif kind not in ("input_text", "output_text", "input_image"):
+        raise Refusal(400, f"{where}: unknown content type: {kind or ''}")
+
+
+class Response(Shape):
+    """A response; in a stream the events in which its items grow, one after the other."""
+
+    stream_type = SSE_TYPE
+    stream_headers = openai.KEPT_OPEN
+
+    def __init__(self, asked: Json) -> None:
+        self._asked = asked
+        self._sent = 0
+        self._growing = ""  # the type of the item that grows
+        self._thought = ""
+        self._said = ""
+        self._items: list[Json] = []  # the complete ones
+
+    def whole(self, said: Said) -> Reply:
+        items = [reasoning_item(said.thinking)] if said.thinking else []
+        items += call_items(said) or [message_item(said.content)]
+        return openai.translated(self._response(items, said.end))
+
+    def part(self, said: Said) -> bytes:
+        events = b"" if self._sent else self._begin()
+        if said.thinking:
+            events += self._think(said.thinking)
+        if said.tool_calls:
+            events += self._call(said)
+        elif said.content:
+            events += self._say(said.content)
+        return events + self._end(said.end) if said.end["done"] else events
+
+    def failure(self, message: str) -> bytes:
+        """Nothing: Ollama reads the error as a chunk that says nothing, and the stream just ends."""
+        return b""
+
+    def _begin(self) -> bytes:
+        response = self._response([], None)
+        started = self._event("response.created", response=response)
+        return started + self._event("response.in_progress", response=response)
+
+    def _think(self, thinking: str) -> bytes:
+        events = b""
+        if self._growing != "reasoning":
+            events = self._grow({"id": REASONING_ID, "type": "reasoning", "summary": []})
+        self._thought += thinking
+        return events + self._item_event("response.reasoning_summary_text.delta", **IN_REASONING, delta=thinking)
+
+    def _say(self, content: str) -> bytes:
+        events = b""
+        if self._growing != "message":
+            events = self._finish() + self._grow(message_item("") | {"status": "in_progress", "content": []})
+            events += self._item_event("response.content_part.added", **IN_MESSAGE, part=text_part(""))
+        self._said += content
+        return events + self._item_event("response.output_text.delta", **IN_MESSAGE, delta=content, logprobs=[])
+
+    def _call(self, said: Said) -> bytes:
+        events = self._finish()
+        for item in call_items(said):
+            place, arguments = {"item_id": item["id"]}, item["arguments"]
+            events += self._grow(item | {"status": "in_progress", "arguments": ""})
+            events += self._item_event("response.function_call_arguments.delta", **place, delta=arguments)
+            events += self._item_event("response.function_call_arguments.done", **place, arguments=arguments)
+            events += self._done(item)
+        return events
+
+    def _end(self, end: Json) -> bytes:
+        events = self._finish()
+        return events + self._event("response.completed", response=self._response(self._items, end))
+
+    def _grow(self, item: Json) -> bytes:
+        self._growing = item["type"]
+        return self._item_event("response.output_item.added", item=item)
+
+    def _finish(self) -> bytes:
+        """The events that complete the thoughts or the message, whichever of them grows."""
+        if self._growing == "reasoning":
+            events = self._item_event("response.reasoning_summary_text.done", **IN_REASONING, text=self._thought)
+            return events + self._done(reasoning_item(self._thought))
+        if self._growing == "message":
+            events = self._item_event("response.output_text.done", **IN_MESSAGE, text=self._said, logprobs=[])
+            events += self._item_event("response.content_part.done", **IN_MESSAGE, part=text_part(self._said))
+            return events + self._done(message_item(self._said))
+        return b""
+
+    def _done(self, item: Json) -> bytes:
+        event = self._item_event("response.output_item.done", item=item)
+        self._growing = ""
+        self._items.append(item)
+        return event
+
+    def _item_event(self, kind: str, **fields: Any) -> bytes:
+        return self._event(kind, output_index=len(self._items), **fields)
+
+    def _event(self, kind: str, **fields: Any) -> bytes:
+        """The next event, its keys sorted as Go sorts those of a map."""
+        unsorted = {**fields, "type": kind, "sequence_number": self._sent}
+        self._sent += 1
+        return event(kind, orjson.loads(orjson.dumps(unsorted, option=orjson.OPT_SORT_KEYS)))
+
+    def _response(self, items: list[Json], end: Json | None) -> Json:
+        """The response with these items; with no ``end``, one that has only begun."""
+        asked = self._asked
+        return {
+            "id": RESPONSE_ID,
+            "object": "response",
+            "created_at": openai.CREATED,
+            "completed_at": openai.CREATED if end else None,
+            "status": "completed" if end else "in_progress",
+            "incomplete_details": None,
+            "model": asked.get("model") or "",
+            "previous_response_id": None,
+            "instructions": asked.get("instructions") or None,
+            "output": items,
+            "error": None,
+            "tools": asked.get("tools") or [],
+            "tool_choice": "auto",
+            "truncation": asked.get("truncation") or "disabled",
+            "parallel_tool_calls": True,
+            "text": {"format": (asked.get("text") or {}).get("format") or {"type": "text"}},
+            "top_p": number(asked.get("top_p")),
+            "presence_penalty": 0,
+            "frequency_penalty": 0,
+            "top_logprobs": 0,
+            "temperature": number(asked.get("temperature")),
+            "reasoning": asked.get("reasoning") or None,
+            "usage": usage(end) if end else None,
+            "max_output_tokens": asked.get("max_output_tokens"),
+            "max_tool_calls": None,
+            "store": False,
+            "background": asked.get("background") or False,
+            "service_tier": "default",
+            "metadata": {},
+            "safety_identifier": None,
+            "prompt_cache_key": None,
+        }
+
+
+def reasoning_item(thought: str) -> Json:
+    summary = [{"type": "summary_text", "text": thought}]
+    return {"id": REASONING_ID, "type": "reasoning", "summary": summary, "encrypted_content": thought}
+
+
+def message_item(text: str) -> Json:
+    item = {"id": MESSAGE_ID, "type": "message", "status": "completed", "role": "assistant"}
+    return {**item, "content": [text_part(text)]}
+
+
+def text_part(text: str) -> Json:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def call_items(said: Said) -> list[Json]:
+    return [
+        {
+            "id": f"fc_1_{index}",
+            "type": "function_call",
+            "status": "completed",
+            "call_id": call["id"],
+            "name": call["function"]["name"],
+            "arguments": openai.arguments(call),
+        }
+        for index, call in enumerate(said.tool_calls)
+    ]
+
+
+def number(given: float | None) -> float:
+    """1 where none is given; whole numbers without a fraction, as Go writes them."""
+    given = 1 if given is None else given
+    return int(given) if given == int(given) else given
+
+
+def usage(end: Json) -> Json:
+    asked, said = end.get("prompt_eval_count", 0), end.get("eval_count", 0)
+    return {
+        "input_tokens": asked,
+        "output_tokens": said,
+        "total_tokens": asked + said,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 0},
+    }

@@ -1,0 +1,143 @@
+"""How a model talks: its words, its pace, and where it breaks off."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import orjson
+
+from standin.behaviours import COOL, NOTE, Fault, Model
+from standin.wire import ConnectionCut, Headers, Json, Refusal, Reply, Stream
+
+MAX_CHUNKS = 64
+MIN_CHUNK_CHARS = 4  # about one token
+PIECE_PAUSE_S = 0.001  # lets the reader see each piece of a line by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one chunk says, and its fields from ``done`` on."""
+
+    content: str = ""
+    thinking: str = ""
+    tool_calls: tuple[Json, ...] = ()
+    end: Json = field(default_factory=lambda: {"done": False})
+
+
+class Shape(ABC):
+    """The format of one answer; its stream is made in order, so it may remember what went before."""
+
+    stream_type: str
+    stream_headers: Headers = ()
+
+    @abstractmethod
+    def whole(self, said: Said) -> Reply:
+        """The answer that is not streamed."""
+
+    @abstractmethod
+    def part(self, said: Said) -> bytes:
+        """What one chunk adds to the stream."""
+
+    @abstractmethod
+    def failure(self, message: str) -> bytes:
+        """What an error adds to the stream that it ends."""
+
+
+def script(
+    model: Model, heard: object, *, tools: list[Json], thinks: bool = True, temperature: object = None
+) -> list[Said]:
+    """All that the model will say to ``heard``, chunk by chunk."""
+    gives_way = bool(model.gives_way_with) and (is_warm(temperature) or NOTE in orjson.dumps(heard).decode())
+    if model.calls_tools and tools and not gives_way:
+        return [Said(tool_calls=(call_of(tools[0]),))]
+    text = model.gives_way_with if gives_way else orjson.dumps(heard).decode() if model.echoes else model.says
+    thinking = [Said(thinking=part) for part in chunks(model.thinks if thinks else "", model.chunk_chars)]
+    return thinking + [Said(content=part) for part in chunks(text, model.chunk_chars)]
+
+
+def is_warm(temperature: object) -> bool:
+    return isinstance(temperature, int | float) and temperature > COOL
+
+
+def chunks(text: str, size: int) -> list[str]:
+    size = size or max(MIN_CHUNK_CHARS, -(-len(text) // MAX_CHUNKS))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def call_of(tool: Json) -> Json:
+    """A call of the tool, with ``"stand-in"`` for each argument that it requires."""
+    function = tool.get("function") or {}
+    required = (function.get("parameters") or {}).get("required") or []
+    arguments = dict.fromkeys(required, "stand-in")
+    call = {"index": 0, "name": function.get("name"), "arguments": arguments}
+    return {"id": "call_standin1", "function": call}
+
+
+async def tell(model: Model, words: list[Said], last: Said, shape: Shape, *, streamed: bool) -> Reply | Stream:
+    """The answer made of these words and the ``last`` chunk.
+
+    Raises Refusal and ConnectionCut where nothing is streamed; a stream raises while it is read."""
+    answer = speak(model, words, last)
+    if streamed or model.fault is Fault.HANG_HEADERS:
+        parts = torn(written(answer, shape, cuts=model.fault is Fault.CUT), model.piece_bytes)
+        headers_first = model.fault is Fault.HANG_HEADERS
+        return Stream(parts, shape.stream_type, shape.stream_headers, headers_first)
+    reply = shape.whole(joined([said async for said in answer]))
+    if model.fault is Fault.CUT:
+        raise ConnectionCut(reply.body[: len(reply.body) // 2], reply.content_type)
+    return reply
+
+
+async def speak(model: Model, words: list[Said], last: Said) -> AsyncIterator[Said]:
+    if model.fault is Fault.HANG_HEADERS:
+        await silence()
+    for position, said in enumerate(words):
+        await asyncio.sleep(model.delay_ms / 1000)
+        if position == 1 and model.fault is Fault.ERROR:
+            raise Refusal(500, "an error was encountered while running the model: unexpected EOF")
+        if position == 1 and model.fault is Fault.HANG:
+            await silence()
+        yield said
+    if model.fault is not Fault.NO_DONE:
+        yield last
+
+
+async def silence() -> None:
+    """Never returns; ends when the client leaves and the answer is cancelled."""
+    await asyncio.Event().wait()
+
+
+async def written(answer: AsyncIterator[Said], shape: Shape, *, cuts: bool) -> AsyncIterator[bytes]:
+    """The stream; a refusal that comes this late is its last part. ``cuts``: it ends within the second one."""
+    has_begun = False
+    try:
+        async for said in answer:
+            part = shape.part(said)
+            if cuts and has_begun:
+                raise ConnectionCut(part[: len(part) // 2])
+            has_begun = True
+            yield part
+    except Refusal as refusal:
+        yield shape.failure(refusal.message)
+
+
+async def torn(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+    """The same bytes in pieces of at most ``size`` (0: as they are), each sent by itself."""
+    async for part in whole:
+        if not size:
+            yield part
+            continue
+        for start in range(0, len(part), size):
+            yield part[start : start + size]
+            await asyncio.sleep(PIECE_PAUSE_S)
+
+
+def joined(said: list[Said]) -> Said:
+    """One chunk that says it all, with the end of the last one."""
+    return Said(
+        content="".join(one.content for one in said),
+        thinking="".join(one.thinking for one in said),
+        tool_calls=tuple(call for one in said for call in one.tool_calls),
+        end=said[-1].end,
+    )

@@ -1,0 +1,43 @@
+"""What a process has from the start, before any server runs in it. No test here may use the database."""
+
+import asyncio
+
+from django.apps import apps
+
+from memory.apps import MemoryConfig
+from proxy.runtime import Runtime
+
+
+def new_app() -> MemoryConfig:
+    app = MemoryConfig.create("memory")
+    assert isinstance(app, MemoryConfig)
+    return app
+
+
+def test_the_app_has_an_empty_cache_and_its_loader() -> None:
+    app = new_app()
+
+    app.ready()
+
+    assert app.coherence.cache is app.cache
+    assert app.cache.loads == 0
+    assert app.cache.soas_by_token == {}
+
+
+def test_under_a_running_event_loop_the_app_is_ready_too() -> None:
+    async def start() -> MemoryConfig:
+        app = new_app()
+        app.ready()
+        return app
+
+    assert asyncio.run(start()).cache.loads == 0
+
+
+def test_a_server_serves_from_the_cache_of_the_app() -> None:
+    app = apps.get_app_config("memory")
+    assert isinstance(app, MemoryConfig)
+
+    runtime = Runtime.from_settings()
+
+    assert runtime.world is app.cache
+    assert runtime.coherence is app.coherence

@@ -1,0 +1,122 @@
+"""Signs of life: whose rows stay, and whose go."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from datetime import timedelta
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+from psycopg.conninfo import make_conninfo
+
+from memory.graph.store import constraint_of
+from memory.heartbeats import Process, ServerPulse, forget, forget_ended, give_sign, prune_silent
+from memory.models import Heartbeat
+from tests.waiting import LOOK_AGAIN_S
+
+pytestmark = pytest.mark.django_db
+
+NOW = timezone.now()
+
+
+def known() -> list[tuple[str, str, int]]:
+    return sorted(Heartbeat.objects.values_list("name", "host", "pid"))
+
+
+def silent_for(process: Process, silence: timedelta) -> Process:
+    give_sign(process)
+    Heartbeat.objects.filter(name=process.name, host=process.host, pid=process.pid).update(at=NOW - silence)
+    return process
+
+
+async def pids(opened: psycopg.AsyncConnection) -> list[tuple[int]]:
+    return await (await opened.execute("SELECT pid FROM heartbeat")).fetchall()
+
+
+def ended_process() -> int:
+    """The id of a process that is no more."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_each_process_has_a_row_and_another_sign_makes_it_young() -> None:
+    silent_for(Process("worker", "here", 1), timedelta(minutes=5))
+    give_sign(Process("worker", "here", 2))
+    give_sign(Process("worker", "here", 1))
+
+    assert known() == [("worker", "here", 1), ("worker", "here", 2)]
+    assert Heartbeat.objects.filter(at__gte=NOW).count() == 2
+
+
+def test_one_row_a_process_is_a_constraint() -> None:
+    give_sign(Process("worker", "here", 1))
+
+    with pytest.raises(IntegrityError) as caught, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO heartbeat (name, host, pid) VALUES ('worker', 'here', 1)")
+
+    assert constraint_of(caught.value) == "heartbeat_one_a_process"
+
+
+def test_who_begins_forgets_those_it_replaces_and_nobody_else() -> None:
+    ended, this = ended_process(), Process.this("worker")
+    for process in (Process("worker", this.host, ended), Process("proxy", this.host, ended)):
+        give_sign(process)
+    give_sign(Process("worker", "elsewhere", ended))
+    give_sign(Process("worker", this.host, os.getppid()))
+
+    forget_ended(this)
+
+    assert known() == sorted(
+        [("proxy", this.host, ended), ("worker", "elsewhere", ended), ("worker", this.host, os.getppid())]
+    )
+
+
+def test_who_ends_as_it_should_is_forgotten() -> None:
+    give_sign(Process("worker", "here", 1))
+    give_sign(Process("worker", "here", 2))
+
+    forget(Process("worker", "here", 1))
+
+    assert known() == [("worker", "here", 2)]
+
+
+def test_one_that_died_long_ago_is_forgotten_while_others_of_its_part_go_on() -> None:
+    silent_for(Process("worker", "here", 1), timedelta(minutes=61))
+    silent_for(Process("worker", "here", 2), timedelta(minutes=59))
+    silent_for(Process("beat"), timedelta(days=3))
+
+    assert prune_silent(NOW) == 1
+    assert known() == [("beat", "", 0), ("worker", "here", 2)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_process_gives_signs_while_it_runs_and_is_forgotten_when_it_stops() -> None:
+    this = Process.this("proxy")
+    dead = ended_process()
+    give_sign(Process("proxy", this.host, dead))
+    dsn = make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
+    pulse = ServerPulse(dsn)
+
+    async def run_until_it_gave_a_sign() -> None:
+        task = asyncio.create_task(pulse.run())
+        async with asyncio.timeout(30), await psycopg.AsyncConnection.connect(dsn, autocommit=True) as opened:
+            while await pids(opened) != [(this.pid,)]:
+                await asyncio.sleep(LOOK_AGAIN_S)
+        task.cancel()
+
+    asyncio.run(run_until_it_gave_a_sign())
+    assert known() == [("proxy", this.host, this.pid)]
+
+    asyncio.run(pulse.write_last())
+    assert known() == []
+
+
+def test_a_server_process_goes_on_where_postgres_is_away() -> None:
+    pulse = ServerPulse("postgresql://nobody@127.0.0.1:9/nowhere")
+
+    asyncio.run(pulse.write_last())
