@@ -31,8 +31,12 @@ class BadRow:
     first: str = ""
 
     def __str__(self) -> str:
-        changes = [f"{name}={value!r}" for name, value in self.changes.items()]
+        changes = [f"{name}={_shown(value)}" for name, value in self.changes.items()]
         return " ".join([self.constraint, *changes, self.statement]).strip()
+
+
+def _shown(value: object) -> str:
+    return f"{len(value)} bytes" if isinstance(value, bytes) else repr(value)
 
 
 def run(sql: str, *arguments: object) -> None:

@@ -18,6 +18,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "edge_history": {"concept_id": A, "dim_id": D, "action": "insert", "actor": "dobby", "source": "gutask"},
     "models": {"provider": "claude", "model_name": "m"},
     "llm_call": {"model_name": "m", "purpose": "explain"},
+    "heartbeat": {"name": "worker", "host": "hogwarts", "pid": 7},
     "seen_message": {"digest": DIGEST},
     "evidence": {"concept_id": A, "sentence": "a and b", "role": "user", "agent": "dobby"},
     "agent": {"name": "dobby", "token_hash": "0" * 64, "scope": "agent"},
@@ -67,6 +68,8 @@ BAD_ROWS = [
         BadRow("llm_call_counts_are_not_negative", "llm_call", {column: -1})
         for column in ("input_tokens", "output_tokens", "duration_ms")
     ),
+    BadRow("heartbeat_one_a_process", "heartbeat", beside={}),
+    BadRow("heartbeat_pid_check", "heartbeat", {"pid": -1}),
     *(BadRow("seen_message_digest_is_whole", "seen_message", {"digest": b"x" * n}) for n in (0, 16, 31, 33)),
     BadRow("seen_message_pkey", "seen_message", beside={}),
     BadRow("evidence_says_something", "evidence", {"sentence": ""}),
