@@ -334,7 +334,7 @@ def test_another_process_goes_on_where_one_stopped() -> None:
     assert other.told == []
 
 
-def test_it_also_knows_who_shares_the_beginning() -> None:
+def test_another_process_knows_a_conversation_by_its_shared_beginning() -> None:
     one, other = Process(), Process()
     one.memory.begin(thread(("system", LONG), ("user", "hello")), Block("top"), None, NOW)
 

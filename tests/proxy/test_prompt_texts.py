@@ -59,7 +59,7 @@ def test_of_an_envelope_only_what_is_in_it_is_kept() -> None:
     assert kept('{"user_message": "deploy it", "attachments": []}') == "deploy it"
 
 
-def test_it_is_cut() -> None:
+def test_a_long_prompt_text_is_cut() -> None:
     assert kept("a b " * 900) == ("a b " * 900)[:KEPT_MAX]
 
 

@@ -60,7 +60,7 @@ def test_a_concept_of_which_nothing_is_known_is_alone() -> None:
     assert (shown(found), found.lines, found.left_out, found.is_least) == ({"lonely": 0}, [], 0, False)
 
 
-def test_it_shows_what_a_concept_is_in_and_what_is_in_it_and_the_facts_between_them() -> None:
+def test_a_graph_shows_what_a_concept_is_in_and_what_is_in_it_and_the_facts_between_them() -> None:
     for text in ("kvasir ispart gnommoweb membership", "gnommoweb isa repo type", "kvasir isa repo type",
                  "repo isa thing type"):  # fmt: skip
         state(text)
@@ -182,7 +182,7 @@ def test_a_picture_of_two_steps_keeps_room_for_the_second() -> None:
     assert (distances.count(1), distances.count(2)) == (FIRST_RING_MAX, NODES_MAX - 1 - FIRST_RING_MAX)
 
 
-def test_it_takes_few_queries_however_much_there_is(
+def test_a_graph_takes_few_queries_however_much_there_is(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     hub(300)

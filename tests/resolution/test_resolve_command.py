@@ -29,7 +29,7 @@ def resolve(*arguments: str, out: io.StringIO | None = None) -> tuple[int, str]:
     return 0, out.getvalue()
 
 
-def test_it_says_what_became_of_each_conflict_and_of_all(llm: LlmServer) -> None:
+def test_the_command_prints_what_became_of_each_conflict_and_of_all(llm: LlmServer) -> None:
     kinds("a")
     places("b")
     choose(llm, input_price=Decimal(10), output_price=Decimal(100))

@@ -30,7 +30,7 @@ def evidence(text: str, name: str) -> str | None:
     return sentences_naming(text, [name]).get(name)
 
 
-def test_it_is_the_first_sentence_that_names_the_concept() -> None:
+def test_evidence_is_the_first_sentence_that_names_the_concept() -> None:
     text = "Hello there. We moved gnommoweb to Postgres, e.g. 16.2, today. Is gnommoweb up?"
 
     assert evidence(text, "gnommoweb") == "We moved gnommoweb to Postgres, e.g. 16.2, today."
@@ -125,7 +125,7 @@ def test_what_is_named_only_within_a_secret_is_not_named() -> None:
     assert evidence("password: hunter2\nA secret is safe.", "secret") == "A secret is safe."
 
 
-def test_nothing_is_asked_nothing_found() -> None:
+def test_without_names_or_without_text_no_sentence_is_found() -> None:
     assert sentences_naming("gnommoweb", []) == {}
     assert sentences_naming("", ["gnommoweb", ""]) == {}
 
