@@ -16,7 +16,7 @@ from wordfreq import iter_wordlist, zipf_frequency
 
 from memory.domain.cues.extractor import find_cues
 from memory.domain.text.agent_envelopes import unwrap
-from memory.domain.text.tokenizer import tokenise, words
+from memory.domain.text.tokenizer import find_words, tokenise
 
 PROJECT = Path(__file__).resolve().parent.parent
 LABELLED = PROJECT / "tests" / "memory" / "domain" / "data"
@@ -95,7 +95,7 @@ def times() -> dict[str, float]:
     dictionary = Dictionary()
     text = _prose()
     return {
-        "words": _best_ms(lambda: words(text)),
+        "words": _best_ms(lambda: find_words(text)),
         "tokenise": _best_ms(lambda: tokenise(text)),
         "find_cues": _best_ms(lambda: find_cues(text, vocabulary=dictionary)),
     }

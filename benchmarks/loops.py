@@ -39,7 +39,7 @@ def conversations() -> list[tuple[bool, bool]]:
     """For each whether it is a loop, and whether one was found."""
     detector = LoopDetector()
     every = chain.from_iterable(map(labelled.load, labelled.SETS))
-    return [(one.kind is not None, detector.look(one.parts, RULES) is not None) for one in every]
+    return [(one.kind is not None, detector.find_loop(one.parts, RULES) is not None) for one in every]
 
 
 def answers() -> list[tuple[bool, bool]]:
@@ -86,14 +86,14 @@ def history(random: Random, *, is_alike: bool) -> list[Part]:
 
 def known(parts: Sequence[Part], rounds: int) -> float:
     detector = LoopDetector()
-    detector.look(parts, RULES)
+    detector.find_loop(parts, RULES)
     return median(microseconds(detector, parts) for _ in range(rounds))
 
 
 def microseconds(detector: LoopDetector, parts: Sequence[Part]) -> float:
     """Of processor time. The texts are new objects, as those of each request are."""
     resent = [Part(part.role, (part.text + " ")[:-1], part.place) for part in parts]
-    return taken(lambda: detector.look(resent, RULES))
+    return taken(lambda: detector.find_loop(resent, RULES))
 
 
 def per_chunk(text: str) -> float:

@@ -10,7 +10,7 @@ from benchmarks import cues, prompts
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from memory.domain.cues.extractor import find_cues
-from memory.domain.text.tokenizer import words
+from memory.domain.text.tokenizer import find_words
 
 AIM = "precision >= 0.97, recall >= 0.90"
 PROMPTS = 50  # per round; their median is the round's figure
@@ -35,7 +35,7 @@ def times(rounds: int) -> dict[str, float]:
     random = Random(3)
     dictionary = cues.Dictionary()
     ways: dict[str, Callable[[str], object]] = {
-        "words": words,
+        "words": find_words,
         "find_cues": lambda text: find_cues(text, vocabulary=dictionary),
     }
     taken: dict[str, list[float]] = {name: [] for name in ways}

@@ -22,9 +22,9 @@ from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.rendering import Block, ShownFact, fact_line, render_block
-from memory.ingest.reader import Reading, digest_of
+from memory.domain.types import Message
+from memory.ingest.reader import Reading, digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
 from proxy.domain.prefixes import Thread
 from proxy.enrichment.conversations import Conversations
@@ -108,7 +108,7 @@ class Threads:
         texts = [f"You are agent {number}.\n{self._rules}", f"{lines}\nTake care of {fork}."]
         texts += [f"What is said as number {index} of {number}.{fork}." for index in range(length(number) - len(texts))]
         parts = [Part(role_of(index), text, index, index % 2 == 1) for index, text in enumerate(texts)]
-        digests = [digest_of(Message(part.role, part.text)) for part in parts]
+        digests = [digest_message(Message(part.role, part.text)) for part in parts]
         return Thread.of(Prompt("mock", parts, has_system=True, is_stream=True), digests)
 
 

@@ -18,7 +18,7 @@ from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
 from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler  # noqa: E402
-from festinger_site.server.shutdown import end_with_parent, ended_by_signals  # noqa: E402
+from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
@@ -49,7 +49,7 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
     end_with_parent()
-    with ended_by_signals():
+    with end_on_signals():
         await runtime.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()

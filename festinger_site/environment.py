@@ -1,103 +1,102 @@
-"""The process environment, read once through helpers that fail loudly.
-
-Every secret can also come from a file: ``NAME_FILE`` names it, as container platforms mount them.
-"""
+"""The process environment: every variable that Festinger reads, and what it takes (docs/settings.md)."""
 
 import base64
 import os
 from pathlib import Path
+from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from memory.domain.addresses import base_address
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-TRUE = {"1", "true", "yes", "on"}
-FALSE = {"0", "false", "no", "off"}
-FERNET_KEY_BYTES = 32
+from memory.settings.grammar import Takes, describe_mistake, split_words
+from proxy.domain.config_schema import Address, BodyBytes
+
+FERNET_KEY_BYTES: Final = 32
+# Container platforms mount secrets as files: NAME_FILE names one that holds the value of NAME.
+SECRETS: Final = ("FESTINGER_SECRET_KEY", "FESTINGER_ENCRYPTION_KEY", "DATABASE_URL", "CELERY_BROKER_URL")
 
 
 class EnvironmentMistake(Exception):
-    """A variable has a value that cannot be used. The message names the variable, the value and what it takes."""
+    """A variable has a value that cannot be used. The message names the variable, what it takes, and, unless it is a
+    secret, the value."""
 
 
-def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, "").strip() or default
+def check_time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError) as error:  # unknown, or a folder of zones
+        raise ValueError from error
+    return name
 
 
-def secret(name: str, default: str = "") -> str:
-    """The variable's value, or the content of the file that ``NAME_FILE`` names.
+def check_fernet_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    if any(len(base64.urlsafe_b64decode(key)) != FERNET_KEY_BYTES for key in keys):
+        raise ValueError
+    return keys
 
-    Raises EnvironmentMistake where that file cannot be read."""
-    path = text(f"{name}_FILE")
+
+def check_printable(path: str) -> str:
+    if not path.isprintable():
+        raise ValueError
+    return path
+
+
+Flag = Annotated[bool, Takes("1 or 0")]
+Words = Annotated[tuple[str, ...], BeforeValidator(split_words)]
+PathName = Annotated[str, AfterValidator(check_printable), Takes("a path of printable characters")]
+TimeZone = Annotated[str, AfterValidator(check_time_zone), Takes("a time zone such as Europe/Oslo")]
+FernetKeys = Annotated[
+    Words,
+    AfterValidator(check_fernet_keys),
+    Takes(
+        f"keys of {FERNET_KEY_BYTES} bytes in Base64, as `openssl rand -base64 32` prints them, with a comma between"
+        " two",
+        is_secret=True,
+    ),
+]
+
+
+class Environment(BaseModel):
+    """The variables by their names. An empty text, or 0 for the size of a body, where another place decides."""
+
+    model_config = ConfigDict(frozen=True)
+
+    FESTINGER_HOME: PathName = ""
+    FESTINGER_CONFIG: PathName = ""
+    FESTINGER_HOST: str = "127.0.0.1"
+    FESTINGER_PORT: Annotated[int, Field(ge=1, le=65535)] = 11435
+    FESTINGER_WORKERS: Annotated[int, Field(ge=1, le=64)] = 1
+    FESTINGER_TRUST_LOOPBACK: Flag = True
+    FESTINGER_REQUIRE_TOKEN: Flag = False
+    FESTINGER_ALLOWED_HOSTS: Words = ()
+    FESTINGER_ORIGINS: Words = ()
+    FESTINGER_UPSTREAM: Address = ""
+    FESTINGER_MAX_BODY_BYTES: BodyBytes = 0
+    FESTINGER_SECRET_KEY: str = ""
+    FESTINGER_ENCRYPTION_KEY: FernetKeys = ()
+    FESTINGER_TIME_ZONE: TimeZone = "UTC"
+    FESTINGER_LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    DATABASE_URL: str = ""
+    CELERY_BROKER_URL: str = "pgmq://"
+
+
+def read_environment() -> Environment:
+    """The variables as they are now; one that is empty counts as not set. Raises EnvironmentMistake."""
+    fields = Environment.model_fields
+    given = {name: raw for name in fields if (raw := read_variable(name))}
+    try:
+        return Environment.model_validate(given)
+    except ValidationError as error:
+        names = dict.fromkeys(str(mistake["loc"][0]) for mistake in error.errors())
+    raise EnvironmentMistake("\n".join(f"{name}: {describe_mistake(fields[name], given[name])}" for name in names))
+
+
+def read_variable(name: str) -> str:
+    """Without white space around it. Raises EnvironmentMistake where the file of a secret cannot be read."""
+    path = os.environ.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
     if not path:
-        return text(name, default)
+        return os.environ.get(name, "").strip()
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise EnvironmentMistake(f"{name}_FILE={path}: cannot be read ({error.strerror})") from error
-
-
-def fernet_keys(name: str, raw: str) -> list[str]:
-    """The comma-separated keys of a variable's value: 32 bytes in Base64 each.
-
-    Raises EnvironmentMistake, which never repeats the value."""
-    keys = [part.strip() for part in raw.split(",") if part.strip()]
-    for key in keys:
-        try:
-            is_whole = len(base64.urlsafe_b64decode(key)) == FERNET_KEY_BYTES
-        except ValueError:
-            is_whole = False
-        if not is_whole:
-            raise EnvironmentMistake(
-                f"{name}: takes keys of {FERNET_KEY_BYTES} bytes in Base64, as `openssl rand -base64 32` prints them,"
-                " with a comma between two"
-            )
-    return keys
-
-
-def integer(name: str, default: int, *, low: int, high: int) -> int:
-    raw = text(name)
-    if not raw:
-        return default
-    if not raw.isascii() or not raw.isdigit() or not low <= int(raw) <= high:
-        raise EnvironmentMistake(f"{name}={raw}: takes a whole number from {low} to {high}")
-    return int(raw)
-
-
-def boolean(name: str, default: bool) -> bool:
-    raw = text(name).lower()
-    if not raw:
-        return default
-    if raw not in TRUE | FALSE:
-        raise EnvironmentMistake(f"{name}={raw}: takes 1 or 0")
-    return raw in TRUE
-
-
-def choice(name: str, default: str, options: tuple[str, ...]) -> str:
-    raw = text(name, default)
-    if raw not in options:
-        raise EnvironmentMistake(f"{name}={raw}: takes one of {', '.join(options)}")
-    return raw
-
-
-def time_zone(name: str, default: str) -> str:
-    """The name of a zone in the system's or the tzdata package's list, such as Europe/Oslo."""
-    raw = text(name, default)
-    try:
-        ZoneInfo(raw)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # unknown, a path out of the list, a folder of zones
-        raise EnvironmentMistake(f"{name}={raw}: takes a time zone such as Europe/Oslo") from None
-    return raw
-
-
-def words(name: str) -> list[str]:
-    """The comma-separated parts of the variable, stripped; empty where it is not set."""
-    return [part.strip() for part in text(name).split(",") if part.strip()]
-
-
-def http_url(name: str) -> str:
-    """See base_address; empty where the variable is not set."""
-    raw = text(name)
-    try:
-        return base_address(raw) if raw else ""
-    except ValueError as error:
-        raise EnvironmentMistake(f"{name}={raw}: takes {error}") from None

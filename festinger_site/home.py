@@ -28,8 +28,7 @@ from urllib.parse import quote
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from festinger_site import environment as env
-from festinger_site.environment import EnvironmentMistake
+from festinger_site.environment import EnvironmentMistake, read_environment
 
 PROJECT = Path(__file__).resolve().parent.parent
 DATABASE = "festinger"
@@ -46,18 +45,13 @@ PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
 
 def path() -> Path:
     """Absolute and with links resolved, so that one home has one name; it need not exist."""
-    raw = env.text("FESTINGER_HOME")
-    home = Path(raw).expanduser() if raw else PROJECT / "var"
-    if not str(home).isprintable():
-        raise EnvironmentMistake(f"FESTINGER_HOME={str(home)!r}: takes a path of printable characters")
-    return home.resolve()
+    raw = read_environment().FESTINGER_HOME
+    return (Path(raw).expanduser() if raw else PROJECT / "var").resolve()
 
 
 def config_path() -> Path:
     """Where config.yaml is looked for. Its links stay: a mounted file may be moved by changing one."""
-    raw = env.text("FESTINGER_CONFIG")
-    if not raw.isprintable():
-        raise EnvironmentMistake(f"FESTINGER_CONFIG={raw!r}: takes a path of printable characters")
+    raw = read_environment().FESTINGER_CONFIG
     return Path(raw).expanduser().absolute() if raw else path() / "config.yaml"
 
 
@@ -125,7 +119,7 @@ def database_socket(home: Path) -> Path:
     return run_folder(home) / "postgres"
 
 
-def kept_secret(name: str) -> str:
+def ensure_secret(name: str) -> str:
     """86 random characters, kept in a file of this name that only its owner reads, made on first need.
 
     The lock makes two processes that need it first agree on one."""
@@ -142,16 +136,12 @@ def kept_secret(name: str) -> str:
     return value
 
 
-def secret_key() -> str:
-    return kept_secret("secret_key")
-
-
 def is_embedded() -> bool:
     """True where the database is ours to run: no other was named."""
-    return not env.secret("DATABASE_URL")
+    return not read_environment().DATABASE_URL
 
 
-def embedded_database_url() -> str:
+def local_database_url() -> str:
     """Follows from the home alone: nothing is looked up, nothing needs to run."""
     return f"postgresql://postgres@/{DATABASE}?host={quote(str(database_socket(path())))}&port={PORT}"
 

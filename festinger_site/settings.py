@@ -2,37 +2,40 @@
 ``config.yaml`` (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
+from datetime import timedelta
 
-from festinger_site import environment as env
 from festinger_site import home
+from festinger_site.environment import read_environment
 from festinger_site.theme import UNFOLD as UNFOLD  # the admin's
+from proxy.domain.config_schema import BODY_MAX_BYTES
 
 VERSION = "0.1.0"
+
+ENVIRONMENT = read_environment()
 PROJECT = home.PROJECT
 HOME = home.path()
 JOURNAL = HOME / "journal"
 
 # --- the proxy -----------------------------------------------------------------------------------------
-FESTINGER_HOST = env.text("FESTINGER_HOST", "127.0.0.1")
-FESTINGER_PORT = env.integer("FESTINGER_PORT", 11435, low=1, high=65535)
-FESTINGER_WORKERS = env.integer("FESTINGER_WORKERS", 1, low=1, high=64)
-FESTINGER_TRUST_LOOPBACK = env.boolean("FESTINGER_TRUST_LOOPBACK", True)
-FESTINGER_REQUIRE_TOKEN = env.boolean("FESTINGER_REQUIRE_TOKEN", False)
-FESTINGER_ALLOWED_HOSTS = env.words("FESTINGER_ALLOWED_HOSTS")
-FESTINGER_ORIGINS = env.words("FESTINGER_ORIGINS")
+FESTINGER_HOST = ENVIRONMENT.FESTINGER_HOST
+FESTINGER_PORT = ENVIRONMENT.FESTINGER_PORT
+FESTINGER_WORKERS = ENVIRONMENT.FESTINGER_WORKERS
+FESTINGER_TRUST_LOOPBACK = ENVIRONMENT.FESTINGER_TRUST_LOOPBACK
+FESTINGER_REQUIRE_TOKEN = ENVIRONMENT.FESTINGER_REQUIRE_TOKEN
+FESTINGER_ALLOWED_HOSTS = ENVIRONMENT.FESTINGER_ALLOWED_HOSTS
+FESTINGER_ORIGINS = ENVIRONMENT.FESTINGER_ORIGINS
 # Where these two are set they win over config.yaml (proxy/config_file/watcher.py); nothing here means that it decides.
-FESTINGER_UPSTREAM = env.http_url("FESTINGER_UPSTREAM")
-BODY_MAX_BYTES = 4 * 1024**3
-FESTINGER_MAX_BODY_BYTES = env.integer("FESTINGER_MAX_BODY_BYTES", 0, low=1024, high=BODY_MAX_BYTES)
+FESTINGER_UPSTREAM = ENVIRONMENT.FESTINGER_UPSTREAM
+FESTINGER_MAX_BODY_BYTES = ENVIRONMENT.FESTINGER_MAX_BODY_BYTES
 CONFIG_FILE = home.config_path()
 # Called by who asks Ollama outside of the proxy: the rooms below it must not import it.
 UPSTREAM_URL = "proxy.config_file.watcher.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
-SECRET_KEY = env.secret("FESTINGER_SECRET_KEY") or home.secret_key()
+SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.ensure_secret("secret_key")
 # The first encrypts the keys of language models, all decrypt; without any, memory/access/key_encryption.py keeps a
 # file in the home.
-ENCRYPTION_KEYS = env.fernet_keys("FESTINGER_ENCRYPTION_KEY", env.secret("FESTINGER_ENCRYPTION_KEY"))
+ENCRYPTION_KEYS = ENVIRONMENT.FESTINGER_ENCRYPTION_KEY
 DEBUG = False
 # festinger_site.server.host_origin_guard has checked Host and Origin before Django sees a request.
 ALLOWED_HOSTS = ["*"]
@@ -93,19 +96,19 @@ TEMPLATES = [
     }
 ]
 
-DATABASE_URL = env.secret("DATABASE_URL") or home.embedded_database_url()
+DATABASE_URL = ENVIRONMENT.DATABASE_URL or home.local_database_url()
 DATABASES = {"default": home.django_database(DATABASE_URL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"
-TIME_ZONE = env.time_zone("FESTINGER_TIME_ZONE", "UTC")
+TIME_ZONE = ENVIRONMENT.FESTINGER_TIME_ZONE
 USE_TZ = True
 USE_I18N = False
 FORMAT_MODULE_PATH = "festinger_site.formats"
 STATIC_URL = "/static/"
 
 # --- Celery: wake-ups only, the tables are the queue of record -----------------------------------------
-CELERY_BROKER_URL = env.secret("CELERY_BROKER_URL") or "pgmq://"
+CELERY_BROKER_URL = ENVIRONMENT.CELERY_BROKER_URL
 CELERY_BROKER_TRANSPORT_OPTIONS = home.broker_options(CELERY_BROKER_URL, DATABASE_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -115,14 +118,17 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_TIMEZONE = TIME_ZONE
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True
+# Longer than a batch of statements takes on a busy machine; what a worker that died had claimed waits as long.
+OBSERVATION_LEASE = timedelta(seconds=30)
 
-LOG_LEVEL = env.choice("FESTINGER_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"facts": {"()": "festinger_site.server.log_format.FactsFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {name: {"level": LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")}
+    "loggers": {
+        name: {"level": ENVIRONMENT.FESTINGER_LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")
+    }
     | {"django.request": {"level": "ERROR"}},  # a refused request is answered, not warned about
 }

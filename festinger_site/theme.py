@@ -1,13 +1,25 @@
 """The admin's look: colours, files, and the menu."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
-from django.http import HttpRequest
-from django.templatetags.static import static
-from django.urls import reverse, reverse_lazy
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.utils.functional import lazy
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
 
 Item = dict[str, Any]
+
+
+# The launcher reads the settings as a plain module: what takes long to import waits until a page is asked for.
+
+
+def reverse(name: str) -> str:
+    from django import urls
+
+    return urls.reverse(name)
 
 
 def rows(title: str, icon: str, model: str) -> Item:
@@ -17,7 +29,7 @@ def rows(title: str, icon: str, model: str) -> Item:
 
 
 def page(title: str, icon: str, address: str, permission: str = "") -> Item:
-    return {"title": title, "icon": icon, "link": reverse_lazy(address), "permission": may(permission)}
+    return {"title": title, "icon": icon, "link": lazy(reverse, str)(address), "permission": may(permission)}
 
 
 def may(permission: str) -> Callable[[HttpRequest], bool]:
@@ -29,7 +41,12 @@ def is_superuser(request: HttpRequest) -> bool:
 
 
 def file(name: str) -> Callable[[HttpRequest], str]:
-    return lambda request: static(f"festinger/{name}")
+    def address(request: HttpRequest) -> str:
+        from django.templatetags.static import static
+
+        return static(f"festinger/{name}")
+
+    return address
 
 
 def are_recollections(request: HttpRequest) -> bool:

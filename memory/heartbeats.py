@@ -10,7 +10,7 @@ import psutil
 import psycopg
 from django.db import connection
 
-from memory.db.connections import connected
+from memory.db.connections import open_connection
 from memory.models import Heartbeat
 
 PULSE_S = 10.0
@@ -88,7 +88,7 @@ class ServerPulse:
 
     async def _execute(self, query: str, **more: object) -> None:
         try:
-            async with asyncio.timeout(WRITE_S), connected(self._dsn, "pulse") as opened:
+            async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "pulse") as opened:
                 await opened.execute(query, asdict(self._process) | more)
         except (psycopg.Error, OSError):
             pass  # Postgres is away, or too slow (TimeoutError is an OSError): the row's age says so

@@ -64,7 +64,7 @@ class Runtime:
         settings_file = SettingsFile.from_settings()
         server = settings_file.rules.upstream
         upstream = Upstream(server.url, server.connect_timeout_s)
-        modelfiles = Modelfiles(upstream, tell_others=partial(coherence.signal, MODELS_CHANGED))
+        modelfiles = Modelfiles(upstream, broadcast=partial(coherence.signal, MODELS_CHANGED))
         coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
         observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
         encounters = Encounters(world, observations.add)
@@ -72,7 +72,7 @@ class Runtime:
         injection_log = InjectionLog(settings.DATABASE_URL)
         conversations = Conversations(record=injection_log.add)
         coherence.follow("injection", conversations)
-        guard = LoopGuard(tell_others=partial(tell_trip, coherence))
+        guard = LoopGuard(broadcast=partial(tell_trip, coherence))
         coherence.subscribe(TRIPS, lambda told: guard.remember(trip_of(told)))
         settings_file.subscribe(partial(follow, upstream, modelfiles, conversations))
         follow(upstream, modelfiles, conversations, settings_file.rules)

@@ -10,14 +10,14 @@ from django.db import Error
 
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
-from memory.domain.seldom import Seldom
+from memory.domain.timing import LogThrottle
 from resolution.resolver import schedule
 from resolution.workers import leases
 from resolution.workers.observations import explain_due, settle_due
 
 logger = logging.getLogger(__name__)
 
-MAY_WAKE_EXPLAINER = Seldom(2.0)  # every so many seconds of this process: wake-ups can come ten times a second
+MAY_WAKE_EXPLAINER = LogThrottle(2.0)  # every so many seconds of this process: wake-ups can come ten times a second
 
 
 @shared_task

@@ -101,7 +101,7 @@ class ScheduleAdmin(Page):
 
     @admin.display(description="last sent", ordering="last_run_at")
     def last_sent(self, task: PeriodicTask) -> str:
-        return shown(task.last_run_at)
+        return format_time(task.last_run_at)
 
     @admin.display(description="times sent", ordering="total_run_count")
     def times_sent(self, task: PeriodicTask) -> int:
@@ -109,7 +109,7 @@ class ScheduleAdmin(Page):
 
     @admin.display(description="last changed")
     def changed(self, task: PeriodicTask) -> str:
-        return shown(task.date_changed)
+        return format_time(task.date_changed)
 
     @admin.display(description="schedule")
     def kept_from(self, task: PeriodicTask) -> SafeString:
@@ -134,7 +134,7 @@ class ScheduleAdmin(Page):
         self.message_user(request, f"{len(differing)} switched {'on' if to else 'off'}; beat follows within seconds.")
 
 
-def shown(at: datetime | None) -> str:
+def format_time(at: datetime | None) -> str:
     return "never" if at is None else date_format(timezone.localtime(at), "DATETIME_FORMAT")
 
 

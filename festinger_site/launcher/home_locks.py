@@ -80,7 +80,7 @@ def using(home: Path, *, arrive: Callable[[], bool], leave_last: Callable[[], No
     nobody else uses the home."""
     with lock_file(home, "use.lock") as users:
         try:
-            while not arrived(home, users, arrive):
+            while not try_to_arrive(home, users, arrive):
                 time.sleep(0.2)
             yield
         finally:
@@ -89,7 +89,7 @@ def using(home: Path, *, arrive: Callable[[], bool], leave_last: Callable[[], No
                     leave_last()
 
 
-def arrived(home: Path, users: IO[str], arrive: Callable[[], bool]) -> bool:
+def try_to_arrive(home: Path, users: IO[str], arrive: Callable[[], bool]) -> bool:
     with starting(home):
         fcntl.flock(users, fcntl.LOCK_SH)
         if not arrive():

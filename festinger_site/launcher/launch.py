@@ -142,7 +142,7 @@ def prepare(home: Path) -> dict[str, str | None]:
     child = subprocess.Popen(
         [sys.executable, "-m", "festinger_site.launcher.prepare_database"],
         cwd=homes.PROJECT,
-        env=supervision.marked_environment(home),
+        env=supervision.build_environment(home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,

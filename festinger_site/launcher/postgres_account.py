@@ -1,10 +1,9 @@
-"""Whom the embedded Postgres runs as, and from where.
+"""Which user the embedded Postgres runs as, and where its binaries are.
 
-An ordinary user: as oneself, the wheel's binaries, files in the home. Nothing to arrange.
-
-Root: Postgres refuses that, so it runs as the user ``festinger``, made on first need. That user may be shut out of
-the virtual environment or the home, as below a /root of mode 0700. Permissions of folders that are not ours stay
-as they are; instead the binaries are copied to, or the files made in, /var/lib/festinger.
+An ordinary user runs it as themselves: the wheel's binaries, files in the home. PostgreSQL refuses to run as root: then
+the user ``festinger`` runs it, made on first need. Where that user cannot reach the virtual environment or the home, as
+below a /root of mode 0700, the binaries are copied to, or the files made in, /var/lib/festinger: the permissions of
+folders that are not ours stay as they are.
 """
 
 import importlib.util
@@ -13,6 +12,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -29,24 +29,18 @@ class PostgresFailed(Exception):
 
 
 def account(data: Path) -> pwd.struct_passwd | None:
-    """Whom Postgres runs as: None is the current user. As root the owner of its files, at first USER."""
+    """The user that Postgres runs as; None is the current one. As root that is the owner of its files, at first USER,
+    which is made if absent. Raises PostgresFailed where it cannot be made."""
     if os.geteuid() != 0:
         return None
     if data.exists() and (owner := data.stat().st_uid):
         return pwd.getpwuid(owner)
-    return own_user()
-
-
-def own_user() -> pwd.struct_passwd:
-    """The account USER, made if absent. Raises PostgresFailed where it cannot be made."""
-    problem = ""
-    for attempt in (1, 2):
-        try:
-            return pwd.getpwnam(USER)
-        except KeyError:
-            if attempt == 1:  # where another first start is making it too, ours fails and theirs is found
-                no_login = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin"]
-                problem = complaint(["useradd", *no_login, USER])
+    with suppress(KeyError):
+        return pwd.getpwnam(USER)
+    no_login = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin"]
+    problem = run_to_end(["useradd", *no_login, USER])
+    with suppress(KeyError):  # where another first start was making it too, ours has failed
+        return pwd.getpwnam(USER)
     raise PostgresFailed(
         f"Postgres does not run as root, and the user {USER} could not be made ({problem}). Make it, "
         "start Festinger as an ordinary user, or set DATABASE_URL to a server of yours."
@@ -63,8 +57,8 @@ def as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
     return options
 
 
-def complaint(command: list[str], user: pwd.struct_passwd | None = None) -> str:
-    """Runs it to its end: empty where it succeeded, else its error in a line."""
+def run_to_end(command: list[str], user: pwd.struct_passwd | None = None) -> str:
+    """The error of the command in one line; empty where it succeeded."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, **as_user(user))
     except OSError as error:
@@ -79,14 +73,14 @@ def complaint(command: list[str], user: pwd.struct_passwd | None = None) -> str:
 def binaries(user: pwd.struct_passwd | None) -> Path:
     """The folder of ``postgres`` and ``initdb``, where that user can run them."""
     wheel = wheel_binaries()
-    if user is None or can_run(wheel, user):
+    if user is None or not find_problem(wheel, user):
         return wheel
     copy = SHARED / f"postgresql-{MAJOR_VERSION}-{version(WHEEL)}"
     site_packages = wheel.parent.parent.parent
     copied = copy / wheel.relative_to(site_packages)
-    if not can_run(copied, user):
+    if find_problem(copied, user):
         copy_wheel(site_packages, copy)
-    if problem := run_problem(copied, user):
+    if problem := find_problem(copied, user):
         raise PostgresFailed(f"The user {user.pw_name} cannot run Postgres from {copied}: {problem}")
     return copied
 
@@ -102,39 +96,28 @@ def wheel_binaries() -> Path:
     return folder
 
 
-def can_run(folder: Path, user: pwd.struct_passwd) -> bool:
-    return not run_problem(folder, user)
-
-
-def run_problem(folder: Path, user: pwd.struct_passwd) -> str:
-    """Tried rather than reckoned from permission bits: there are also access lists and mount options."""
+def find_problem(folder: Path, user: pwd.struct_passwd) -> str:
+    """Why the user cannot run these binaries; empty where they can."""
+    # Tried rather than computed from permission bits: there are also access lists and mount options.
     script = '"$0/postgres" --version && "$0/initdb" --version && cat "$0/../share/postgresql/postgres.bki"'
-    return complaint(["/bin/sh", "-c", script, str(folder)], user)
-
-
-def can_enter(folder: Path, user: pwd.struct_passwd) -> bool:
-    return not complaint(["/bin/sh", "-c", 'test -x "$0"', str(folder)], user)
+    return run_to_end(["/bin/sh", "-c", script, str(folder)], user)
 
 
 def copy_wheel(site_packages: Path, target: Path) -> None:
-    """The wheel and its libraries, side by side as they find each other; readable by all, whatever the umask.
-
-    Copied beside and renamed, so that nobody sees half of it."""
+    """The wheel and its libraries, side by side as they find each other; readable by all, whatever the umask."""
     not_needed = shutil.ignore_patterns("pginstall", "include", "*.a", "pkgconfig", "__pycache__")
-    with tempfile.TemporaryDirectory(dir=shared_folder()) as beside:
+    with tempfile.TemporaryDirectory(dir=ensure_shared_folder()) as beside:
         half = Path(beside) / "tree"
         for part in (site_packages / WHEEL, site_packages / f"{WHEEL}.libs"):
             if part.exists():
                 shutil.copytree(part, half / part.name, ignore=not_needed)
-        for file in (half, *half.rglob("*")):
-            mode = file.stat().st_mode
-            file.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))
+        run_to_end(["chmod", "-R", "a+rX", str(half)])
         shutil.rmtree(target, ignore_errors=True)
-        half.rename(target)
+        half.rename(target)  # nobody sees half a copy
 
 
-def shared_folder() -> Path:
-    """SHARED, which root owns and all may pass through."""
+def ensure_shared_folder() -> Path:
+    """Root owns it, and all may pass through."""
     if not SHARED.is_dir():
         SHARED.mkdir(parents=True)
         SHARED.chmod(0o755)

@@ -25,9 +25,8 @@ from festinger_site.launcher.postgres_account import (
     account,
     as_user,
     binaries,
-    can_enter,
-    complaint,
-    shared_folder,
+    ensure_shared_folder,
+    run_to_end,
 )
 
 READY_TIMEOUT_S = 120  # recovery after a kill -9 replays up to max_wal_size
@@ -79,8 +78,8 @@ def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str],
 
 def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_make: Callable[[str], None]) -> Path:
     link = home / "postgres"
-    if user and not link.is_symlink() and not can_enter(home, user):
-        link.symlink_to(shared_folder() / f"home-{secrets.token_hex(4)}")
+    if user and not link.is_symlink() and run_to_end(["test", "-x", str(home)], user):
+        link.symlink_to(ensure_shared_folder() / f"home-{secrets.token_hex(4)}")
     data = data_folder(home)
     why = f" (its user {user.pw_name} cannot enter {home})" if user and link.is_symlink() else ""
     on_make(f"Making a PostgreSQL database in {data}{why}")
@@ -92,7 +91,7 @@ def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_ma
     settings = INITIAL_SETTINGS if durable else INITIAL_SETTINGS | {"fsync": "off", "full_page_writes": "off"}
     initdb = [str(binaries(user) / "initdb"), "-D", str(unfinished), "--username=postgres", "--auth=trust"]
     initdb += [*locale, *(f"--set={name}={value}" for name, value in settings.items())]
-    if problem := complaint(initdb if durable else [*initdb, "--no-sync"], user):
+    if problem := run_to_end(initdb if durable else [*initdb, "--no-sync"], user):
         raise PostgresFailed(f"The embedded database could not be made in {data.parent}: {problem}")
     return unfinished.rename(data)
 

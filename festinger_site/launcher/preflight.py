@@ -31,12 +31,12 @@ def check_port(host: str, port: int) -> None:
 def check_config(file: Path) -> None:
     """Raises LaunchFailed where config.yaml cannot be used."""
     from proxy.config_file.parser import RulesMistakes  # with pydantic, which not all who use this module need
-    from proxy.config_file.watcher import found_at
+    from proxy.config_file.watcher import read_at
 
     try:
-        found_at(file).rules()
+        read_at(file).rules()
     except RulesMistakes as error:
-        raise LaunchFailed(error.listed(file)) from None
+        raise LaunchFailed(error.as_lines(file)) from None
 
 
 def check_database(url: str) -> None:

@@ -12,7 +12,6 @@ from django.core.management import call_command
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from festinger_site import environment as env
 from memory.db.locks import hold_preparation_lock
 
 EXAMPLE = settings.PROJECT / "config.example.yaml"
@@ -35,7 +34,7 @@ class Aside:
 
 def prepare() -> str:
     """Tells stderr what it does. Returns JSON: operator, and its password if there was none before, else null."""
-    if not env.text("FESTINGER_CONFIG"):
+    if not settings.ENVIRONMENT.FESTINGER_CONFIG:
         offer_config(settings.CONFIG_FILE)
     aside = Aside()
     with hold_preparation_lock():  # several hosts may start on one database at once

@@ -95,7 +95,7 @@ def configuration(home: Path, programs: Iterable[Program]) -> str:
         sections.append(
             PROGRAM.format(
                 **facts,
-                command=" ".join(escaped(word) for word in program.command),
+                command=" ".join(escape(word) for word in program.command),
                 directory="/" if program.user else "%(ENV_FESTINGER_PROJECT)s",
                 priority=priority,
                 user=f"user={program.user}" if program.user else "",
@@ -104,14 +104,14 @@ def configuration(home: Path, programs: Iterable[Program]) -> str:
     return "".join(sections)
 
 
-def escaped(word: str) -> str:
+def escape(word: str) -> str:
     """A word of a command as supervisord's file takes it: shell quoting, and ``%`` doubled. Each odd character is
     quoted by itself: a ``#`` or ``;`` right after a blank would begin a comment."""
     quoted = re.sub(r"[^\w/.,:=@%+-]", lambda odd: shlex.quote(odd[0]), word)
     return quoted.replace("%", "%%") or "''"
 
 
-def marked_environment(home: Path) -> dict[str, str]:
+def build_environment(home: Path) -> dict[str, str]:
     """The environment of everything that belongs to this home's run."""
     ours = {MARK: str(home), "FESTINGER_HOME": str(home), "FESTINGER_PROJECT": str(homes.PROJECT)}
     if os.environ.get("FESTINGER_CONFIG"):
@@ -134,7 +134,7 @@ class Supervisor:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "supervisor.supervisord", "-n", "-c", str(file)],
                 cwd=home,
-                env=marked_environment(home),
+                env=build_environment(home),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

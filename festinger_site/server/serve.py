@@ -10,7 +10,7 @@ from uvicorn.supervisors import Multiprocess
 
 from festinger_site import settings
 from festinger_site.server.http_protocol import ExactProtocol
-from festinger_site.server.shutdown import ended_by_signals
+from festinger_site.server.shutdown import end_on_signals
 from proxy.upstream.keepalive import notice_vanished
 
 APPLICATION = "festinger_site.asgi:application"
@@ -42,7 +42,7 @@ def run(application: str, sockets: list[socket.socket], workers: int) -> None:
 
 class Configuration(uvicorn.Config):
     def load(self) -> None:
-        with ended_by_signals():
+        with end_on_signals():
             super().load()
 
 
@@ -69,12 +69,12 @@ def listeners(host: str, port: int) -> list[socket.socket]:
     that cannot be."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        return [bound(family, address) for family, _, _, _, address in found]
+        return [bind_socket(family, address) for family, _, _, _, address in found]
     except OSError as error:
         sys.exit(f"cannot listen on {host}, port {port}: {error.strerror or error}")
 
 
-def bound(family: int, address: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]) -> socket.socket:
+def bind_socket(family: int, address: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]) -> socket.socket:
     tcp = socket.socket(family, socket.SOCK_STREAM)
     tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if family == socket.AF_INET6:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
+def end_on_signals() -> Iterator[None]:
     """Before it serves there is nothing to finish: a signal ends the process at once. uvicorn's own handlers would
     wait for the start to be over, and that may wait for Postgres."""
     handlers = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}

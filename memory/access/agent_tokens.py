@@ -16,7 +16,7 @@ class AgentMistake(ValueError):
     """An agent cannot have this name. The message says why."""
 
 
-def checked_name(name: str) -> str:
+def clean_name(name: str) -> str:
     """The name without white space around it. Raises AgentMistake."""
     name = name.strip()
     if not name or len(name) > NAME_MAX or not name.isprintable():
@@ -26,7 +26,7 @@ def checked_name(name: str) -> str:
 
 def create(name: str, scope: str) -> tuple[Agent, str]:
     """A new agent, and its token. Raises AgentMistake where there is one of that name."""
-    name, token = checked_name(name), new_token()
+    name, token = clean_name(name), new_token()
     try:
         with transaction.atomic():
             return Agent.objects.create(name=name, token_hash=token_hash(token), scope=scope), token

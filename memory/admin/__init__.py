@@ -1,6 +1,6 @@
-"""The settings, language models and agents, and what was heard, in the admin; the graph and its disputes are in
+"""Settings, language models, agents and what they said, in the admin; the graph and its conflicts are in
 resolution/admin."""
 
-from memory.admin import agents, language_models, records, settings
+from memory.admin import agents, language_models, settings
 
-__all__ = ["agents", "language_models", "records", "settings"]
+__all__ = ["agents", "language_models", "settings"]

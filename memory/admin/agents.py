@@ -1,4 +1,4 @@
-"""Who speaks, and which processes live, in the admin."""
+"""Agents, sentences that they said, and the processes that are alive, in the admin."""
 
 from typing import Any
 
@@ -11,12 +11,13 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
 from memory.access import agent_tokens
-from memory.admin.base import Page, ReadOnly, what_changed
-from memory.models import Agent, Heartbeat
+from memory.admin.base import Page, ReadOnly, WordSearch, link, what_changed
+from memory.models import Agent, Evidence, Heartbeat
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
@@ -27,7 +28,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
     def clean_name(self) -> str:
         try:
-            return agent_tokens.checked_name(self.cleaned_data["name"])
+            return agent_tokens.clean_name(self.cleaned_data["name"])
         except agent_tokens.AgentMistake as mistake:
             raise ValidationError(f"This is not possible: {mistake}.") from mistake
 
@@ -108,3 +109,18 @@ class HeartbeatAdmin(ReadOnly, Page):
     def ago(self, heartbeat: Heartbeat) -> str:
         seconds = (timezone.now() - heartbeat.at).total_seconds()
         return f"{max(0, round(seconds))} s" if seconds < 120 else timesince(heartbeat.at)
+
+
+@admin.register(Evidence)
+class EvidenceAdmin(WordSearch, ReadOnly, Page):
+    list_display = ("sentence", "concept_link", "role", "agent", "said_at")
+    list_display_links = ("sentence",)
+    list_select_related = ("concept",)
+    fields = ("concept_link", "sentence", "role", "agent", "said_at")
+    readonly_fields = ("concept_link",)
+    sortable_by = ()
+    ordering = ("-id",)  # of half a million rows in the order of their times, a page would sort all
+
+    @admin.display(description="concept")
+    def concept_link(self, evidence: Evidence) -> SafeString:
+        return link(evidence.concept)

@@ -116,7 +116,7 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
 
 
-def chosen(rows: QuerySet[Any]) -> tuple[list[Any], str]:
+def limit_selection(rows: QuerySet[Any]) -> tuple[list[Any], str]:
     """The keys of the rows that an action takes, ACTION_MAX at most, and the end of its report: that there are more."""
     keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])
     return keys[:ACTION_MAX], "; more were chosen: do it again for the rest" if len(keys) > ACTION_MAX else ""
@@ -133,7 +133,7 @@ def link(row: Model, text: str | None = None) -> SafeString:
     return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
 
 
-def preformatted(text: str) -> SafeString:
+def render_preformatted(text: str) -> SafeString:
     return format_html('<pre style="white-space: pre-wrap">{}</pre>', text)
 
 

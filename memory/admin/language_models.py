@@ -21,7 +21,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 from memory import llm
 from memory.access import key_encryption
 from memory.admin import settings_audit
-from memory.admin.base import LINK, Page, ReadOnly, link, preformatted
+from memory.admin.base import LINK, Page, ReadOnly, link, render_preformatted
 from memory.models import LanguageModel, LlmCall, Soas
 
 USES = {"write_model_id": "is asked about unknown concepts", "resolve_model_id": "decides conflicts"}
@@ -97,7 +97,7 @@ class LanguageModelAdmin(Page):
         ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
-        chosen = settings_audit.chosen_models()
+        chosen = settings_audit.read_chosen_models()
         names = {key: ExpressionWrapper(Q(pk=chosen[key] or 0), BooleanField()) for key in USES}
         return super().get_queryset(request).annotate(**names)
 
@@ -108,18 +108,18 @@ class LanguageModelAdmin(Page):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return super().change_view(
-            request, object_id, form_url, {**self.told(request, object_id), **(extra_context or {})}
-        )
+        context = self.describe_uses(request, object_id) | (extra_context or {})
+        return super().change_view(request, object_id, form_url, context)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return super().delete_view(request, object_id, {**self.told(request, object_id), **(extra_context or {})})
+        context = self.describe_uses(request, object_id) | (extra_context or {})
+        return super().delete_view(request, object_id, context)
 
-    def told(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        """What the model is used for."""
-        chosen = settings_audit.chosen_models()
+    def describe_uses(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        """What the model is used for, and whether this account may change that: for the page."""
+        chosen = settings_audit.read_chosen_models()
         uses = [
             {"key": key, "does": does, "without": WITHOUT[key], "is_chosen": str(chosen[key]) == object_id}
             for key, does in USES.items()
@@ -230,7 +230,7 @@ class LlmCallAdmin(ReadOnly, Page):
 
     @admin.display(description="error")
     def error_text(self, call: LlmCall) -> SafeString | str:
-        return preformatted(call.error) if call.error else "none"
+        return render_preformatted(call.error) if call.error else "none"
 
 
 def to(name: str, key: int, text: str) -> SafeString | str:

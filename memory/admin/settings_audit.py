@@ -72,7 +72,7 @@ def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
     return [line for _, line in lines]
 
 
-def chosen_models() -> dict[str, int | None]:
+def read_chosen_models() -> dict[str, int | None]:
     """The rows that the settings name."""
     tuning = Config.tuning()
     return {key: getattr(tuning, key) for key in MODEL_SETTINGS}
@@ -80,7 +80,7 @@ def chosen_models() -> dict[str, int | None]:
 
 def uses(model: LanguageModel) -> list[str]:
     """The settings that name the model."""
-    return [key for key, chosen in chosen_models().items() if chosen == model.pk]
+    return [key for key, chosen in read_chosen_models().items() if chosen == model.pk]
 
 
 @transaction.atomic

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from psycopg.rows import TupleRow
 
-from memory.cache.state import AgentRow, Cache, Decided
+from memory.cache.state import AgentRow, Cache, RulingRow
 from memory.db.connections import Connection
 from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
@@ -74,11 +74,11 @@ class Touched:
         self.tables.update(tables)
 
 
-async def load(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
+async def load_cache(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
     """Brings the whole cache to what Postgres has."""
     touched = touched or Touched()
     cache.loads += 1
-    with collector_at_rest():
+    with pause_collector():
         async with connection.transaction():
             # One snapshot for all tables: else an edge could come with a word that was read before it existed.
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -96,7 +96,7 @@ async def load(cache: Cache, connection: Connection, touched: Touched | None = N
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """A million new objects, none of them garbage: the collector would look through them again and again, each
     time with the world standing still. At what was loaded it never looks again."""
     gc.disable()
@@ -154,16 +154,16 @@ async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) ->
 
 
 def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
-    by_token, by_id, load = cache.soas_by_token, cache.soas_by_id, cache.loads
+    by_token, by_id, load_cache = cache.soas_by_token, cache.soas_by_id, cache.loads
     for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at in rows:
         old = by_token.get(token)
         if old is not None and _says_the_same(old, row_id, count, novelty, is_common, is_muted, asked):
-            old.load = load
+            old.load = load_cache
             continue
         if row_id in touched:
             continue
         row = SoasRow(
-            row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
+            row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load_cache
         )
         if old is None and not is_common:
             by_token[token] = row
@@ -228,11 +228,11 @@ async def _load_decided(cache: Cache, connection: Connection, touched: set[int])
 
 async def read_decided(
     connection: Connection, query: str, keys: Sequence[object] | None = None
-) -> dict[int, dict[TripleIds, Decided]]:
+) -> dict[int, dict[TripleIds, RulingRow]]:
     """By concept."""
-    by_concept: dict[int, dict[TripleIds, Decided]] = {}
+    by_concept: dict[int, dict[TripleIds, RulingRow]] = {}
     for concept, dim, parent, agents, conversation, decided_at, moved_to in await all_rows(connection, query, keys):
-        decided = Decided(tuple(agents), conversation, decided_at, moved_to)
+        decided = RulingRow(tuple(agents), conversation, decided_at, moved_to)
         by_concept.setdefault(concept, {})[TripleIds(concept, dim, parent)] = decided
     return by_concept
 

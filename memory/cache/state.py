@@ -18,7 +18,7 @@ PROVISIONAL_S = 60.0
 RISEN_MAX = 10_000  # words
 
 
-class Risen:
+class RecentlySalient:
     """The words that became salient last, in order: who has looked at all names of a long conversation once need only
     look at these."""
 
@@ -43,7 +43,7 @@ class AgentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class RulingRow:
     """What was decided about a triple: who had said it by then, the opening of the conversation (empty for none), when
     (seconds since the epoch), and the dimension in which the fact stands now, if it does."""
 
@@ -68,7 +68,7 @@ class Cache:
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
     queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
     provisional: dict[Slot, float] = field(default_factory=dict)  # until when, seconds since the epoch
-    decided: dict[TripleIds, Decided] = field(default_factory=dict)
+    decided: dict[TripleIds, RulingRow] = field(default_factory=dict)
     decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
     split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
@@ -79,7 +79,7 @@ class Cache:
     loads: int = 0  # begun so far
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``
-    risen: Risen = field(default_factory=Risen)
+    risen: RecentlySalient = field(default_factory=RecentlySalient)
 
     # --- the vocabulary ---
 
@@ -170,7 +170,7 @@ class Cache:
         for slot in queued:
             self._mark(slot)
 
-    def put_decided(self, concept_id: int, decided: Mapping[TripleIds, Decided]) -> None:
+    def put_decided(self, concept_id: int, decided: Mapping[TripleIds, RulingRow]) -> None:
         """Replaces what was decided about triples of one concept."""
         for triple in self.decided_of.pop(concept_id, ()):
             del self.decided[triple]

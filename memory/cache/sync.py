@@ -27,11 +27,11 @@ from memory.cache.loader import (
     all_rows,
     batches,
     in_slices,
-    load,
+    load_cache,
     read_decided,
 )
 from memory.cache.state import Cache
-from memory.db.connections import Connection, connected, first_line
+from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.types import EdgeRow, SoasRow
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ class Coherence:
         failures = 0
         while True:
             try:
-                async with connected(self._dsn, NAME) as connection:
+                async with open_connection(self._dsn, NAME) as connection:
                     # Listen first: what changes during the load is announced.
                     await connection.execute(f"LISTEN {CHANNEL}")
                     failures = 0
@@ -143,7 +143,7 @@ class Coherence:
     async def signal(self, name: str, what: str = "") -> None:
         """Sends a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds. ``what`` is short."""
         try:
-            async with asyncio.timeout(BARRIER_S), connected(self._dsn, NAME) as connection:
+            async with asyncio.timeout(BARRIER_S), open_connection(self._dsn, NAME) as connection:
                 await connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{name}:{what}"])
         except (psycopg.Error, OSError) as error:
             logger.warning("coherence.signal_lost", extra={"signal": name, "error": first_line(error)})
@@ -244,10 +244,10 @@ class Coherence:
     async def _load(self) -> None:
         started = time.perf_counter()
         self._touched = Touched()
-        async with connected(self._dsn, NAME) as connection:
+        async with open_connection(self._dsn, NAME) as connection:
             for follower in self._followers.values():
                 await follower.load(connection)
-            await load(self.cache, connection, self._touched)
+            await load_cache(self.cache, connection, self._touched)
         logger.info(
             "cache.loaded",
             extra={

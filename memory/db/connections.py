@@ -20,7 +20,7 @@ KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count
 
 
 @asynccontextmanager
-async def connected(dsn: str, name: str) -> AsyncIterator[Connection]:
+async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
     """A connection that commits each statement. ``name`` is how it shows in pg_stat_activity, after "festinger".
 
     Raises psycopg.OperationalError where Postgres does not answer within ``CONNECT_S`` seconds. It may stop

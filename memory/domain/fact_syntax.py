@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from memory.domain.text.names import is_name, left_over
-from memory.domain.text.tokenizer import tokenise
+from memory.domain.text.tokenizer import find_leftovers, is_name, tokenise
 from memory.domain.types import MEMBERSHIP, TYPE, Triple
 
 HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
@@ -79,7 +78,7 @@ def _name(words: list[_Word], role: str, position: int) -> str:
     quoted = len(words) == 1 and words[0].text.startswith('"')
     text = words[0].text.strip('"') if quoted else " ".join(word.text for word in words)
     tokens = tokenise(text)
-    if not tokens or "".join(left_over(text, tokens)).strip(AROUND):
+    if not tokens or "".join(find_leftovers(text, tokens)).strip(AROUND):
         raise FactMistake(f"{text!r} cannot be a {role}", words[0].start, A_NAME)
     if len(tokens) > 1 and not quoted:
         raise FactMistake(f"{text!r} is more than one name", words[0].start, ONE_NAME)

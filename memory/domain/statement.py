@@ -1,5 +1,6 @@
-"""A statement that was read in a message, and how it is written down."""
+"""A statement: what somebody said in a message, how it is written down, and when it reopens a decision."""
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 import orjson
@@ -7,9 +8,10 @@ import orjson
 EVIDENCE_MAX: Final = 500  # characters
 AGENT_MAX: Final = 120
 ROLE_MAX: Final = 16
+REST_S: Final = 7 * 86_400.0  # how long a decision holds against the agents that it was about
 
 
-class Observed(NamedTuple):
+class Statement(NamedTuple):
     """One statement. ``key``, 32 bytes, is the message's as in ``seen_message``; its first half tells the conversation.
     ``at`` is in seconds since the epoch; the statements of one message are a microsecond apart, in their order.
     ``evidence`` is the sentence, without secrets."""
@@ -26,10 +28,10 @@ class Observed(NamedTuple):
     evidence: str
 
 
-TYPES: Final = tuple(Observed.__annotations__.values())
+TYPES: Final = tuple(Statement.__annotations__.values())
 
 
-def storable(observed: Observed) -> Observed:
+def storable(observed: Statement) -> Statement:
     """The same with texts that Postgres and JSON take: no NUL, no lone surrogate, no more than there is room for."""
     return observed._replace(
         subject=_clean(observed.subject),
@@ -41,21 +43,21 @@ def storable(observed: Observed) -> Observed:
     )
 
 
-def size_of(observed: Observed) -> int:
+def size_of(observed: Statement) -> int:
     """In bytes, roughly."""
     return 500 + 2 * len(observed.evidence)
 
 
-def encode(observed: Observed) -> bytes:
+def encode(observed: Statement) -> bytes:
     """A line of JSON, without its end. Of what `storable` made."""
     return orjson.dumps(observed._asdict() | {"key": observed.key.hex()})
 
 
-def decode(line: bytes) -> Observed | None:
+def decode(line: bytes) -> Statement | None:
     """None for what is no statement: a torn line, or somebody else's."""
     try:
         fields = orjson.loads(line)
-        observed = Observed(**fields | {"key": bytes.fromhex(fields["key"])})
+        observed = Statement(**fields | {"key": bytes.fromhex(fields["key"])})
     except (ValueError, TypeError, KeyError):
         return None
     return observed if tuple(map(type, observed)) == TYPES else None
@@ -65,3 +67,22 @@ def _clean(text: str) -> str:
     if "\x00" in text:
         text = text.replace("\x00", " ")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def is_reopened(
+    agents: Collection[str],
+    conversation: bytes,
+    decided_at: float,
+    by_agent: str,
+    in_conversation: bytes,
+    now: float,
+) -> bool:
+    """Whether a statement reopens what was decided: another agent makes it, or it is made in another conversation more
+    than `REST_S` after the decision.
+
+    ``agents`` had said it by then, in ``conversation``; ``by_agent`` says it ``in_conversation``, where empty is none
+    and so never the same. Times are seconds since the epoch."""
+    if by_agent not in agents:
+        return True
+    is_same_conversation = bool(in_conversation) and in_conversation == conversation
+    return not is_same_conversation and now - decided_at > REST_S

@@ -1,4 +1,5 @@
-"""The rows of a process's picture of the world. Times are seconds since the epoch; None is never."""
+"""The types that all of memory shares: messages, triples, and the rows of the cache. Times are seconds since the epoch;
+None is never."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -15,6 +16,13 @@ SEED_DIMENSIONS = (
     ("owned-by", "Who is responsible for this?", False),
     ("geography", "Where is this spatially or organisationally located?", False),
 )
+
+
+class Message(NamedTuple):
+    """One message of a prompt. ``role`` as the client named it: system, user, assistant, tool."""
+
+    role: str
+    text: str
 
 
 Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room

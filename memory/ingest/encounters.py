@@ -1,8 +1,8 @@
-"""What new messages name, counted in memory and handed to memory/ingest/flusher.py.
+"""Counts which tokens new messages name, and learns from them after the request; the flusher writes the result.
 
-A message counts once: it is told by the digests of its conversation's opening, and of its role and text. Whether
-it is new is known here as far as this process remembers, and for good in the table ``seen_message``: what this
-process took for new and was not is counted until the flush, which puts it right.
+A message counts once. It is identified by the digests of its conversation's opening and of its own role and text. This
+process knows which messages it has seen lately; the table ``seen_message`` knows for good, and the flush corrects what
+this process counted by mistake.
 """
 
 import asyncio
@@ -14,50 +14,48 @@ from dataclasses import dataclass, field, replace
 
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
-from memory.domain.first_seen import Sightings
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import DAY, HOUR, saliency
-from memory.domain.statement import Observed
-from memory.domain.types import SoasRow, TripleIds
-from memory.ingest.extraction import Heard, confirmed, statements, unexplained
-from memory.ingest.reader import Key, Reading, learn, readable
+from memory.domain.statement import Statement
+from memory.domain.timing import FirstSeenClock
+from memory.domain.types import Message, SoasRow, TripleIds
+from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
+from memory.ingest.reader import MessageKey, Reading, read_rest, readable_length
 
 logger = logging.getLogger(__name__)
 
 SEEN_MAX = 200_000  # messages, at about 170 bytes
-# What waits for a flush while Postgres is away: readings, in bytes, and texts, in characters, which are only evidence.
+# Bounds of what waits for a flush while Postgres is away: readings in bytes; texts, which only serve as evidence, in
+# characters.
 READINGS_MAX = 100_000_000
 TEXTS_MAX = 16_000_000
-# Learning takes turns with prompts, and leaves them two thirds of the time, until something has waited for long: what
-# a prompt states is to leave this process within a second.
+# Learning leaves two thirds of the time to prompts, until a message has waited for long: what a prompt states should
+# leave this process within a second.
 SLICE_S = 0.001
 REST_S = 0.002
 LONG_S = 0.1
 LONG_SLICE_S = 0.01
-# An unknown concept is handed over once in so long, however often it is named.
+# However often an unknown concept is named, the workers get it once in this time.
 UNEXPLAINED_EVERY_S = HOUR
 UNEXPLAINED_MAX = 10_000
 
 
 @dataclass(slots=True)
 class Batch:
-    """What one flush writes. ``named`` is what was counted in memory for it; ``seen_again``, keys of messages that
-    were sent again after a day; ``asked``, when a soas id was asked about; ``unexplained``, concepts that a language
-    model is to be asked about, and where they were named; ``confirmed``, when facts were mentioned."""
+    """What one flush writes. Times are seconds since the epoch."""
 
-    heard: dict[bytes, Heard] = field(default_factory=dict)
-    named: Counter[str] = field(default_factory=Counter)
-    seen_again: dict[bytes, float] = field(default_factory=dict)
-    asked: dict[int, float] = field(default_factory=dict)
-    unexplained: dict[str, Heard] = field(default_factory=dict)
-    confirmed: dict[TripleIds, float] = field(default_factory=dict)
+    messages: dict[bytes, NewMessage] = field(default_factory=dict)  # by key
+    counts: Counter[str] = field(default_factory=Counter)  # what was added in memory for these messages, by token
+    seen_again: dict[bytes, float] = field(default_factory=dict)  # messages that were resent after a day, and when
+    asked: dict[int, float] = field(default_factory=dict)  # soas ids that were asked about, and when
+    unexplained: dict[str, NewMessage] = field(default_factory=dict)  # concepts to explain, and where they were named
+    confirmed: dict[TripleIds, float] = field(default_factory=dict)  # facts that were mentioned, and when
 
     def __bool__(self) -> bool:
-        return bool(self.heard or self.seen_again or self.asked)
+        return bool(self.messages or self.seen_again or self.asked)
 
     def update(self, later: "Batch") -> None:
-        self.heard |= later.heard
-        self.named += later.named
+        self.messages |= later.messages
+        self.counts += later.counts
         self.seen_again |= later.seen_again
         self.asked |= later.asked
         self.unexplained |= later.unexplained
@@ -66,90 +64,89 @@ class Batch:
 
 @dataclass(slots=True)
 class Encounters:
-    """On the hot path only known names are counted, whose saliency may change with it; ``learn`` reads and counts the
-    rest right after it, hands statements to ``observe_statements``, and common words wait for the flush.
-
-    ``wanted`` asks for a flush before its time. ``dropped`` counts messages that found no room."""
+    """On the hot path only known names are counted, because that may make them salient. ``learn`` reads and counts the
+    rest right after the request, and hands statements to ``add_statements``."""
 
     cache: Cache
-    observe_statements: Callable[[list[Observed]], None] = lambda observed: None
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
-    dropped: int = 0
+    add_statements: Callable[[list[Statement]], None] = lambda statements: None
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)  # asks for a flush before its time
+    dropped: int = 0  # messages that found no room
     _batch: Batch = field(default_factory=Batch)
-    _seen: dict[bytes, float] = field(default_factory=dict)  # by key, when the database was last told
-    _sightings: Sightings = field(default_factory=Sightings)
-    _unlearned: deque[Heard] = field(default_factory=deque)
-    _heard: asyncio.Event = field(default_factory=asyncio.Event)
+    _seen: dict[bytes, float] = field(default_factory=dict)  # by key, and when it was last put into a batch
+    _sightings: FirstSeenClock = field(default_factory=FirstSeenClock)
+    _unlearned: deque[NewMessage] = field(default_factory=deque)
+    _has_unlearned: asyncio.Event = field(default_factory=asyncio.Event)
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _handed_over: dict[str, float] = field(default_factory=dict)  # unexplained concepts, and when
     _waiting_readings: int = 0
     _waiting_texts: int = 0
 
     def remember(self, seen: Iterable[tuple[bytes, float]]) -> None:
-        """Messages that are counted already, and when they were last seen."""
+        """Takes over which messages are counted already (keys), and when they were last seen."""
         self._seen.update(seen)
 
     def observe(
-        self, opening: bytes, said: Iterable[tuple[Message, Reading | None]], now: float, agent: str = ""
+        self, opening: bytes, messages: Iterable[tuple[Message, Reading | None]], now: float, agent: str = ""
     ) -> list[Reading]:
-        """Counts the messages that are new in the conversation with this opening, and returns their readings. Those
-        that are read another time have none; what they state counts as said now."""
+        """Counts the messages that are new in the conversation with this opening, and returns their readings. A message
+        without a reading is counted when it is resent; what it states then counts as said now."""
         new = []
-        for message, reading in said:
+        for message, reading in messages:
             if reading is None:
-                self._sightings.put_off((opening, Key.of(message)), readable(self.cache, message), now)
+                self._sightings.put_off((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
                 continue
             key = opening + reading.digest
-            told = self._seen.get(key)
-            if told is None:
-                at = self._sightings.first((opening, Key.of(message)), readable(self.cache, message), now)
-                self._hear(Heard(key, reading, message.text, agent, at, reading.names - reading.parts))
+            seen_at = self._seen.get(key)
+            if seen_at is None:
+                at = self._sightings.first((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
+                self._add(NewMessage(key, reading, message.text, agent, at, reading.names - reading.parts))
                 new.append(reading)
-            elif now - told > DAY:
+            elif now - seen_at > DAY:
                 self._seen[key] = self._batch.seen_again[key] = now
         return new
 
     def note_asked(self, row_ids: Iterable[int], now: float) -> None:
-        """The other processes must know soon: they would ask, too."""
+        """Notes which concepts a prompt asks about."""
         self._batch.asked |= dict.fromkeys(row_ids, now)
         if self._batch.asked:
-            self.wanted.set()
+            self.wanted.set()  # the other processes must know soon, or they ask the same
 
     def pending(self) -> int:
         """How many messages wait to be written."""
-        return len(self._batch.heard)
+        return len(self._batch.messages)
 
     async def run(self) -> None:
-        """Learns from what is heard, as long as it runs."""
+        """Learns from new messages until it is cancelled."""
         while True:
-            await self._heard.wait()
+            await self._has_unlearned.wait()
             await self.learn()
 
     async def learn(self) -> None:
-        """Reads the rest of what was heard, and counts it. Others run in between."""
+        """Reads the rest of the new messages, in slices, and counts it."""
         async with self._learning:
             calm, hurried = Pace(SLICE_S, REST_S), Pace(LONG_SLICE_S)
-            self._heard.clear()
+            self._has_unlearned.clear()
             while self._unlearned:
-                heard = self._unlearned[0]  # it stays there until it is learned, whatever happens in between
-                await self._learn_from(heard, hurried if time.time() - heard.at > LONG_S else calm)
-                if self._unlearned and self._unlearned[0] is heard:
+                message = self._unlearned[0]  # stays there until it is learned: this task may be cancelled in between
+                await self._learn_from(message, hurried if time.time() - message.at > LONG_S else calm)
+                if self._unlearned and self._unlearned[0] is message:
                     self._unlearned.popleft()
 
-    async def _learn_from(self, heard: Heard, pace: Pace) -> None:
+    async def _learn_from(self, message: NewMessage, pace: Pace) -> None:
         try:
-            for _ in learn(self.cache, heard.reading):
+            for _ in read_rest(self.cache, message.reading):
                 await pace.step()
-            observed = []
-            for statement in statements(self.cache, heard):
-                observed.append(statement)
+            statements = []
+            for statement in extract_statements(self.cache, message):
+                statements.append(statement)
                 await pace.step()
-            self._note(heard, observed)
-        except Exception:  # the other messages must be learned from, whatever this one holds
-            logger.exception("learn.failed", extra={"characters": len(heard.text)})
+            self._note(message, statements)
+        except Exception:  # one bad message must not keep the others from being learned
+            logger.exception("learn.failed", extra={"characters": len(message.text)})
 
     def take(self) -> Batch:
-        """All that waits. What nobody has learned from yet is in it, less what it would teach: ``learn`` first."""
+        """Returns all that waits, and starts a new batch. Call ``learn`` first: messages that nobody has learned from
+        are in the batch without what they teach."""
         batch, self._batch = self._batch, Batch()
         self._waiting_readings = self._waiting_texts = 0
         self.wanted.clear()
@@ -159,70 +156,61 @@ class Encounters:
         """Returns what could not be written, to be written with the next batch."""
         batch.update(self._batch)
         self._batch = batch
-        self._waiting_readings = sum(heard.reading.size for heard in batch.heard.values())
-        self._waiting_texts = sum(len(heard.text) for heard in batch.heard.values())
+        self._waiting_readings = sum(message.reading.size for message in batch.messages.values())
+        self._waiting_texts = sum(len(message.text) for message in batch.messages.values())
 
     def settle(self, stored: Iterable[tuple[str, SoasRow]]) -> None:
-        """After a flush: the rows of the names in it, as Postgres has them now."""
+        """Takes over the rows of the names in a batch that was flushed, as Postgres has them now."""
         for token, row in stored:
             if (old := self.cache.soas_by_token.get(token)) is not None:
                 row.keep_times(old)
-            row.load = self.cache.loads  # the load under way may have a picture from before the flush
+            row.load = self.cache.loads  # a full load under way may have a snapshot from before the flush
             self.cache.put_soas(token, row)
-            self._add_waiting(token, self._batch.named[token])
+            if count := self._batch.counts[token]:  # counted since, and not yet in Postgres
+                self.cache.set_count(token, row, row.encounter_count + count)
 
-    def _add_waiting(self, token: str, count: int) -> None:
-        row = self.cache.soas_by_token.get(token)
-        if row is not None and count:
-            self.cache.set_count(token, row, row.encounter_count + count)
-
-    def _hear(self, heard: Heard) -> None:
-        if self._waiting_readings + heard.reading.size > READINGS_MAX:
+    def _add(self, message: NewMessage) -> None:
+        if self._waiting_readings + message.reading.size > READINGS_MAX:
             self.dropped += 1
             return
-        if self._waiting_texts + len(heard.text) > TEXTS_MAX:
-            heard = replace(heard, text="")
-        self._waiting_readings += heard.reading.size
-        self._waiting_texts += len(heard.text)
-        self._batch.heard[heard.key] = heard
-        self._seen[heard.key] = heard.at
+        if self._waiting_texts + len(message.text) > TEXTS_MAX:
+            message = replace(message, text="")
+        self._waiting_readings += message.reading.size
+        self._waiting_texts += len(message.text)
+        self._batch.messages[message.key] = message
+        self._seen[message.key] = message.at
         if len(self._seen) > SEEN_MAX:
-            del self._seen[next(iter(self._seen))]
-        self._count(heard.counted, heard.at)
-        self._unlearned.append(heard)
-        self._heard.set()
+            del self._seen[next(iter(self._seen))]  # the oldest: dicts keep the order of insertion
+        self._count(message.counted, message.at)
+        self._unlearned.append(message)
+        self._has_unlearned.set()
 
-    def _note(self, heard: Heard, observed: list[Observed]) -> None:
-        """All that was learned from one message, at once."""
-        self._count(heard.reading.names - heard.reading.parts - heard.counted, heard.at)
-        if observed:
-            self.observe_statements(observed)
-        for name in unexplained(self.cache, heard):
-            self._hand_over(name, heard)
-        self._batch.confirmed |= dict.fromkeys(confirmed(self.cache, heard), heard.at)
+    def _note(self, message: NewMessage, statements: list[Statement]) -> None:
+        """Notes all that was learned from one message, at once."""
+        self._count(message.reading.names - message.reading.parts - message.counted, message.at)
+        if statements:
+            self.add_statements(statements)
+        for name in find_unexplained(self.cache, message):
+            self._hand_over(name, message)
+        self._batch.confirmed |= dict.fromkeys(find_confirmed(self.cache, message), message.at)
 
-    def _hand_over(self, name: str, heard: Heard) -> None:
-        if heard.at - self._handed_over.get(name, 0.0) < UNEXPLAINED_EVERY_S:
+    def _hand_over(self, name: str, message: NewMessage) -> None:
+        if message.at - self._handed_over.get(name, 0.0) < UNEXPLAINED_EVERY_S:
             return
         self._handed_over.pop(name, None)
-        self._handed_over[name] = heard.at
+        self._handed_over[name] = message.at
         if len(self._handed_over) > UNEXPLAINED_MAX:
             del self._handed_over[next(iter(self._handed_over))]
-        self._batch.unexplained[name] = heard
+        self._batch.unexplained[name] = message
         self.wanted.set()
 
     def _count(self, names: Iterable[str], now: float) -> None:
-        rows, named = self.cache.soas_by_token, self._batch.named
+        rows, counts = self.cache.soas_by_token, self._batch.counts
         for name in names:
-            named[name] += 1
+            counts[name] += 1
             row = rows.get(name)
-            if row is None:
-                self._want_id(named[name])
-                continue
-            row.last_seen = now
-            self.cache.set_count(name, row, row.encounter_count + 1)
-
-    def _want_id(self, count: int) -> None:
-        """A new word that became salient wants its id soon."""
-        if saliency(count) >= self.cache.tuning.saliency_read_threshold:
-            self.wanted.set()
+            if row is not None:
+                row.last_seen = now
+                self.cache.set_count(name, row, row.encounter_count + 1)
+            elif saliency(counts[name]) >= self.cache.tuning.saliency_read_threshold:
+                self.wanted.set()  # a new word became salient: it can be recalled once it has an id

@@ -1,65 +1,63 @@
-"""A message that was taken for new, and what it teaches besides the words it names."""
+"""What a new message teaches besides its tokens: statements, concepts to be explained, facts that are confirmed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import CueMatch
-from memory.domain.first_seen import MICROSECOND
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import HOUR
-from memory.domain.statement import Observed
+from memory.domain.statement import Statement
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
-from memory.domain.types import TripleIds
-from memory.ingest.reader import Reading, said_in
+from memory.domain.timing import MICROSECOND
+from memory.domain.types import Message, TripleIds
+from memory.ingest.reader import Reading, unwrap_readable
 
-# Whose mention of a concept together with its parent says that the fact still holds.
+# Whose mention of a concept together with its parent confirms the fact.
 CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """``key``: the digest of the conversation's opening, then the message's own. ``text`` is empty where too much of
-    it waits already; ``counted`` are the names that were counted when it came."""
+class NewMessage:
+    """A message that this process has not seen in its conversation before."""
 
-    key: bytes
+    key: bytes  # 32: the digest of the conversation's opening, then the message's own
     reading: Reading
-    text: str
+    text: str  # empty where too much text waits already
     agent: str
     at: float  # seconds since the epoch
-    counted: frozenset[str]
+    counted: frozenset[str]  # names that were counted on the hot path
 
 
-def statements(cache: Cache, heard: Heard) -> Iterator[Observed]:
-    """What the message states, each once, with the sentence it is stated in, in the order of the text."""
+def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
+    """What the message states, each triple once, with its sentence, in the order of the text."""
     triples: dict[tuple[str, str, str, bool], CueMatch] = {}
-    for triple in heard.reading.triples or ():
+    for triple in message.reading.triples or ():
         triples.setdefault((triple.subject, triple.parent, triple.dimension, triple.is_isa), triple)
     if not triples:
         return
-    text = said_in(cache, Message(heard.reading.role, heard.text)).text
+    text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
     for index, triple in enumerate(triples.values()):
-        yield Observed(
-            key=heard.key,
+        yield Statement(
+            key=message.key,
             subject=triple.subject,
             parent=triple.parent,
             dimension=triple.dimension,
             is_isa=triple.is_isa,
             confidence=triple.confidence,
-            role=heard.reading.role,
-            agent=heard.agent,
-            at=heard.at + index * MICROSECOND,
+            role=message.reading.role,
+            agent=message.agent,
+            at=message.at + index * MICROSECOND,
             evidence=sentence_stating(text, triple.start, triple.end) if text else "",
         )
 
 
-def unexplained(cache: Cache, heard: Heard) -> list[str]:
-    """The concepts that a user named so often by now that a language model is to be asked what they are."""
-    if heard.reading.role != "user":
+def find_unexplained(cache: Cache, message: NewMessage) -> list[str]:
+    """The concepts without facts that are named so often by now that a language model is to be asked about them."""
+    if message.reading.role != "user":
         return []
     threshold, rows = cache.tuning.saliency_write_threshold, cache.soas_by_token
-    named = ((name, rows.get(name)) for name in heard.reading.names - heard.reading.parts)
+    named = ((name, rows.get(name)) for name in message.reading.names - message.reading.parts)
     return [
         name
         for name, row in named
@@ -70,19 +68,19 @@ def unexplained(cache: Cache, heard: Heard) -> list[str]:
     ]
 
 
-def confirmed(cache: Cache, heard: Heard) -> set[TripleIds]:
-    """The facts that were not confirmed lately and whose concept and parent stand together in one sentence."""
-    if heard.reading.role not in CONFIRMING_ROLES or not heard.text:
+def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
+    """The facts, not confirmed within the hour, whose concept and parent the message names in one sentence."""
+    if message.reading.role not in CONFIRMING_ROLES or not message.text:
         return set()
     pairs: dict[tuple[str, str], list[TripleIds]] = {}
-    spoken = set(heard.reading.words.split())
-    for name in heard.reading.names & cache.soas_by_token.keys():
+    spoken = set(message.reading.words.split())
+    for name in message.reading.names & cache.soas_by_token.keys():
         for edge in cache.urd_by_concept.get(cache.soas_by_token[name].id, ()):
             parent = cache.soas_by_id.get(edge.parent_id, "")
-            is_old = (edge.last_confirmed or 0.0) < heard.at - CONFIRMED_EVERY_S
+            is_old = (edge.last_confirmed or 0.0) < message.at - CONFIRMED_EVERY_S
             if is_old and parent in spoken and not edge.is_root:
                 pairs.setdefault((name, parent), []).append(TripleIds(edge.concept_id, edge.dim_id, edge.parent_id))
     if not pairs:
         return set()
-    text = said_in(cache, Message(heard.reading.role, heard.text)).text
+    text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
     return {triple for pair in share_a_sentence(text, pairs) for triple in pairs[pair]}

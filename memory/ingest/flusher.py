@@ -1,5 +1,8 @@
-"""Writes what a process heard: which messages are new, how often they name each word, the sentences they name it
-in, the questions asked. Counts are exact: a message counts with the transaction that stores its digest."""
+"""Writes what a process learned from new messages: their digests, how often they name each token, the sentences they
+name it in, and the questions that were asked.
+
+Counts are exact: a message counts in the transaction that stores its digest, so a flush of which nobody knows whether
+it was committed is simply done again."""
 
 import asyncio
 import logging
@@ -11,46 +14,46 @@ import psycopg
 
 from memory.cache.loader import SOAS, Pace, all_rows, batches
 from memory.cache.state import Cache
-from memory.db.connections import Connection, chunks, columns, connected, first_line
+from memory.db.connections import Connection, chunks, columns, first_line, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.types import SoasRow, TripleIds
 from memory.ingest import snippet_store
 from memory.ingest.encounters import Batch, Encounters
-from memory.ingest.extraction import Heard
+from memory.ingest.extraction import NewMessage
 
 logger = logging.getLogger(__name__)
 
 INTERVAL_S = 30.0
-# What cannot wait is flushed early: a new word that became salient, to get its id, and a question that was asked,
-# for the other processes to know. Not more often than this.
+# What cannot wait is flushed early, but not more often than this: a new word that became salient needs its id, and the
+# other processes must know of a question.
 EARLY_S = 0.5
-WRITE_S = 20.0  # for one transaction, before a Postgres that stands still is given up
+WRITE_S = 20.0  # for one transaction, before we give up on a Postgres that hangs
 LAST_WRITE_S = 4.0  # the same at the end, when the supervisor waits
-# New words of one statement. Over 2,000 would make every process load everything anew.
+# New words in one statement. Over 2,000 in a notification would make every process reload everything.
 WORDS_A_STATEMENT = 1_500
-# Of readings, in one transaction: what Postgres was away for is written step by step, however much it is.
+# Of readings, in one transaction: after an outage, what waits is written in portions.
 PORTION_BYTES = 500_000
-SEEN_LOADED = 100_000  # messages known from the start; those of older conversations are told apart by the flush
+SEEN_LOADED = 100_000  # messages known from the start; the flush recognises older ones
 
-HEAR = """
+INSERT_MESSAGES = """
     INSERT INTO seen_message (digest, last_seen) SELECT digest, to_timestamp(at)
     FROM unnest(%s::bytea[], %s::float8[]) AS heard (digest, at) ON CONFLICT DO NOTHING RETURNING digest
 """
-SEE_AGAIN = """
+UPDATE_MESSAGES = """
     UPDATE seen_message SET last_seen = greatest(last_seen, to_timestamp(at))
     FROM unnest(%s::bytea[], %s::float8[]) AS again (key, at) WHERE digest = key
 """
 SEEN = f"""
     SELECT digest, extract(epoch FROM last_seen)::float8 FROM seen_message ORDER BY last_seen DESC LIMIT {SEEN_LOADED}
 """
-# Two processes that ask at the same moment have asked once. Written twice, it is the same question.
+# Two processes that ask at the same moment have asked once; a flush that is repeated has not asked again.
 ASK = """
     UPDATE soas SET asked_count = asked_count + 1, asked_at = to_timestamp(asked.at)
     FROM unnest(%s::int[], %s::float8[]) AS asked (id, at)
     WHERE soas.id = asked.id AND (asked_at IS NULL OR asked_at < to_timestamp(asked.at) - interval '1 minute')
 """
-# Known words are updated, only new ones inserted: an upsert would use up an id for every word it meets again.
-MEET = """
+# Known words are updated and only new ones inserted: an upsert would use up a sequence value for every known word.
+UPSERT_WORDS = """
     WITH met AS (SELECT * FROM unnest(%s::text[], %s::int[], %s::float8[]) AS met (token, count, seen)),
     known AS (
         UPDATE soas SET
@@ -69,15 +72,15 @@ MEET = """
         saliency = CASE WHEN soas.is_common THEN 0 ELSE log(soas.encounter_count + excluded.encounter_count) END
 """
 
-# A worker asks a language model about them, or waits until there is one. One that waits already is not asked twice.
-HAND_OVER = """
+# The unique index keeps a concept that already waits from being queued twice.
+INSERT_CONCEPTS = """
     INSERT INTO observation (kind, concept, digest, role, agent, said_at)
     SELECT 'concept', concept, digest, role, agent, to_timestamp(at)
     FROM unnest(%s::text[], %s::bytea[], %s::text[], %s::text[], %s::float8[])
         AS unexplained (concept, digest, role, agent, at)
     ON CONFLICT DO NOTHING
 """
-# Whoever places facts holds locks on edges: what is locked is mentioned again.
+# SKIP LOCKED: a worker that places facts holds locks on edges, and a mention is not worth waiting for.
 CONFIRM = """
     UPDATE urd SET last_confirmed = to_timestamp(at) FROM (
         SELECT edge_id, at FROM urd JOIN unnest(%s::int[], %s::int[], %s::int[], %s::float8[])
@@ -101,13 +104,13 @@ class Flusher:
             await asyncio.sleep(EARLY_S)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.encounters.wanted.wait(), INTERVAL_S - EARLY_S)
-            # Shielded: it is finished, also where this task is cancelled. The last flush waits for it.
+            # Shielded: a flush under way is finished even if this task is cancelled, and the last flush waits for it.
             await asyncio.shield(self.flush())
 
     async def remember_seen(self) -> None:
         """Loads which messages were counted lately, so that one resent after a restart is not taken for new."""
         try:
-            async with asyncio.timeout(WRITE_S), connected(self._dsn, "flusher") as connection:
+            async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "flusher") as connection:
                 rows = await all_rows(connection, SEEN)
                 self.encounters.remember((digest, at) for digest, at in reversed(rows))
         except (psycopg.Error, OSError) as error:
@@ -134,64 +137,64 @@ class Flusher:
             await self._write(batch)
         except (psycopg.IntegrityError, psycopg.DataError):
             # It would fail again, and keep everything after it from being written.
-            self.encounters.dropped += len(batch.heard)
-            logger.exception("flush.refused", extra={"messages": len(batch.heard)})
+            self.encounters.dropped += len(batch.messages)
+            logger.exception("flush.refused", extra={"messages": len(batch.messages)})
         except (psycopg.Error, OSError) as error:
-            # Also where nobody knows whether it was written: the digests will tell.
+            # Possibly it was written after all: then the digests are there, and nothing counts twice.
             self.encounters.give_back(batch)
             logger.warning("flush.failed", extra={"error": first_line(error)})
         except asyncio.CancelledError:
             self.encounters.give_back(batch)
             raise
-        except Exception:  # the next flush must come, whatever this one met
-            self.encounters.dropped += len(batch.heard)
-            logger.exception("flush.failed", extra={"messages": len(batch.heard)})
+        except Exception:  # the next flush must come, whatever went wrong in this one
+            self.encounters.dropped += len(batch.messages)
+            logger.exception("flush.failed", extra={"messages": len(batch.messages)})
 
     async def _write(self, batch: Batch) -> None:
-        new: list[Heard] = []
-        async with connected(self._dsn, "flusher") as connection:
-            for portion in portions(batch.heard.values()):
-                async with turn(connection):
-                    heard = await hear(connection, portion)
-                    await meet(connection, heard)
-                new += heard
-            async with turn(connection):
+        new: list[NewMessage] = []
+        async with open_connection(self._dsn, "flusher") as connection:
+            for portion in split_portions(batch.messages.values()):
+                async with take_turn(connection):
+                    inserted = await insert_new_messages(connection, portion)
+                    await upsert_word_counts(connection, inserted)
+                new += inserted
+            async with take_turn(connection):
                 for again in chunks(batch.seen_again.items(), WORDS_A_STATEMENT):
-                    await connection.execute(SEE_AGAIN, columns(again, 2))
+                    await connection.execute(UPDATE_MESSAGES, columns(again, 2))
                 await connection.execute(ASK, columns(batch.asked.items(), 2))
-            await self._settle(connection, batch.named)
-            await self._teach(connection, batch, new)
+            await self._take_over_rows(connection, batch.counts)
+            await self._write_learned(connection, batch, new)
 
-    async def _settle(self, connection: Connection, names: Iterable[str]) -> None:
+    async def _take_over_rows(self, connection: Connection, names: Iterable[str]) -> None:
         for some in chunks(names, WORDS_A_STATEMENT):
             async with asyncio.timeout(WRITE_S):
                 async for rows in batches(connection, SOAS + "WHERE token = ANY(%s)", some):
                     self.encounters.settle([(token, SoasRow(row_id, *facts)) for row_id, token, *facts in rows])
 
-    async def _teach(self, connection: Connection, batch: Batch, new: Iterable[Heard]) -> None:
-        """The messages are counted: what fails here costs only what else they teach."""
+    async def _write_learned(self, connection: Connection, batch: Batch, new: Iterable[NewMessage]) -> None:
+        """The messages are counted by now: an error here costs only what else they teach."""
         try:
             async with asyncio.timeout(WRITE_S):
-                await snippet_store.keep(connection, self.cache, new)
-                await hand_over(connection, batch.unexplained)
-                await confirm(connection, batch.confirmed)
+                await snippet_store.store_snippets(connection, self.cache, new)
+                await insert_concepts(connection, batch.unexplained)
+                await confirm_mentioned(connection, batch.confirmed)
         except Exception as error:
             is_ours = not isinstance(error, (psycopg.Error, OSError))
             logger.warning("teaching.lost", exc_info=is_ours, extra={"error": first_line(error)})
 
 
 @asynccontextmanager
-async def turn(connection: Connection) -> AsyncIterator[None]:
-    """One transaction of one flusher at a time. Raises TimeoutError."""
+async def take_turn(connection: Connection) -> AsyncIterator[None]:
+    """A transaction; one flusher at a time, over all processes. Raises TimeoutError."""
     async with asyncio.timeout(WRITE_S), connection.transaction():
         await connection.execute(UNTIL_COMMIT, [Lock.VOCABULARY, [0]])
         yield
 
 
-def portions(heard: Iterable[Heard]) -> Iterator[list[Heard]]:
-    portion: list[Heard] = []
+def split_portions(messages: Iterable[NewMessage]) -> Iterator[list[NewMessage]]:
+    portion: list[NewMessage] = []
     size = 0
-    for message in heard:
+    for message in messages:
         portion.append(message)
         size += message.reading.size
         if size >= PORTION_BYTES:
@@ -201,16 +204,16 @@ def portions(heard: Iterable[Heard]) -> Iterator[list[Heard]]:
         yield portion
 
 
-async def hear(connection: Connection, messages: Iterable[Heard]) -> list[Heard]:
-    """Stores the digests of the messages; returns those that were not there, and so have not been counted."""
-    heard = {message.key: message for message in messages}
-    keys = [(key, message.at) for key, message in heard.items()]
-    cursor = await connection.execute(HEAR, columns(keys, 2), binary=True)
-    return [heard[digest] for (digest,) in await cursor.fetchall()]
+async def insert_new_messages(connection: Connection, messages: Iterable[NewMessage]) -> list[NewMessage]:
+    """Stores the digests of the messages; returns those that were not stored yet, and so have not been counted."""
+    by_key = {message.key: message for message in messages}
+    keys = [(key, message.at) for key, message in by_key.items()]
+    cursor = await connection.execute(INSERT_MESSAGES, columns(keys, 2), binary=True)
+    return [by_key[digest] for (digest,) in await cursor.fetchall()]
 
 
-async def meet(connection: Connection, new: Iterable[Heard]) -> None:
-    """Counts the words of new messages, in the order of the words."""
+async def upsert_word_counts(connection: Connection, new: Iterable[NewMessage]) -> None:
+    """Adds the words of new messages to their counts."""
     counts: Counter[str] = Counter()
     last_seen: dict[str, float] = {}
     pace = Pace()
@@ -219,18 +222,22 @@ async def meet(connection: Connection, new: Iterable[Heard]) -> None:
             counts.update(words)
             last_seen.update(dict.fromkeys(words, message.at))
             await pace.step()
-    met = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
-    for chunk in chunks(met, WORDS_A_STATEMENT):
-        await connection.execute(MEET, columns(chunk, 3))
-
-
-async def hand_over(connection: Connection, unexplained: Mapping[str, Heard]) -> None:
-    """The concepts go to the workers, after the sentences that name them."""
-    rows = [(name, heard.key, heard.reading.role, heard.agent, heard.at) for name, heard in unexplained.items()]
+    # Sorted, so that two statements never lock the same rows in opposite orders.
+    rows = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
     for chunk in chunks(rows, WORDS_A_STATEMENT):
-        await connection.execute(HAND_OVER, columns(chunk, 5))
+        await connection.execute(UPSERT_WORDS, columns(chunk, 3))
 
 
-async def confirm(connection: Connection, mentioned: Mapping[TripleIds, float]) -> None:
+async def insert_concepts(connection: Connection, unexplained: Mapping[str, NewMessage]) -> None:
+    """Hands concepts to the workers; call it after the sentences that name them are stored."""
+    rows = [
+        (name, message.key, message.reading.role, message.agent, message.at) for name, message in unexplained.items()
+    ]
+    for chunk in chunks(rows, WORDS_A_STATEMENT):
+        await connection.execute(INSERT_CONCEPTS, columns(chunk, 5))
+
+
+async def confirm_mentioned(connection: Connection, mentioned: Mapping[TripleIds, float]) -> None:
+    """Moves ``last_confirmed`` of these facts to when they were mentioned, at most hourly for each."""
     for chunk in chunks(((*triple, at) for triple, at in mentioned.items()), WORDS_A_STATEMENT):
         await connection.execute(CONFIRM, columns(chunk, 4))

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import CueMatch, find_cues, iter_cues, names_near_cues
-from memory.domain.messages import Message
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.text.agent_envelopes import unwrap
-from memory.domain.text.tokenizer import Words, is_plain, known_words, words
+from memory.domain.text.tokenizer import Words, find_known_words, find_words, is_plain
+from memory.domain.types import Message
 
 # What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
 READINGS_MAX_BYTES = 64_000_000
@@ -34,12 +34,12 @@ STEP_CHARACTERS = 4_000
 @dataclass(slots=True)
 class Reading:
     """What one message says. Its sender waits only for what can be recalled: for the words that the vocabulary has,
-    and for statements about concepts with facts. ``complete`` reads the rest, and ``text`` is empty then.
+    and for statements about concepts with facts. ``complete_reading`` reads the rest, and ``text`` is empty then.
 
     ``words``, each once, stand in one string with spaces between. ``names`` are those that can be recalled or asked
     about: all but the common ones that nothing is known about; ``parts`` are those of them that stand only within a
     compound, which is a word of its own. ``emphasised`` are the words written as a name or within one. ``triples`` are
-    the first statements; ``learn`` finds all."""
+    the first statements; ``read_rest`` finds all."""
 
     digest: bytes
     role: str
@@ -77,7 +77,7 @@ class Allowance:
         return True
 
 
-class Key(NamedTuple):
+class MessageKey(NamedTuple):
     """Tells a message within this process: Python's hash of a text is keyed with a secret of the process, and takes a
     fifth of the time of a digest."""
 
@@ -86,7 +86,7 @@ class Key(NamedTuple):
     hash: int
 
     @classmethod
-    def of(cls, message: Message) -> "Key":
+    def of(cls, message: Message) -> "MessageKey":
         return cls(message.role, len(message.text), hash(message.text))
 
 
@@ -95,30 +95,30 @@ class Reader:
     """Reads messages, each once: a resent one is remembered."""
 
     cache: Cache
-    _readings: dict[Key, Reading] = field(default_factory=dict)
+    _readings: dict[MessageKey, Reading] = field(default_factory=dict)
     _size: int = 0
 
     def read(self, message: Message) -> Reading:
         """The whole reading."""
-        key = Key.of(message)
-        return complete(self.cache, self._recall(key) or self._read(key, message))
+        key = MessageKey.of(message)
+        return complete_reading(self.cache, self._recall(key) or self._read(key, message))
 
     def read_within(self, messages: Sequence[Message], allowance: Allowance) -> list[Reading | None]:
         """A reading for each message, None for new ones beyond the allowance: they are read when they are resent.
 
         The newest text matters most: it is read first, and however late it is."""
-        keys = list(map(Key.of, messages))
+        keys = list(map(MessageKey.of, messages))
         readings = list(map(self._recall, keys))
         missing = [index for index, reading in enumerate(readings) if reading is None]
         for index in reversed(missing):
             reading = self._recall(keys[index])  # the same text may stand there twice
-            size, is_last = readable(self.cache, messages[index]), index == len(messages) - 1
+            size, is_last = readable_length(self.cache, messages[index]), index == len(messages) - 1
             if reading is None and (allowance.grants(size) or is_last):
                 reading = self._read(keys[index], messages[index])
             readings[index] = reading
         return readings
 
-    def _recall(self, key: Key) -> Reading | None:
+    def _recall(self, key: MessageKey) -> Reading | None:
         reading = self._readings.get(key)
         if reading is None or reading.edition == self.cache.edition:
             return reading
@@ -129,20 +129,20 @@ class Reader:
         reading.edition = self.cache.edition
         return reading
 
-    def _read(self, key: Key, message: Message) -> Reading:
-        said = said_in(self.cache, message)
+    def _read(self, key: MessageKey, message: Message) -> Reading:
+        said = unwrap_readable(self.cache, message)
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         size = READING_BYTES + CHARACTER_BYTES * len(said.text)
-        reading = Reading(digest_of(message), said.role, said.text, size, self.cache.edition)
+        reading = Reading(digest_message(message), said.role, said.text, size, self.cache.edition)
         nameless = self.cache.nameless
-        reading.put(known_words(said.text, self.cache.soas_by_token, nameless), nameless)
+        reading.put(find_known_words(said.text, self.cache.soas_by_token, nameless), nameless)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts and names_near_cues(said.text[:CUE_TEXT_MAX], concepts):
             read_statements(self.cache, reading)
         return self._remember(key, reading)
 
-    def _remember(self, key: Key, reading: Reading) -> Reading:
+    def _remember(self, key: MessageKey, reading: Reading) -> Reading:
         self._readings[key] = reading
         self._size += reading.size
         while self._size > READINGS_MAX_BYTES:
@@ -151,22 +151,22 @@ class Reader:
         return reading
 
 
-def complete(cache: Cache, reading: Reading) -> Reading:
+def complete_reading(cache: Cache, reading: Reading) -> Reading:
     """The same reading with all its words, at once."""
     if reading.text:
         read_statements(cache, reading)
-        _put_words(cache, reading, words(reading.text))
+        _put_words(cache, reading, find_words(reading.text))
     return reading
 
 
-def learn(cache: Cache, reading: Reading) -> Iterator[None]:
+def read_rest(cache: Cache, reading: Reading) -> Iterator[None]:
     """Reads what is left, words and statements, step by step: other tasks may run in between."""
     text = reading.text
     if not text:
         return
     found = Words(set(), set())
-    for part in _lines(text, STEP_CHARACTERS):
-        some = words(part)
+    for part in _split_lines(text, STEP_CHARACTERS):
+        some = find_words(part)
         found.tokens.update(some.tokens)
         found.emphasised.update(some.emphasised)
         yield
@@ -186,7 +186,7 @@ def _put_words(cache: Cache, reading: Reading, found: Words) -> None:
     reading.text, reading.edition = "", cache.edition
 
 
-def _lines(text: str, size: int) -> Iterator[str]:
+def _split_lines(text: str, size: int) -> Iterator[str]:
     """The text in parts of whole lines, roughly of this size: no word and no name reaches over a line's end."""
     start = 0
     while start < len(text):
@@ -195,7 +195,7 @@ def _lines(text: str, size: int) -> Iterator[str]:
         start = end
 
 
-def stated_among(readings: Sequence[Reading], names: Set[str]) -> set[str]:
+def find_stated(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     """Those of the names that the messages state something about, as subject or parent. Where nobody has looked for
     statements yet, those that may be: it is known for certain when the message is sent again."""
     stated: set[str] = set()
@@ -214,30 +214,30 @@ def read_statements(cache: Cache, reading: Reading) -> None:
         reading.triples = tuple(found)
 
 
-def digest_of(message: Message) -> bytes:
+def digest_message(message: Message) -> bytes:
     """16 bytes that tell a message by its role and its text."""
     text = message.text.encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=16, person=message.role.encode("utf-8", "surrogatepass")[:16]).digest()
 
 
-def readable(cache: Cache, message: Message) -> int:
+def readable_length(cache: Cache, message: Message) -> int:
     """How many characters of the message are read at all: no more than one request may read."""
     return min(len(message.text), cache.tuning.enrichment_max_characters)
 
 
-def said_in(cache: Cache, message: Message) -> Message:
+def unwrap_readable(cache: Cache, message: Message) -> Message:
     """What is said in the part of the message that is read. An envelope is opened whole: half of it is no JSON."""
-    said = what_is_said(Message(message.role, message.text[: max(readable(cache, message), ENVELOPE_MAX)]))
+    said = unwrap_message(Message(message.role, message.text[: max(readable_length(cache, message), ENVELOPE_MAX)]))
     return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])
 
 
-def what_is_said(message: Message) -> Message:
+def unwrap_message(message: Message) -> Message:
     """The message less its envelope and less Festinger's own blocks."""
-    text, role = unwrap(without_recollections(message.text), message.role)
+    text, role = unwrap(remove_recollections(message.text), message.role)
     return Message(role, text)
 
 
-def without_recollections(text: str) -> str:
+def remove_recollections(text: str) -> str:
     """What was recalled must not count as said again."""
     kept, at = [], 0
     while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
@@ -246,7 +246,7 @@ def without_recollections(text: str) -> str:
     return "\n".join([*kept, text[at:]]) if kept else text
 
 
-def describe(triple: CueMatch) -> dict[str, Any]:
+def describe_match(triple: CueMatch) -> dict[str, Any]:
     """The triple for people and programs: in answers and in ``manage.py explain``."""
     return {
         "subject": triple.subject,

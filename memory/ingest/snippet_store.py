@@ -1,4 +1,4 @@
-"""Keeps the sentences that name a concept: what a language model is shown when it is asked what the concept is."""
+"""Stores the newest sentences that name a concept: a language model sees them when it is asked what the concept is."""
 
 import asyncio
 import logging
@@ -11,11 +11,11 @@ import psycopg
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.db.connections import Connection, chunks, columns
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import is_salient
 from memory.domain.text.snippets import sentences_naming
-from memory.ingest.extraction import Heard
-from memory.ingest.reader import what_is_said
+from memory.domain.types import Message
+from memory.ingest.extraction import NewMessage
+from memory.ingest.reader import unwrap_message
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ KEPT = 5  # sentences of a concept, the newest
 NAMES_MAX = 40  # of one message: each costs some 50 microseconds
 ROWS_A_STATEMENT = 1_000
 LONG_TEXT = 8_000  # characters: some 2 ms, for which the event loop may stand still
-# Not the model's own words: what it makes up would explain itself.
+# Not the assistant: a model's own invention would become its own evidence.
 SPEAKERS = frozenset({"user", "system", "tool"})
 
 KEEP = """
@@ -44,7 +44,7 @@ TRIM = """
 """
 
 
-class Said(NamedTuple):
+class Snippet(NamedTuple):
     """A sentence that names a concept. ``at``: seconds since the epoch."""
 
     concept: str
@@ -54,35 +54,35 @@ class Said(NamedTuple):
     at: float
 
 
-async def keep(connection: Connection, cache: Cache, new: Iterable[Heard]) -> None:
-    """Stores the newest sentences in which new messages name concepts. What goes wrong here costs only evidence."""
-    found = await collect(cache, new)
+async def store_snippets(connection: Connection, cache: Cache, new: Iterable[NewMessage]) -> None:
+    """Stores the newest sentences in which new messages name concepts. What Postgres refuses is logged and dropped."""
+    found = await collect_snippets(cache, new)
     for some in chunks(found, ROWS_A_STATEMENT):
         try:
-            await write(connection, some)
+            await write_snippets(connection, some)
         except (psycopg.IntegrityError, psycopg.DataError):
             logger.exception("evidence.refused")
 
 
-async def collect(cache: Cache, new: Iterable[Heard]) -> list[Said]:
+async def collect_snippets(cache: Cache, new: Iterable[NewMessage]) -> list[Snippet]:
     """At most ``KEPT`` different sentences of a concept, the newest first."""
-    found: dict[tuple[str, str], Said] = {}
+    found: dict[tuple[str, str], Snippet] = {}
     counts: Counter[str] = Counter()
     pace = Pace()
     for message in sorted(new, key=lambda message: message.at, reverse=True):
-        names = [name for name in worth_explaining(cache, message) if counts[name] < KEPT]
-        for name, sentence in (await sentences_of(message, names)).items():
+        names = [name for name in select_names(cache, message) if counts[name] < KEPT]
+        for name, sentence in (await find_sentences(message, names)).items():
             key = (name, sentence)
             if key not in found:
-                found[key] = Said(name, sentence, message.reading.role, message.agent, message.at)
+                found[key] = Snippet(name, sentence, message.reading.role, message.agent, message.at)
                 counts[name] += 1
         await pace.step()
     return list(found.values())
 
 
-def worth_explaining(cache: Cache, message: Heard) -> list[str]:
-    """The salient words of the message that nobody muted, those without facts first. Others are met again before
-    anybody asks about them."""
+def select_names(cache: Cache, message: NewMessage) -> list[str]:
+    """The salient tokens of the message that are neither common nor muted, those without facts first; at most
+    ``NAMES_MAX``."""
     if message.reading.role not in SPEAKERS or not message.text:
         return []
     threshold, rows = cache.tuning.saliency_read_threshold, cache.soas_by_token
@@ -91,17 +91,17 @@ def worth_explaining(cache: Cache, message: Heard) -> list[str]:
     return sorted(salient, key=lambda name: rows[name].id in cache.urd_by_concept)[:NAMES_MAX]
 
 
-async def sentences_of(message: Heard, names: list[str]) -> dict[str, str]:
+async def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
     if not names:
         return {}
-    text = what_is_said(Message(message.reading.role, message.text)).text
+    text = unwrap_message(Message(message.reading.role, message.text)).text
     if len(text) > LONG_TEXT:
         return await asyncio.to_thread(sentences_naming, text, names)
     return sentences_naming(text, names)
 
 
-async def write(connection: Connection, said: list[Said]) -> None:
+async def write_snippets(connection: Connection, snippets: list[Snippet]) -> None:
     async with connection.transaction():
-        cursor = await connection.execute(KEEP, columns(said, 5))
+        cursor = await connection.execute(KEEP, columns(snippets, 5))
         concepts = sorted({concept for (concept,) in await cursor.fetchall()})
         await connection.execute(TRIM, [concepts, KEPT])

@@ -4,7 +4,7 @@ import logging
 
 from django.db.models import Count, F, Q
 
-from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, Heard, prompt_for, read_explanation
+from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, QuotedSentence, prompt_for, read_explanation
 from memory.domain.types import SEED_DIMENSIONS
 from memory.llm import Answer, ask
 from memory.models import Dimension, Edge, Evidence, LanguageModel, LlmCall, Soas
@@ -29,10 +29,10 @@ def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answe
     return explained, answer
 
 
-def evidence_of(concept: Soas) -> list[Heard]:
+def evidence_of(concept: Soas) -> list[QuotedSentence]:
     """The newest first; secrets were masked when it was stored."""
     rows = Evidence.objects.filter(concept=concept).order_by("-said_at", "-id")[:EVIDENCE_MAX]
-    return [Heard(row.role, row.sentence) for row in rows]
+    return [QuotedSentence(row.role, row.sentence) for row in rows]
 
 
 def listed_dimensions() -> dict[str, str]:

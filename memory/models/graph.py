@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
-from memory.domain.formatting import claim
+from memory.domain.formatting import format_fact
 
 
 class NormalForm(models.Func):
@@ -204,7 +204,7 @@ class Edge(models.Model):
         ]
 
     def __str__(self) -> str:
-        return claim(self.concept.token, self.parent.token, self.dim.token, is_isa=self.is_isa)
+        return format_fact(self.concept.token, self.parent.token, self.dim.token, is_isa=self.is_isa)
 
     @property
     def is_root(self) -> bool:

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
-from memory.domain.formatting import claim
+from memory.domain.formatting import format_fact
 from memory.models.messages import DIGEST_BYTES, OctetLength
 from memory.models.operating import LanguageModel
 
@@ -97,7 +97,7 @@ class Observation(models.Model):
     def __str__(self) -> str:
         if self.kind == self.Kind.CONCEPT:
             return f"? {self.concept}"
-        return claim(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
+        return format_fact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
 
 
 class LlmCall(models.Model):

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from memory.domain.statement import Observed, size_of
+from memory.domain.statement import Statement, size_of
 
 WAITING_MAX: Final = 50_000
 WAITING_MAX_BYTES: Final = 16_000_000  # roughly
@@ -13,7 +13,7 @@ WAITING_MAX_BYTES: Final = 16_000_000  # roughly
 class Waiting(NamedTuple):
     """``since`` is in seconds, by the monotonic clock."""
 
-    observed: Observed
+    observed: Statement
     since: float
 
 
@@ -31,7 +31,7 @@ class Backlog:
         """Since when the oldest waits; infinite where none does."""
         return self._queue[0].since if self._queue else float("inf")
 
-    def add(self, observed: Iterable[Observed], now: float) -> int:
+    def add(self, observed: Iterable[Statement], now: float) -> int:
         """How many of the oldest had to go for it."""
         for one in observed:
             self._queue.append(Waiting(one, now))

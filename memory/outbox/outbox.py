@@ -18,8 +18,8 @@ from typing import BinaryIO
 import psycopg
 
 from memory.db.connections import first_line
-from memory.domain.seldom import Seldom
-from memory.domain.statement import Observed, decode, encode, storable
+from memory.domain.statement import Statement, decode, encode, storable
+from memory.domain.timing import LogThrottle
 from memory.outbox.buffer import Backlog, Waiting
 from memory.outbox.journal import Journal, claim, next_lines
 from memory.outbox.table import ObservationTable, Stored
@@ -54,8 +54,8 @@ class Observations:
         self._replay_wanted = asyncio.Event()
         self._writing = asyncio.Lock()
         self._absence: asyncio.Task[None] | None = None  # of Postgres: ends when it is back
-        self._may_tell_drop = Seldom(TOLD_EVERY_S)
-        self._may_tell_journal = Seldom(TOLD_EVERY_S)
+        self._may_tell_drop = LogThrottle(TOLD_EVERY_S)
+        self._may_tell_journal = LogThrottle(TOLD_EVERY_S)
 
     @property
     def waiting(self) -> int:
@@ -66,7 +66,7 @@ class Observations:
     def is_away(self) -> bool:
         return self._absence is not None and not self._absence.done()
 
-    def add(self, observed: Iterable[Observed]) -> None:
+    def add(self, observed: Iterable[Statement]) -> None:
         """From the event loop's thread. Never blocks."""
         self._drop(self._backlog.add(map(storable, observed), time.monotonic()), "no room")
         if self._backlog:

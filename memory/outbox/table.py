@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import psycopg
 
-from memory.db.connections import Connection, columns, connected, first_line
-from memory.domain.statement import Observed
+from memory.db.connections import Connection, columns, first_line, open_connection
+from memory.domain.statement import Statement
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class ObservationTable:
         self._connection: Connection | None = None
         self._lifetime = AsyncExitStack()
 
-    async def insert(self, batch: Sequence[Observed]) -> Stored:
+    async def insert(self, batch: Sequence[Statement]) -> Stored:
         """Statements that are there already stay as they are; what the table refuses is logged and left out. None at
         all tell whether it takes any.
 
@@ -64,10 +64,10 @@ class ObservationTable:
         with suppress(psycopg.Error, OSError):
             await self._lifetime.aclose()
 
-    async def _insert(self, batch: Sequence[Observed]) -> Stored:
+    async def _insert(self, batch: Sequence[Statement]) -> Stored:
         try:
             if self._connection is None:
-                self._connection = await self._lifetime.enter_async_context(connected(self._dsn, "observations"))
+                self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "observations"))
             return await insert(self._connection, batch)
         except BaseException:
             await self.close()
@@ -85,10 +85,10 @@ class ObservationTable:
         await asyncio.wait({work})
 
 
-async def insert(connection: Connection, batch: Sequence[Observed]) -> Stored:
+async def insert(connection: Connection, batch: Sequence[Statement]) -> Stored:
     """A batch that is refused is halved until it is known which statements are bad."""
     try:
-        cursor = await connection.execute(INSERT, columns(batch, len(Observed._fields)))
+        cursor = await connection.execute(INSERT, columns(batch, len(Statement._fields)))
         return Stored(new=cursor.rowcount)
     except (psycopg.DataError, psycopg.IntegrityError) as error:
         if len(batch) == 1:

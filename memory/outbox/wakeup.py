@@ -8,7 +8,7 @@ from collections.abc import Callable
 from celery import current_app
 
 from memory.db.connections import first_line
-from memory.domain.seldom import Seldom
+from memory.domain.timing import LogThrottle
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Waker:
         self._is_asked = False
         self._is_closed = False
         self._thread: threading.Thread | None = None
-        self._may_tell = Seldom(TOLD_EVERY_S)
+        self._may_tell = LogThrottle(TOLD_EVERY_S)
 
     def ask(self) -> None:
         """Returns at once."""

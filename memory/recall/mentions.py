@@ -1,4 +1,4 @@
-"""What the messages of one prompt name, taken together."""
+"""Which tokens the messages of one prompt name, taken together and kept up as the conversation grows."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
@@ -7,19 +7,18 @@ from memory.cache.state import Cache
 from memory.domain.types import SoasRow
 from memory.ingest.reader import Reading
 
-# What was read of one message; None where it was beyond the allowance.
-Read = Reading | None
+# None for a message beyond the request's allowance, which is read when it is resent.
+MaybeReading = Reading | None
 
 
 @dataclass(slots=True)
 class Mentions:
-    """``names`` are all that can be recalled or asked about, ``emphasised`` the words written as a name, ``by_user``
-    the names that a user said. ``salient`` are those of the names that may be salient, None where nobody has looked."""
+    """What a prompt names. ``salient`` is a superset of the salient names, None where nobody has looked yet."""
 
     readings: Sequence[Reading]
-    names: set[str] = field(default_factory=set)
-    emphasised: set[str] = field(default_factory=set)
-    by_user: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)  # all that can be recalled or asked about
+    emphasised: set[str] = field(default_factory=set)  # those written as a name
+    by_user: set[str] = field(default_factory=set)  # those in messages of role user
     salient: set[str] | None = None
 
     @classmethod
@@ -38,8 +37,8 @@ class Mentions:
 
 @dataclass(slots=True)
 class Beginning:
-    """What the messages of a conversation name up to some point. It grows with the conversation: what was taken in
-    before costs nothing again."""
+    """What the messages of a conversation name up to some point. It grows with the conversation, so that a long history
+    is not gone through again with each turn."""
 
     _mentions: Mentions = field(default_factory=lambda: Mentions(()))
     _taken: list[frozenset[str] | None] = field(default_factory=list)  # of each message, the names taken in
@@ -51,29 +50,29 @@ class Beginning:
         """How much it holds: names and messages."""
         return len(self._mentions.names) + len(self._taken)
 
-    def take(self, cache: Cache, readings: Sequence[Read]) -> None:
-        """``readings`` go on from those that were taken before."""
+    def take(self, cache: Cache, readings: Sequence[MaybeReading]) -> None:
+        """Takes in the readings from the conversation's first message on; those taken before cost nothing again."""
         self._look_again(cache)
         taken = self._taken
         taken.extend([None] * (len(readings) - len(taken)))
         for index, reading in enumerate(readings):
-            # One that was completed meanwhile, or whose words became names, has got another set.
+            # A reading that was completed meanwhile, or whose words became names, has another set by now.
             if reading is not None and taken[index] is not reading.names:
                 taken[index] = reading.names
-                self._salient.update(salient_among(cache, reading.names - self._mentions.names))
+                self._salient.update(filter_salient(cache, reading.names - self._mentions.names))
                 self._mentions.add(reading)
 
     def _look_again(self, cache: Cache) -> None:
-        """At the names that became salient since; after a load, or with another threshold, at all."""
+        """Adds the names that became salient since; after a load, or with another threshold, looks at all of them."""
         state = (cache.loads, cache.loaded_at, cache.tuning.saliency_read_threshold)
         risen = cache.risen.since(self._risen) if state == self._looked_at else None
         if risen is None:
-            self._salient = set(salient_among(cache, self._mentions.names))
+            self._salient = set(filter_salient(cache, self._mentions.names))
         else:
             self._salient.update(self._mentions.names.intersection(risen))
         self._looked_at, self._risen = state, cache.risen.count
 
-    def followed_by(self, cache: Cache, readings: Sequence[Read], rest: Sequence[Read]) -> Mentions:
+    def extend_with(self, cache: Cache, readings: Sequence[MaybeReading], rest: Sequence[MaybeReading]) -> Mentions:
         """The mentions of a whole prompt: of ``readings``, which were taken, and of the rest."""
         known = self._mentions
         read = [reading for reading in (*readings, *rest) if reading is not None]
@@ -81,15 +80,15 @@ class Beginning:
         mentions = Mentions(read, set(known.names), set(known.emphasised), set(known.by_user), salient)
         for reading in rest:
             if reading is not None:
-                salient.update(salient_among(cache, reading.names))
+                salient.update(filter_salient(cache, reading.names))
                 mentions.add(reading)
         return mentions
 
 
-def salient_among(cache: Cache, names: Set[str]) -> dict[str, SoasRow]:
-    """Those that are salient, with their rows. ``is_salient`` written out: of a long history it is asked of
-    thousands."""
+def filter_salient(cache: Cache, names: Set[str]) -> dict[str, SoasRow]:
+    """The salient ones that are not muted, with their rows."""
     threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
+    # is_salient written out: a long history asks it thousands of times.
     return {
         name: row
         for name in names

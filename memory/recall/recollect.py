@@ -1,4 +1,4 @@
-"""From what was read to a recollection: the cache and the pure rules of domain/, without a query."""
+"""Recalls what a prompt needs, from the cache and by the pure rules of ``domain/recall``, without a query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from memory.cache.state import Cache
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import Bounds, Candidate, by_priority, in_force, is_in_force, select
-from memory.domain.reopening import is_reopened
+from memory.domain.statement import is_reopened
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
-from memory.ingest.reader import Reading, stated_among
-from memory.recall.mentions import Mentions, salient_among
+from memory.ingest.reader import Reading, find_stated
+from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 
 # A common word is recalled for these sources' facts even where it is not written as a name.
 TRUSTED = frozenset({"gutask", "operator"})
-# Of all that a conversation is told: what stands there stays, and facts must find room later on.
+# Of a conversation's budget: blocks stay where they are, so early questions must leave room for later facts.
 QUESTIONS_SHARE = 1 / 3
 
 
@@ -31,7 +31,7 @@ class Recollection:
 def recollect(cache: Cache, mentions: Mentions, now: float, shown: Block = NOTHING) -> Recollection:
     """What is recalled for these messages, less what their prompt shows already (``shown``, all of its blocks as one).
     ``now`` is in seconds since the epoch."""
-    salient = salient_among(cache, mentions.names if mentions.salient is None else mentions.salient)
+    salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
         return Recollection()
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
@@ -122,8 +122,7 @@ def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, n
 def _sort(
     cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Block
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
-    """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither. Edges
-    whose words have not arrived yet wait for them: they are announced separately."""
+    """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither."""
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
     shown_slots, asked_before = {(fact.concept, fact.dimension) for fact in shown.facts}, frozenset(shown.questions)
     known, unknown, reasons = [], [], {}
@@ -133,6 +132,7 @@ def _sort(
             reasons[word] = "a common word"
         elif edges:
             fresh = [edge for edge in edges if (word, names.get(edge.dim_id)) not in shown_slots]
+            # Words and edges are announced separately: an edge whose words have not arrived yet has to wait.
             if facts := in_force([edge for edge in fresh if edge.parent_id in names and edge.dim_id in names], bounds):
                 known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:
@@ -163,12 +163,12 @@ def _why_not_ask(cache: Cache, word: str, row: SoasRow, mentions: Mentions, now:
 def _not_stated(
     cache: Cache, unknown: Sequence[Candidate], readings: Sequence[Reading], reasons: dict[str, str]
 ) -> list[Candidate]:
-    """Of the first candidates those that no statement is about; why the others are not asked about goes to
-    ``reasons``. Only of the first, because statements may have to be looked for."""
+    """The first candidates that no statement in the prompt is about; why the others are not asked about is added to
+    ``reasons``."""
     in_order = by_priority(unknown)
-    few = 2 * cache.tuning.zero_hit_max
+    few = 2 * cache.tuning.zero_hit_max  # statements may have to be looked for, which takes time
     first, rest = in_order[:few], in_order[few:]
-    stated = stated_among(readings, {candidate.token for candidate in first})
+    stated = find_stated(readings, {candidate.token for candidate in first})
     reasons |= dict.fromkeys((candidate.token for candidate in rest), "too many concepts")
     reasons |= dict.fromkeys(stated, "stated in this prompt")
     return [candidate for candidate in first if candidate.token not in stated]

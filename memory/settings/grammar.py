@@ -23,14 +23,16 @@ class Takes:
 
 def describe_mistake(field: FieldInfo, value: object, *, of_item: bool = False) -> str:
     """Such as "takes a whole number from 1 to 64, not 'many'"."""
-    found = "" if any(said.is_secret for said in _said(field)) else f", not {show_value(value)}"
+    is_secret = any(said.is_secret for said in field.metadata if isinstance(said, Takes))
+    found = "" if is_secret else f", not {show_value(value)}"
     return f"takes {describe_accepted(field, of_item=of_item)}{found}"
 
 
 def describe_accepted(field: FieldInfo, *, of_item: bool = False) -> str:
     """What the setting takes, or each item of its list."""
-    for said in _said(field):
-        return said.item if of_item else said.words
+    for said in field.metadata:
+        if isinstance(said, Takes):
+            return said.item if of_item else said.words
     kind: Any = field.annotation
     if kind is bool:
         return "true or false"
@@ -47,10 +49,16 @@ def describe_range(metadata: Sequence[object]) -> str:
     return " ".join([*above, *least, *most])
 
 
+def split_words(raw: object) -> object:
+    """Before validation: the comma-separated parts of a text, stripped; what is no text stays as it is."""
+    return [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else raw
+
+
 def show_value(value: object) -> str:
     """A value as a file may have it; of a text its beginning, without a password."""
     if isinstance(value, str):
-        return f"'{shorten(re.sub(r'//.*@', '//...@', value, flags=re.DOTALL))}'"
+        text = re.sub(r"//.*@", "//...@", value, flags=re.DOTALL)
+        return f"'{abbreviate(text)}'" if text.isprintable() else abbreviate(text)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -58,11 +66,7 @@ def show_value(value: object) -> str:
     return "nothing" if value is None else "a list" if isinstance(value, list | tuple) else "a section"
 
 
-def shorten(text: str) -> str:
+def abbreviate(text: str) -> str:
     """Without characters that would break a line of a log."""
     text = text if text.isprintable() else repr(text)
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
-
-
-def _said(field: FieldInfo) -> list[Takes]:
-    return [said for said in field.metadata if isinstance(said, Takes)]

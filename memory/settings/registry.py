@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAda
 from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
-from memory.settings.grammar import Takes, describe_mistake
+from memory.settings.grammar import Takes, describe_mistake, split_words
 
 SourceName = Literal["cloud_llm", "festinger", "gutask", "inferred", "operator"]
 SOURCES: Final[tuple[str, ...]] = get_args(SourceName)
@@ -19,10 +19,6 @@ SOURCES: Final[tuple[str, ...]] = get_args(SourceName)
 
 class ConfigMistake(ValueError):
     """A key is unknown, or its value is not of its type or range. The message says what it takes."""
-
-
-def split_words(raw: object) -> object:
-    return [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else raw
 
 
 def check_cron(raw: str) -> str:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, link, preformatted
+from memory.admin.base import Page, ReadOnly, link, render_preformatted
 from memory.models import Config
 from proxy.admin import live
 from proxy.domain.formats import FORMATS
@@ -121,7 +121,7 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="block")
     def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
-        return preformatted(event.block) if event.block else "nothing"
+        return render_preformatted(event.block) if event.block else "nothing"
 
     @admin.display(description="concepts")
     def what_became_of_concepts(self, event: Any) -> SafeString | str:
@@ -145,7 +145,7 @@ class RecollectionEventAdmin(EventAdmin):
         setting = link(Config(key="live_prompt_text"))
         if not event.keeps_prompt_text:
             return format_html("Not kept: the setting {} is off.", setting)
-        text = preformatted(event.prompt_text) if event.prompt_text else "Nothing was kept of this one."
+        text = render_preformatted(event.prompt_text) if event.prompt_text else "Nothing was kept of this one."
         return format_html("{}<p>The text of prompts is kept, because the setting {} is on.</p>", text, setting)
 
 
@@ -182,7 +182,7 @@ class LoopEventAdmin(EventAdmin):
 
     @admin.display(description="repeated")
     def repeated_in_lines(self, event: LoopEvent) -> SafeString:
-        return preformatted("\n".join(event.repeated))
+        return render_preformatted("\n".join(event.repeated))
 
 
 def told(loop: LoopEvent) -> str:

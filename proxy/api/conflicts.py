@@ -15,7 +15,7 @@ from ninja import Body, Field, Query, Router, Schema
 from pydantic import AfterValidator, BaseModel
 
 from memory.cache.notify import announce
-from memory.domain.text.names import one_name
+from memory.domain.text.tokenizer import parse_name
 from memory.models import Source
 from proxy import runtime
 from proxy.api import serializers
@@ -45,7 +45,7 @@ router = Router(tags=["conflicts"])
 
 
 def name(text: str) -> str:
-    found = one_name(text)
+    found = parse_name(text)
     if found is None:
         raise ValueError(f"{text!r} is no name of a concept")
     return found

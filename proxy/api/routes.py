@@ -20,10 +20,9 @@ from psycopg import DataError, Error
 from memory.cache.notify import announce
 from memory.db.connections import first_line
 from memory.domain.fact_syntax import FactMistake, parse_fact
-from memory.domain.messages import Message
-from memory.domain.types import Triple
+from memory.domain.types import Message, Triple
 from memory.graph.store import Attribution
-from memory.ingest.reader import Reader, describe
+from memory.ingest.reader import Reader, describe_match
 from memory.models import Source
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
@@ -148,7 +147,7 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     return {
         "block": recollection.block.text,
         "concepts": listed(recollection.reasons),
-        "cues": [describe(triple) for triple in reading.triples or ()],
+        "cues": [describe_match(triple) for triple in reading.triples or ()],
     }
 
 

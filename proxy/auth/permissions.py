@@ -7,7 +7,7 @@ from django.conf import settings
 
 from memory.cache.state import Cache
 from proxy.auth.caller import Caller, identify, own_tokens, token_of
-from proxy.domain.headers import Headers, to_upstream
+from proxy.domain.headers import Headers, filter_for_upstream
 from proxy.errors import Loop, NotAllowed
 
 Permission = Literal["agent", "operator"]
@@ -45,4 +45,4 @@ def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, given) is None:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
     # Also those that are revoked: they were never meant for the upstream.
-    return [*to_upstream(scope["headers"], without=frozenset(own_tokens(given))), VIA]
+    return [*filter_for_upstream(scope["headers"], without=frozenset(own_tokens(given))), VIA]

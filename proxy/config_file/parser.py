@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from memory.settings.grammar import describe_mistake, shorten, show_value
+from memory.settings.grammar import abbreviate, describe_mistake, show_value
 from proxy.domain.config_schema import Rules, Section
 
 
@@ -21,7 +21,7 @@ class RulesMistakes(ValueError):
         super().__init__("; ".join(mistakes))
         self.mistakes = list(mistakes)
 
-    def listed(self, file: object) -> str:
+    def as_lines(self, file: object) -> str:
         """For a person, one line each."""
         return "\n".join([f"{file} cannot be used:", *(f"  {mistake}" for mistake in self.mistakes)])
 
@@ -44,7 +44,7 @@ class Plain(yaml.SafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
-            value = shorten(node.value) if isinstance(node, yaml.ScalarNode) else "this"
+            value = abbreviate(node.value) if isinstance(node, yaml.ScalarNode) else "this"
             problem = f"{value} is not of the kind {node.tag}"
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark) from None
 
@@ -54,7 +54,7 @@ class Plain(yaml.SafeLoader):
         names = set()
         for key in [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]:
             if key.value in names:
-                problem = f"{shorten(key.value)} stands twice"
+                problem = f"{abbreviate(key.value)} stands twice"
                 raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
             names.add(key.value)
         return found
@@ -72,20 +72,20 @@ for kind, plain, beginnings in (
 def read(text: str) -> Rules:
     """The rules that a file's text says. Raises RulesMistakes."""
     try:
-        return Rules.model_validate(parsed(text), by_alias=True, by_name=False)
+        return Rules.model_validate(parse_yaml(text), by_alias=True, by_name=False)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
         raise RulesMistakes(*dict.fromkeys(map(describe, found))) from None
 
 
-def parsed(text: str) -> object:
+def parse_yaml(text: str) -> object:
     """Raises RulesMistakes for what is no YAML, with line and column."""
     try:
         return yaml.load(text, Plain)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise RulesMistakes(place + shorten(error.problem or error.context or "")) from None
+        raise RulesMistakes(place + abbreviate(error.problem or error.context or "")) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise RulesMistakes(f"line {line}: a character that YAML does not take (number {error.character})") from None
@@ -113,7 +113,7 @@ def describe_unknown(where: Sequence[int | str]) -> str:
     there = names_in(section)
     meant = get_close_matches(name, there, n=1) or [key for key in FIELDS if key.endswith(f".{name}")]
     hint = f"did you mean {meant[0]}?" if meant else f"{section or 'the file'} takes {', '.join(there)}"
-    return f"{section}{section and '.'}{shorten(name)}: there is no such key; {hint}"
+    return f"{section}{section and '.'}{abbreviate(name)}: there is no such key; {hint}"
 
 
 def fields_of(section: type[Section], at: str = "") -> Iterator[tuple[str, FieldInfo]]:

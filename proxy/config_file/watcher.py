@@ -18,7 +18,7 @@ from django.conf import settings
 from watchfiles import awatch
 
 from proxy.config_file.parser import RulesMistakes, read
-from proxy.domain.config_schema import Rules, given, values
+from proxy.domain.config_schema import Rules, values
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Found:
             raise RulesMistakes(f"is not UTF-8: byte {error.start + 1} cannot be read") from None
 
 
-def found_at(file: Path) -> Found:
+def read_at(file: Path) -> Found:
     try:
         if not stat.S_ISREG(mode := file.stat().st_mode):
             return Found(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")  # a pipe would keep us waiting
@@ -76,7 +76,7 @@ class LastGood:
 
     def rules(self) -> Rules:
         """Defaults where there is no copy."""
-        found = found_at(self._copy)
+        found = read_at(self._copy)
         if found.content is None or not found.content.startswith(self._heading):
             return Rules()
         try:
@@ -89,7 +89,7 @@ class LastGood:
         try:
             if content is None:
                 self._copy.unlink(missing_ok=True)
-            elif found_at(self._copy).content != self._heading + content:
+            elif read_at(self._copy).content != self._heading + content:
                 self._write(self._heading + content)
         except OSError as error:
             logger.warning("config.not_kept", extra={"file": self._copy, "error": error.strerror})
@@ -111,19 +111,19 @@ class SettingsFile:
 
     def __init__(self, file: Path, last_good: LastGood, overrides: Mapping[str, object]) -> None:
         self.path = file
-        self.rules = overruled(Rules(), overrides)
+        self.rules = apply_overrides(Rules(), overrides)
         self.loaded_at: float | None = None
         self.mistakes: list[str] = []
         self.overridden: list[str] = []
         self._last_good = last_good
         self._overrides = overrides
         self._subscribers: list[Callable[[Rules], None]] = []
-        self._seen = found_at(file)
+        self._seen = read_at(file)
         try:
             self._adopt(self._seen.rules())
             last_good.keep(self._seen.content)
         except RulesMistakes as mistakes:
-            self.rules = overruled(last_good.rules(), overrides)
+            self.rules = apply_overrides(last_good.rules(), overrides)
             self._refuse(mistakes)
 
     @classmethod
@@ -167,7 +167,7 @@ class SettingsFile:
 
     async def look(self) -> None:
         """Takes over what stands there now, where that is not what stood there before."""
-        found = await self._settled()
+        found = await self._wait_settled()
         if found == self._seen:
             return
         self._seen = found
@@ -179,20 +179,20 @@ class SettingsFile:
         self._adopt(rules)
         await asyncio.to_thread(self._last_good.keep, found.content)
 
-    async def _settled(self) -> Found:
-        found = await asyncio.to_thread(found_at, self.path)
+    async def _wait_settled(self) -> Found:
+        found = await asyncio.to_thread(read_at, self.path)
         while found != self._seen:
             await asyncio.sleep(GONE_S if found.is_nothing else SETTLED_S)
-            before, found = found, await asyncio.to_thread(found_at, self.path)
+            before, found = found, await asyncio.to_thread(read_at, self.path)
             if found == before:
                 break
         return found
 
     def _adopt(self, rules: Rules) -> None:
         before = values(self.rules)
-        self.rules = overruled(rules, self._overrides)
+        self.rules = apply_overrides(rules, self._overrides)
         self.mistakes = []
-        self.overridden = [key for key in given(rules) if key in self._overrides]
+        self.overridden = [key for key in values(rules, only_set=True) if key in self._overrides]
         self.loaded_at = time.time()
         changed = [key for key, value in values(self.rules).items() if value != before[key]]
         # Not the values: an address may hold a password.
@@ -207,7 +207,7 @@ class SettingsFile:
         logger.error("config.refused", extra={"file": self.path, "mistakes": self.error})
 
 
-def overruled(rules: Rules, overrides: Mapping[str, object]) -> Rules:
+def apply_overrides(rules: Rules, overrides: Mapping[str, object]) -> Rules:
     for key, value in overrides.items():
         rules = rules.with_value(key, value)
     return rules
@@ -227,6 +227,6 @@ def upstream_url() -> str:
     if url := settings.FESTINGER_UPSTREAM:
         return str(url)
     try:
-        return found_at(settings.CONFIG_FILE).rules().upstream.url
+        return read_at(settings.CONFIG_FILE).rules().upstream.url
     except RulesMistakes:
         return last_good_of(settings.CONFIG_FILE).rules().upstream.url

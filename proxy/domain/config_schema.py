@@ -2,12 +2,14 @@
 proxy/config_file/parser.py reads it."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from memory.domain.addresses import base_address
 from memory.settings.grammar import Takes
+
+BODY_MAX_BYTES: Final = 4 * 1024**3
 
 
 def never_or_several(number: int) -> int:
@@ -24,6 +26,7 @@ Step = Annotated[
     Takes("0 for never, or a whole number from 2 to 1000"),
 ]
 Address = Annotated[str, AfterValidator(base_address), Takes("an address such as http://127.0.0.1:11434")]
+BodyBytes = Annotated[int, Field(ge=1024, le=BODY_MAX_BYTES)]
 Complaint = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
 Complaints = Annotated[
     tuple[Complaint, ...],
@@ -53,7 +56,7 @@ class Upstream(Section):
 class Limits(Section):
     """``max_body_bytes``: of a request; model files have none. ``conversations``: how many are remembered."""
 
-    max_body_bytes: Annotated[int, Field(ge=1024, le=4 * 1024**3)] = 64 * 1024 * 1024
+    max_body_bytes: BodyBytes = 64 * 1024 * 1024
     conversations: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
 
 
@@ -102,21 +105,15 @@ class Rules(Section):
         return self.model_copy(update={section: changed})
 
 
-def values(section: Section, at: str = "") -> dict[str, Any]:
-    """Every value by its key in the file: ``{"loops.mitigations.break": 6}``."""
-    return {key: value for key, value, _ in entries(section, at)}
+def values(rules: Rules, *, only_set: bool = False) -> dict[str, Any]:
+    """The values by their keys in the file: ``{"loops.mitigations.break": 6}``. ``only_set``: those that the file
+    itself sets."""
+    return dict(flatten(rules.model_dump(by_alias=True, exclude_unset=only_set)))
 
 
-def given(section: Section, at: str = "") -> list[str]:
-    """The keys that the file itself sets."""
-    return [key for key, _, is_given in entries(section, at) if is_given]
-
-
-def entries(section: Section, at: str = "") -> Iterator[tuple[str, Any, bool]]:
-    """Key, value, and whether the file sets it."""
-    for name, field in type(section).model_fields.items():
-        key, value = at + (field.alias or name), getattr(section, name)
-        if isinstance(value, Section):
-            yield from entries(value, f"{key}.")
+def flatten(section: dict[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from flatten(value, f"{at}{name}.")
         else:
-            yield key, value, name in section.model_fields_set
+            yield at + name, value

@@ -1,4 +1,4 @@
-"""Which headers cross a proxy. Names and values are bytes, names in lower case, as ASGI gives them."""
+"""Filters the headers that cross the proxy. Names and values are bytes, names in lower case, as ASGI gives them."""
 
 from collections.abc import Iterable
 
@@ -23,28 +23,28 @@ OF_THE_REQUEST = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b
 OF_THE_RESPONSE = HOP_BY_HOP | {b"date"}
 AUTHORIZATION = b"authorization"
 CONTENT_LENGTH = frozenset({b"content-length"})
-WITHOUT_BODY = frozenset({204, 304})  # 304 may tell the length of what it does not send; the server here cannot
+WITHOUT_BODY = frozenset({204, 304})  # 304 may give the length of what it does not send; our server cannot
 
 
-def to_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[bytes] = frozenset()) -> Headers:
+def filter_for_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[bytes] = frozenset()) -> Headers:
     """The client's headers as the upstream gets them. Festinger's own ones end here."""
     headers = list(headers)
-    dropped = OF_THE_REQUEST | without | _named_by_connection(headers)
+    dropped = OF_THE_REQUEST | without | _connection_headers(headers)
     kept = [(name, value) for name, value in headers if name not in dropped and not name.startswith(b"x-festinger")]
     return [*kept, (b"accept-encoding", b"identity")]
 
 
-def to_client(headers: Iterable[tuple[bytes, bytes]], status: int) -> Headers:
+def filter_for_client(headers: Iterable[tuple[bytes, bytes]], status: int) -> Headers:
     """The upstream's headers as the client gets them."""
     lowered = [(name.lower(), value) for name, value in headers]
-    dropped = OF_THE_RESPONSE | _named_by_connection(lowered)
+    dropped = OF_THE_RESPONSE | _connection_headers(lowered)
     if status in WITHOUT_BODY:
         dropped |= CONTENT_LENGTH
     return [(name, value) for name, value in lowered if name not in dropped]
 
 
-def _named_by_connection(headers: Headers) -> frozenset[bytes]:
-    """``Connection: a, b`` makes the headers a and b hop-by-hop, too."""
+def _connection_headers(headers: Headers) -> frozenset[bytes]:
+    """Those that a header ``Connection: a, b`` makes hop-by-hop, too."""
     return frozenset(
         part.strip().lower() for name, value in headers if name == b"connection" for part in value.split(b",")
     )

@@ -1,4 +1,4 @@
-"""What tells the conversations: digests of what their prompts begin with.
+"""Tells conversations apart by digests of what their prompts begin with.
 
 A *link* is the digest of one part and all before it. Two requests agree up to a part if its links are equal, so what
 was put after that part in the one can be put there again in the other.
@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import orjson
 
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from proxy.domain.formats.base import Part, Prompt
 
 SIZE = 16  # bytes of a link
@@ -42,7 +42,7 @@ def digest_of_part(part: Part, digest: bytes) -> bytes:
 
 
 def digests_of_beginnings(message: Message, ends: Sequence[int]) -> Iterator[bytes]:
-    """As memory.ingest.reader.digest_of has them for the beginnings of the message, up to each of ``ends``,
+    """As memory.ingest.reader.digest_message has them for the beginnings of the message, up to each of ``ends``,
     ascending."""
     hashed = blake2b(digest_size=SIZE, person=message.role.encode()[:16])
     start = 0
@@ -54,17 +54,15 @@ def digests_of_beginnings(message: Message, ends: Sequence[int]) -> Iterator[byt
 
 @dataclass(frozen=True)
 class Thread:
-    """One request's place among the conversations. ``links`` has one for each part of the prompt. ``opening`` is the
-    index of the first part that is not the system's; of the last where there is no other."""
+    """One request's place among the conversations."""
 
     prompt: Prompt
-    links: Sequence[bytes]
-    opening: int
+    links: Sequence[bytes]  # one for each part of the prompt
+    opening: int  # index of the first part that is not the system's; of the last where there is no other
 
     @classmethod
     def of(cls, prompt: Prompt, digests: Sequence[bytes]) -> "Thread":
-        """``digests`` are of each part's role and text. Another model is another conversation: nothing of what one
-        has evaluated is of use to the other."""
+        """``digests`` are of each part's role and text."""
         link, links = root(prompt), []
         for part, digest in zip(prompt.parts, digests, strict=True):
             link = link_after(link, digest_of_part(part, digest))
@@ -116,6 +114,7 @@ class Thread:
 
 
 def root(prompt: Prompt) -> bytes:
+    # Another model is another conversation: nothing of what one has evaluated is of use to the other.
     return blake2b(prompt.model.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from memory.cache.state import Cache
 from memory.db.connections import Connection
 from memory.domain.recall.rendering import Block
-from memory.recall.mentions import Beginning, Mentions, Read
+from memory.recall.mentions import Beginning, MaybeReading, Mentions
 from proxy.domain.prefixes import Thread
 from proxy.enrichment.injection_log import RECENT, SOME, Injection, read_injections
 
@@ -177,7 +177,7 @@ class Conversations:
 
     # --- mentions ---
 
-    def mentions(self, cache: Cache, thread: Thread, readings: Sequence[Read]) -> Mentions:
+    def mentions(self, cache: Cache, thread: Thread, readings: Sequence[MaybeReading]) -> Mentions:
         """What the messages name. Of a conversation that goes on only what is new is looked at; its last message may be
         rebuilt next time, so it is never taken for granted."""
         last = len(readings) - 1
@@ -185,7 +185,7 @@ class Conversations:
         beginning.take(cache, readings[:last])
         if last:
             self._keep(thread.key, thread.links[last - 1], last - 1, beginning)
-        return beginning.followed_by(cache, readings[:last], readings[last:])
+        return beginning.extend_with(cache, readings[:last], readings[last:])
 
     def _beginning(self, thread: Thread, last: int) -> Beginning:
         link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from memory.cache.loader import batches
-from memory.db.connections import Connection, connected, first_line
+from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy.domain.prefixes import SIZE
 from proxy.telemetry.events import Waiting
@@ -73,7 +73,7 @@ class InjectionLog:
         """Writes what comes, over one connection."""
         while True:
             try:
-                async with connected(self._dsn, "injections") as connection:
+                async with open_connection(self._dsn, "injections") as connection:
                     await self._write_on(connection)
             except (psycopg.Error, OSError) as error:
                 logger.warning("injections.not_written", extra={"error": first_line(error)})
@@ -97,7 +97,7 @@ class InjectionLog:
     async def write_last(self) -> None:
         """What is left when ``run`` has ended, as far as Postgres takes it at once."""
         with suppress(psycopg.Error, OSError):
-            async with asyncio.timeout(LAST_WRITE_S), connected(self._dsn, "injections") as connection:
+            async with asyncio.timeout(LAST_WRITE_S), open_connection(self._dsn, "injections") as connection:
                 await self._write(connection)
 
 

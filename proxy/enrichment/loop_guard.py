@@ -49,28 +49,28 @@ class Rest:
 
 
 class LoopGuard:
-    """``tell_others`` is called when a breaker trips, with what the other processes are to `remember`; without it, each
+    """``broadcast`` is called when a breaker trips, with what the other processes are to `remember`; without it, each
     of them lets the model rest, and try, on its own."""
 
-    def __init__(self, tell_others: Callable[[Trip], None] = lambda trip: None) -> None:
+    def __init__(self, broadcast: Callable[[Trip], None] = lambda trip: None) -> None:
         self._detector = LoopDetector()
-        self._tell_others = tell_others
+        self._broadcast = broadcast
         self._rests: OrderedDict[bytes, Rest] = OrderedDict()
 
     def look(self, prompt: Prompt, conversation: bytes, loops: Loops, now: float) -> Intervention | None:
         """What is to be done with this prompt; None where nothing is. ``conversation`` must not change with what a
         client rebuilds from turn to turn."""
-        verdict = self._detector.look(prompt.parts, loops.detector) if loops.enabled else None
-        if verdict is not None and mitigations.is_broken(verdict, loops.mitigations):
-            left_s = self._rest(conversation, verdict.count, len(prompt.parts), loops.mitigations.cooldown_s, now)
+        loop = self._detector.find_loop(prompt.parts, loops.detector) if loops.enabled else None
+        if loop is not None and mitigations.is_broken(loop, loops.mitigations):
+            left_s = self._rest(conversation, loop.count, len(prompt.parts), loops.mitigations.cooldown_s, now)
             if left_s is not None:
-                return mitigations.stop(verdict, left_s)
+                return mitigations.trip_breaker(loop, left_s)
         else:
             self._forget(conversation, now)
-        if verdict is None:
+        if loop is None:
             return None
         takes_note = prompt.parts[-1].takes_block
-        return mitigations.mitigate(verdict, loops.mitigations, takes_note=takes_note, seed=getrandbits(SEED_BITS))
+        return mitigations.mitigate(loop, loops.mitigations, takes_note=takes_note, seed=getrandbits(SEED_BITS))
 
     def _rest(self, conversation: bytes, count: int, length: int, cooldown_s: float, now: float) -> float | None:
         """How many seconds the model rests from now on; None where it may try."""
@@ -82,7 +82,7 @@ class LoopGuard:
             return None
         trip = Trip(conversation, now + cooldown_s, count)
         self.remember(trip)
-        self._tell_others(trip)
+        self._broadcast(trip)
         return cooldown_s
 
     def remember(self, trip: Trip) -> None:

@@ -14,9 +14,9 @@ from typing import Any, TypedDict
 import orjson
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
+from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
-from memory.ingest.reader import Allowance, Reader, digest_of
+from memory.ingest.reader import Allowance, Reader, digest_message
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import mark_disputes, recollect
 from proxy.domain.config_schema import Loops
@@ -51,7 +51,7 @@ class Counts:
     errors: int = 0
 
 
-class Asked(TypedDict):
+class RequestInfo(TypedDict):
     """Which request it was. ``at`` is in seconds since the epoch."""
 
     request: str
@@ -68,7 +68,7 @@ class Enriched:
 
     body: bytes
     prompt: Prompt | None = None
-    asked: Asked | None = None
+    asked: RequestInfo | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
 
@@ -115,7 +115,7 @@ class Enricher:
         if payload is None or prompt is None:
             return Enriched(body)
         request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
-        asked = Asked(request=request, agent=agent, model=printable(prompt.model), wire=wire.name, at=now)
+        asked = RequestInfo(request=request, agent=agent, model=printable(prompt.model), wire=wire.name, at=now)
         done = Enriched(body, prompt, asked)
 
         messages = [Message(part.role, part.text) for part in prompt.parts]
@@ -124,7 +124,7 @@ class Enricher:
         allowance = Allowance.of(self.cache)
         readings = self.reader.read_within(messages, allowance) if is_loaded else [None] * len(messages)
         digests = [
-            digest_of(message) if reading is None else reading.digest
+            digest_message(message) if reading is None else reading.digest
             for message, reading in zip(messages, readings, strict=True)
         ]
         conversation = digests[opening_of(message.role for message in messages) or 0]
@@ -142,7 +142,7 @@ class Enricher:
         placed = None
         if intervention is not None and intervention.answer:
             done.step = intervention.step
-            done.answer = made_up(path, prompt, intervention.answer, asked)
+            done.answer = compose_answer(path, prompt, intervention.answer, asked)
         else:
             if is_loaded:
                 thread = Thread.of(prompt, digests)
@@ -167,7 +167,7 @@ class Enricher:
             return None
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
-    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: Asked) -> Intervention | None:
+    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
         """What is to be done against a loop. An error here costs neither the answer nor the recollection."""
         try:
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
@@ -194,7 +194,7 @@ class Enricher:
         edit = placed.edit if placed is not None else Edit()
         if intervention is not None:
             done.step = intervention.step
-            edit = against_loop(edit, done.prompt, intervention)
+            edit = add_mitigation(edit, done.prompt, intervention)
             if "temperature" in intervention.steps:
                 wire.raise_temperature(payload, intervention.warmth, intervention.seed)
         if edit:
@@ -211,7 +211,7 @@ class Enricher:
         self.encounters.note_asked([row.id for row in asked], now)
 
 
-def request_event(asked: Asked, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
+def request_event(asked: RequestInfo, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
     """What ``/why`` and the live view say of the request."""
     reasons, left_out = shortened(placed.recollection.reasons if placed is not None else {})
     return {
@@ -224,13 +224,13 @@ def request_event(asked: Asked, placed: Placed | None, unread: int, started: flo
     }
 
 
-def made_up(path: str, prompt: Prompt, text: str, asked: Asked) -> tuple[str, bytes]:
+def compose_answer(path: str, prompt: Prompt, text: str, asked: RequestInfo) -> tuple[str, bytes]:
     """Content type and body of an answer that says the text, in the format that the request asks for."""
     wire = FORMATS[path]
     return wire.write_answer(prompt.model, text, is_stream=prompt.is_stream, now=asked["at"], unique=asked["request"])
 
 
-def against_loop(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
+def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
     """The edit with the note at the very end, where it takes nothing from what the next prompt shares with this one,
     and without the repeats."""
     last = len(prompt.parts) - 1

@@ -14,7 +14,7 @@ from django.conf import settings
 from psycopg.rows import TupleRow
 
 from memory.cache.state import Cache
-from memory.db.connections import Connection, connected, first_line
+from memory.db.connections import Connection, first_line, open_connection
 from memory.settings.registry import Tuning
 from proxy.auth.permissions import VIA
 from proxy.config_file.watcher import SettingsFile
@@ -124,7 +124,7 @@ def _version(content: bytes) -> str | None:
 async def database_report(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any]]:
     """How the database does, and what it knows of the work that waits; None for what it cannot be asked."""
     try:
-        async with asyncio.timeout(DATABASE_S), connected(settings.DATABASE_URL, "health") as connection:
+        async with asyncio.timeout(DATABASE_S), open_connection(settings.DATABASE_URL, "health") as connection:
             beats = [(name, pid, round(age, 1)) for name, pid, age in await rows(connection, BEATS)]
             stored = await work_report(connection, tuning)
     except TimeoutError:

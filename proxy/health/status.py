@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from memory.domain.formatting import counted, span
+from memory.domain.formatting import format_count, format_duration
 
 # A pulse comes every 10 s, later on a busy machine (festinger_site/launcher/liveness_probe.py).
 LATE_S: Final = 45.0
@@ -196,12 +196,13 @@ def of_processes(part: str, ages_s: Sequence[float], one: str, many: str, log: s
     late = [age_s for age_s in ages_s if age_s > LATE_S]
     if not late:
         who = "It gave a sign" if len(ages_s) == 1 else f"All {len(ages_s)} {many} gave signs"
-        return Sign(part, State.GOOD, f"{who} of life, the last {span(ages_s[0])} ago.")
+        return Sign(part, State.GOOD, f"{who} of life, the last {format_duration(ages_s[0])} ago.")
     have = "has" if len(late) == 1 else "have"
     return Sign(
         part,
         State.WARNING,
-        f"{len(late)} of {counted(len(ages_s), one, many)} {have} given no sign of life for {span(late[0])}.",
+        f"{len(late)} of {format_count(len(ages_s), one, many)} {have} given no sign of life"
+        f" for {format_duration(late[0])}.",
         f"Look at {LOGS.format(log)}; the heartbeats say which. One that died while others go on is forgotten after"
         " an hour.",
     )
@@ -211,7 +212,7 @@ def of_worker(ages_s: Sequence[float]) -> Sign:
     part = "Worker"
     if ages_s and ages_s[0] <= LATE_S:
         return of_processes(part, ages_s, "worker", "workers", "worker")
-    silence = f"for {span(ages_s[0])}" if ages_s else "yet"
+    silence = f"for {format_duration(ages_s[0])}" if ages_s else "yet"
     return Sign(
         part,
         State.WARNING if ages_s and ages_s[0] <= SILENT_S else State.BAD,
@@ -225,10 +226,10 @@ def of_beat(ages_s: Sequence[float], worker: Sign) -> Sign:
     part = "Beat"
     age_s = ages_s[0] if ages_s else None
     if age_s is not None and age_s <= LATE_S:
-        return Sign(part, State.GOOD, f"What it sends arrives: the last {span(age_s)} ago.")
+        return Sign(part, State.GOOD, f"What it sends arrives: the last {format_duration(age_s)} ago.")
     if worker.needs_someone:
         return Sign(part, State.UNKNOWN, "Not known while no worker takes what it sends.")
-    silence = "yet" if age_s is None else f"for {span(age_s)}"
+    silence = "yet" if age_s is None else f"for {format_duration(age_s)}"
     return Sign(
         part,
         State.WARNING if age_s is not None and age_s <= SILENT_S else State.BAD,
@@ -246,8 +247,8 @@ def of_broker(broker: Broker, worker: Sign) -> Sign:
             f"{broker.name} does not answer: {ended(broker.error)} Nothing wakes the workers.",
             "Look whether it runs, and at CELERY_BROKER_URL.",
         )
-    waiting = f"{counted(broker.waiting, 'wake-up waits', 'wake-ups wait')} in {broker.name}"
-    oldest = f", the oldest for {span(broker.oldest_s)}" if broker.waiting and broker.oldest_s else ""
+    waiting = f"{format_count(broker.waiting, 'wake-up waits', 'wake-ups wait')} in {broker.name}"
+    oldest = f", the oldest for {format_duration(broker.oldest_s)}" if broker.waiting and broker.oldest_s else ""
     if broker.waiting > WAKE_UPS_MAX and not worker.needs_someone:
         return Sign(
             part,
@@ -262,14 +263,14 @@ def of_learning(learning: Learning, process: dict[str, Any] | None) -> Sign:
     part = "Observations"
     least = "" if learning.is_counted_whole else "at least "
     waiting = (
-        f"{least}{counted(learning.statements, 'statement')} and"
-        f" {counted(learning.concepts, 'concept')} wait to be learned"
+        f"{least}{format_count(learning.statements, 'statement')} and"
+        f" {format_count(learning.concepts, 'concept')} wait to be learned"
     )
     if learning.overdue_s > OVERDUE_S:
         return Sign(
             part,
             State.BAD if learning.overdue_s > STUCK_S else State.WARNING,
-            f"{capital(waiting)}; the oldest statement has been due for {span(learning.overdue_s)}.",
+            f"{capital(waiting)}; the oldest statement has been due for {format_duration(learning.overdue_s)}.",
             f"If the worker does well, look at {LOGS.format('worker')} for learning.interrupted.",
         )
     journaled = 0 if process is None else process["journaled_observations"]
@@ -277,7 +278,7 @@ def of_learning(learning: Learning, process: dict[str, Any] | None) -> Sign:
         return Sign(
             part,
             State.WARNING,
-            f"{counted(journaled, 'statement waits', 'statements wait')} in the journal on the disk: Postgres does"
+            f"{format_count(journaled, 'statement waits', 'statements wait')} in the journal on the disk: Postgres does"
             " not take them.",
             "They are replayed by themselves when it does. If it stays so, look at"
             f" {LOGS.format('proxy')} for journal.not_replayed.",
@@ -361,7 +362,7 @@ def of_losses(process: dict[str, Any] | None) -> Sign:
     part = "Losses"
     if process is None:
         return Sign(part, State.UNKNOWN, NO_SERVER)
-    lost = [counted(process[key], *words) for key, words in LOSSES.items() if process[key]]
+    lost = [format_count(process[key], *words) for key, words in LOSSES.items() if process[key]]
     if not lost:
         return Sign(part, State.GOOD, "Nothing was lost since this process started.")
     return Sign(

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 import psycopg
 
-from memory.db.connections import Connection, connected, first_line
+from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.text.redaction import mask_secrets
-from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, excerpt
+from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.telemetry import prompt_texts
 
@@ -155,10 +155,9 @@ class Events:
 
     def loop_met(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """What was done about a loop of the model that is asked."""
-        verdict = met.verdict
         asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
-        loop = {"kind": verdict.kind, "count": verdict.count, "period": verdict.period, "steps": list(met.steps)}
-        self._add_loop(asked, loop, verdict.repeated)
+        loop = {"kind": met.loop.kind, "count": met.loop.count, "period": met.loop.period, "steps": list(met.steps)}
+        self._add_loop(asked, loop, met.loop.repeated)
 
     def tail_met(self, met: TailLoop, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """A running answer was ended, because its tail repeats."""
@@ -178,7 +177,7 @@ class Events:
         if known := self._recollections.of(request):
             told = {column: known[0][column] for column in (*SHOWN, "at")}
             return told | {"loops": [loop_shown(loop) for loop in self._loops.of(request)]}
-        async with asyncio.timeout(WRITE_S), connected(self._dsn, "why") as connection:
+        async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "why") as connection:
             for wait_s in (0, INTERVAL_S / 2, INTERVAL_S):  # the process that had it may be about to write it
                 await asyncio.sleep(wait_s)
                 cursor = await connection.execute(FIND, [request])
@@ -202,7 +201,7 @@ class Events:
 
     async def _try_to_write(self) -> None:
         try:
-            async with asyncio.timeout(WRITE_S), connected(self._dsn, "events") as connection:
+            async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "events") as connection:
                 await self._loops.write(connection)  # first: whoever finds the other event asks for these, too
                 await self._recollections.write(connection)
         except (psycopg.Error, OSError) as error:
@@ -224,7 +223,7 @@ def loop_shown(event: Event) -> Event:
 
 def kept(text: str) -> str:
     """What is stored of a repeated text: its beginning, without secrets."""
-    return excerpt(mask_secrets(text[:MASKED_CHARACTERS]))
+    return cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS]))
 
 
 def shortened(reasons: Mapping[str, str]) -> tuple[dict[str, str], int]:

@@ -7,7 +7,7 @@ from typing import Final
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.redaction import mask_secrets
 from memory.graph import retention
-from memory.recall.mentions import Read
+from memory.recall.mentions import MaybeReading
 from proxy.domain.formats.base import Part
 from proxy.models import RecollectionEvent
 
@@ -18,7 +18,7 @@ SECRET_MAX: Final = 200  # characters before the end of what was read that may b
 NUL: Final = "\0"  # which Postgres does not store
 
 
-def said_last(parts: Sequence[Part], readings: Sequence[Read]) -> str:
+def said_last(parts: Sequence[Part], readings: Sequence[MaybeReading]) -> str:
     """How the last message of a user begins, as it came; empty where there is none. Who said a message is known of
     those that were read; of the others as the client says."""
     for part, reading in zip(reversed(parts), reversed(readings), strict=True):

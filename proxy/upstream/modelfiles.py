@@ -40,7 +40,7 @@ def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
         if not is_progress:
             modelfiles.forget()
             if message["type"] == "http.response.body":
-                await modelfiles.tell_others()
+                await modelfiles.broadcast()
         await send(message)
 
     return tell
@@ -51,10 +51,10 @@ async def nobody() -> None:
 
 
 class Modelfiles:
-    """``tell_others`` makes the other processes forget."""
+    """``broadcast`` makes the other processes forget."""
 
-    def __init__(self, upstream: Upstream, tell_others: Callable[[], Awaitable[None]] = nobody) -> None:
-        self.tell_others = tell_others
+    def __init__(self, upstream: Upstream, broadcast: Callable[[], Awaitable[None]] = nobody) -> None:
+        self.broadcast = broadcast
         self._upstream = upstream
         self._known: dict[str, Known] = {}
         self._asking: dict[str, asyncio.Task[None]] = {}

@@ -11,7 +11,7 @@ import orjson
 from django.http import HttpResponseBase
 
 from proxy.domain.formats import error_body
-from proxy.domain.headers import Headers, to_client
+from proxy.domain.headers import Headers, filter_for_client
 from proxy.errors import BodyTooLarge, ProxyError, UpstreamUnreachable
 from proxy.upstream.asgi_types import Event, Receive, Send, body, start
 
@@ -75,7 +75,7 @@ class Relay(HttpResponseBase):
     async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
         """Status, headers, chunks. Where the upstream breaks off, so does this: returning without the last
         message makes the server cut the connection, and the client sees what it would see directly."""
-        headers = to_client(self._answer.headers.raw, self.status_code) + self._more_headers
+        headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
         if knows_no_chunks(scope) and not any(name == b"content-length" for name, _ in headers):
             await self._send_whole(send, scope, headers)
             return

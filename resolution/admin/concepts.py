@@ -18,8 +18,8 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from unfold.views import ChangeList
 
-from memory.admin.base import COUNTED_MAX, Page, address, as_token, chosen, link, next_page, with_keys
-from memory.domain.formatting import claim
+from memory.admin.base import COUNTED_MAX, Page, address, as_token, limit_selection, link, next_page, with_keys
+from memory.domain.formatting import format_fact
 from memory.domain.types import Triple, whole_number
 from memory.models import Edge, Soas, called_like
 from resolution.admin import concept_flags
@@ -143,12 +143,12 @@ class SoasAdmin(Page):
 
     @admin.action(description="Mute: never recall, never ask", permissions=["change"])
     def mute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        keys, more = chosen(queryset.filter(is_muted=False))
+        keys, more = limit_selection(queryset.filter(is_muted=False))
         self.message_user(request, f"{concept_flags.mute(keys, request.user, to=True):,} muted{more}.")
 
     @admin.action(description="Unmute", permissions=["change"])
     def unmute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        keys, more = chosen(queryset.filter(is_muted=True))
+        keys, more = limit_selection(queryset.filter(is_muted=True))
         self.message_user(request, f"{concept_flags.mute(keys, request.user, to=False):,} unmuted{more}.")
 
     # --- a concept ---
@@ -265,7 +265,7 @@ def told(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
 
 
 def _claim(fact: Triple) -> str:
-    return claim(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
+    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
 
 
 def _with_conflict(sentence: str, conflict: Conflict | None) -> SafeString | str:

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.base import COUNTED_MAX, Page, ReadOnly, WordSearch, chosen, link, next_page, with_keys
+from memory.admin.base import COUNTED_MAX, Page, ReadOnly, WordSearch, limit_selection, link, next_page, with_keys
 from memory.domain.types import whole_number
 from memory.models import Edge, EdgeHistory
 from resolution.admin.looking import sees
@@ -137,8 +137,8 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
     def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
         is_root = Q(concept=F("parent"))
-        keys, more = chosen(queryset.exclude(is_root))
-        roots, _ = chosen(queryset.filter(is_root))
+        keys, more = limit_selection(queryset.exclude(is_root))
+        roots, _ = limit_selection(queryset.filter(is_root))
         facts = Edge.objects.filter(pk__in=keys)
         retired = retirement.retire(facts, actor=request.user.get_username(), reason="retired in the admin")
         skipped = f" {len(roots)} skipped: a dimension's root stays." if roots else ""

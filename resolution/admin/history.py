@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.views import ChangeList
 
-from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, preformatted
+from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, render_preformatted
 from memory.models import Edge, EdgeHistory
 from resolution.decisions import retirement
 from resolution.views.phrases import happened, names_in
@@ -82,7 +82,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     @admin.display(description="as it was stored")
     def pictures(self, row: EdgeHistory) -> SafeString:
         lines = [f"before: {row.before}", f"after: {row.after}"]
-        return preformatted("\n".join(lines))
+        return render_preformatted("\n".join(lines))
 
     @admin.display(description="put back")
     def return_button(self, row: EdgeHistory) -> SafeString | str:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, chosen, link, preformatted
+from memory.admin.base import Page, ReadOnly, limit_selection, link, render_preformatted
 from memory.models import Observation, Soas
 from resolution.workers import leases
 
@@ -91,12 +91,12 @@ class ObservationAdmin(ReadOnly, Page):
 
     @admin.display(description="error")
     def error_text(self, row: Observation) -> SafeString | str:
-        return preformatted(row.last_error) if row.last_error else "none"
+        return render_preformatted(row.last_error) if row.last_error else "none"
 
     @admin.action(description="Try again what has failed", permissions=["try_again"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Observation]) -> None:
-        failed, more = chosen(queryset.filter(state=State.FAILED))
-        others, _ = chosen(queryset.exclude(state=State.FAILED))
+        failed, more = limit_selection(queryset.filter(state=State.FAILED))
+        others, _ = limit_selection(queryset.exclude(state=State.FAILED))
         count = leases.try_again(failed)
         if count or more:
             told = f"{count:,} wait again, a worker takes them within seconds{more}."

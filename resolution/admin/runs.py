@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_POST
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly
-from memory.domain.formatting import counted, span
+from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel
 from resolution.admin.acting import actor_of
 from resolution.decisions import undo
@@ -171,7 +171,7 @@ def shown(run: Run) -> dict[str, Any]:
         "price": price(run),
         "started": f"{WAYS[Run.Trigger(run.trigger)]}{f' by {run.actor}' if run.actor else ''}",
         "age": ago(run.started_at),
-        "took": span(((run.ended_at or now) - run.started_at).total_seconds()),
+        "took": format_duration(((run.ended_at or now) - run.started_at).total_seconds()),
         "note": run.note.splitlines(),
     }
 
@@ -224,4 +224,4 @@ def told(run: Run, report: UndoReport) -> list[tuple[int, str]]:
 
 
 def _decisions(count: int) -> str:
-    return f"{counted(count, 'decision')} {'was' if count == 1 else 'were'}"
+    return f"{format_count(count, 'decision')} {'was' if count == 1 else 'were'}"

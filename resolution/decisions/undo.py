@@ -14,7 +14,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from memory.db.transactions import constraint_of, run_transaction
-from memory.domain.formatting import claim
+from memory.domain.formatting import format_fact
 from memory.graph import store
 from memory.models import Edge, Soas
 from resolution.actors import Actor
@@ -241,7 +241,7 @@ def _sentence(picture: Picture) -> str:
     keys = [picture[name] for name in ("concept_id", "parent_id", "dim_id")]
     words = Soas.objects.in_bulk(keys)
     concept, parent, dimension = (words[key].token for key in keys)
-    return claim(concept, parent, dimension, is_isa=picture["is_isa"])
+    return format_fact(concept, parent, dimension, is_isa=picture["is_isa"])
 
 
 def _record(decision: Decision, actor: Actor, reason: str, before: Difference, after: Difference) -> Decision:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from memory.domain.text.function_words import is_closed_class
-from memory.domain.text.names import is_name, left_over
-from memory.domain.text.tokenizer import Token, tokenise
+from memory.domain.text.tokenizer import Token, find_leftovers, is_name, tokenise
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
 KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})
@@ -119,5 +118,5 @@ def _flavour(is_isa: object) -> bool | None:
 
 def _is_more_than(tokens: list[Token], text: str) -> bool:
     """Whether the text holds more than its tokens, white space between them and punctuation around."""
-    before, *between, after = left_over(text, tokens)
+    before, *between, after = find_leftovers(text, tokens)
     return bool("".join(between).strip() or before.strip(AROUND) or after.strip(AROUND))

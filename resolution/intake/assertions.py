@@ -7,8 +7,8 @@ from typing import Literal
 from django.utils import timezone
 
 from memory.db.transactions import run_transaction
-from memory.domain.reopening import is_reopened
-from memory.domain.text.names import is_name
+from memory.domain.statement import is_reopened
+from memory.domain.text.tokenizer import is_name
 from memory.domain.types import Triple, TripleIds
 from memory.graph.placement import Placement, Slots
 from memory.graph.store import DELIBERATE, Attribution

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar, Final, TypeVar
 
 import orjson
 
-from memory.domain.text.names import is_name, one_name
+from memory.domain.text.tokenizer import is_name, parse_name
 from memory.domain.types import Triple
 
 FORMAT: Final = "festinger"
@@ -311,7 +311,7 @@ def _name(value: Any) -> str:
 def _not_a_name(text: str) -> str:
     if is_name(text):
         return ""
-    meant = one_name(text[:200])
+    meant = parse_name(text[:200])
     return f"is a name such as {meant}" if meant else "is a name: letters and digits, joined by _ - . ' @ or +"
 
 

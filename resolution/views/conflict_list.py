@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from memory.domain.text.names import one_name
+from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import whole_number
 from memory.models import Dimension, Soas, Source, called_like
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
@@ -135,7 +135,7 @@ def _with_status(status: str) -> Q:
 
 
 def _name(text: str) -> str:
-    return one_name(text) or text.lower()
+    return parse_name(text) or text.lower()
 
 
 def too_many_are_like(words: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.timesince import timesince
 
-from memory.domain.formatting import claim
+from memory.domain.formatting import format_fact
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.domain.phrases import by_whom, percent
 from resolution.intake.conflict_queue import OPEN
@@ -94,7 +94,7 @@ def _oddity(row: Conflict, edge: Edge) -> str:
 def newcomer(row: Conflict, dimension: str = "", is_isa: bool | None = None) -> str:
     """The new fact, as it was said or as it is in another dimension."""
     flavour = row.incoming_is_isa if is_isa is None else is_isa
-    return claim(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
+    return format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
 
 
 def proposed(row: Conflict) -> str:
@@ -129,7 +129,7 @@ def _what_stood(row: Conflict) -> str:
     if row.existing_parent is None:
         return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
     is_isa = row.incoming_is_isa != (row.collision_type == CollisionType.MISCLASSIFICATION)
-    return claim(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=is_isa)
+    return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=is_isa)
 
 
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
@@ -159,4 +159,4 @@ def happened(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
 def in_words(shown: Mapping[str, Any], tokens: Mapping[int, str]) -> str:
     """A picture of an edge."""
     concept, parent, dim = (tokens.get(shown[key], "?") for key in ("concept_id", "parent_id", "dim_id"))
-    return claim(concept, parent, dim, is_isa=shown["is_isa"])
+    return format_fact(concept, parent, dim, is_isa=shown["is_isa"])

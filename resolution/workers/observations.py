@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection
 from django.db.models import F
 from django.db.models.functions import Now
@@ -27,7 +28,6 @@ from resolution.workers import leases
 logger = logging.getLogger(__name__)
 
 BATCH = 200  # statements of one transaction
-LEASE = timedelta(seconds=30)
 RUN_S = 20.0  # of one task: others wait for their turn, and whoever stops the worker does not wait long
 
 OPENING_BYTES = 16  # with which a message's digest begins: the opening of its conversation
@@ -55,7 +55,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
     count = 0
     while time.monotonic() < end:
         size = BATCH if limit is None else min(BATCH, limit - count)
-        rows = leases.claim(leases.Kind.TRIPLE, size, LEASE) if size > 0 else []
+        rows = leases.claim(leases.Kind.TRIPLE, size, settings.OBSERVATION_LEASE) if size > 0 else []
         if not rows:
             break
         _settle(rows)

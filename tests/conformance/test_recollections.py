@@ -114,6 +114,18 @@ THROUGH_OLLAMA: dict[str, tuple[Callable[[ollama.Client, str], Any], list[Put]]]
     ),
 }
 
+# Where the model server fails, with a recollection in the prompt.
+FAILING: dict[str, tuple[str, bool]] = {
+    "404": ("nobody", False),
+    "400-stream": ("embedder", True),
+    "500": ("fail-before", False),
+    "503-stream": ("busy", True),
+    "fail-mid-stream": ("fail-mid", True),
+    "no-done-stream": ("no-done", True),
+    "cut": ("cut", False),
+    "cut-stream": ("cut", True),
+}
+
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_OLLAMA.values(), ids=THROUGH_OLLAMA.keys())
 def test_ollama(
@@ -124,6 +136,16 @@ def test_ollama(
             return call(client, said)
 
     only_puts(direct, festinger, ask, *puts)
+
+
+@pytest.mark.parametrize(("model", "stream"), FAILING.values(), ids=FAILING.keys())
+def test_ollama_fails_as_it_does_directly(direct: Side, festinger: Side, said: str, model: str, stream: bool) -> None:
+    def ask(url: str) -> Any:
+        with ollama.Client(host=url, trust_env=False, timeout=10) as client:
+            answer = client.chat(model, [SYSTEMS, user(said)], stream=stream)
+            return drained(answer) if stream else answer
+
+    only_puts(direct, festinger, ask, THE_SYSTEMS_MESSAGE)
 
 
 # --- langchain-ollama ---

@@ -65,14 +65,15 @@ def turns(client: Client, said: str) -> Any:
     return [client.chat("llama3", history[:turn], stream=True) for turn in (2, 4)]
 
 
-ASKS: dict[str, Ask] = {
-    "whole": chat,
-    "stream": partial(chat, stream=True),
-    "options": partial(chat, temperature=0.5, max_tokens=9, stop=["END"]),
-    "tools": partial(chat, model="tool-call", tools=[TOOL]),
-    "tools-stream": partial(chat, model="tool-call", tools=[TOOL], stream=True),
-    "json": partial(chat, model="tool-call", response_format={"type": "json_object"}),
-    "image": shown,
+# By which providers: each puts the recollection at a place of its own, whatever else is in the prompt.
+ASKS: dict[str, tuple[str, Ask]] = {
+    "whole": ("ollama ollama_chat openai anthropic", chat),
+    "stream": ("ollama ollama_chat openai anthropic", partial(chat, stream=True)),
+    "options": ("ollama_chat anthropic", partial(chat, temperature=0.5, max_tokens=9, stop=["END"])),
+    "tools": ("ollama openai", partial(chat, model="tool-call", tools=[TOOL])),
+    "tools-stream": ("ollama_chat anthropic", partial(chat, model="tool-call", tools=[TOOL], stream=True)),
+    "json": ("ollama openai", partial(chat, model="tool-call", response_format={"type": "json_object"})),
+    "image": ("ollama anthropic", shown),
 }
 THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
 THE_FIRST_BLOCK = as_item("system", index=0, item={"type": "text", "text": BLOCK + GAP})
@@ -91,8 +92,14 @@ TAILS: dict[str, Put] = {
 }
 
 
-@pytest.mark.parametrize("provider", PUTS)
-@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS.keys())
+@pytest.mark.parametrize(
+    ("provider", "ask"),
+    [
+        pytest.param(provider, ask, id=f"{name}-{provider}")
+        for name, (providers, ask) in ASKS.items()
+        for provider in providers.split()
+    ],
+)
 def test_a_prompt(litellm: Any, direct: Side, festinger: Side, said: str, provider: str, ask: Ask) -> None:
     only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
 

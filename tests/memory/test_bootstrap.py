@@ -12,7 +12,8 @@ from django.db import connection
 from django.test import Client
 from django_celery_beat.models import PeriodicTask
 
-from festinger_site import celery, pgmq
+from festinger_site import celery
+from festinger_site.management.commands.bootstrap import install_pgmq
 from memory import bootstrap
 from memory.models import Config, Dimension, Edge, Soas
 
@@ -153,7 +154,7 @@ def test_pgmq_is_installed_once_and_its_version_kept(settings: pytest.FixtureReq
         password=parameters.get("password"), dbname=parameters["dbname"],
     )  # fmt: skip
 
-    installed = [pgmq.install(), pgmq.install()]
+    installed = [install_pgmq(), install_pgmq()]
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT obj_description('pgmq'::regnamespace)")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from memory.cache.loader import BATCH_ROWS
-from memory.cache.state import Cache, Decided
+from memory.cache.state import Cache, RulingRow
 from memory.cache.sync import NAME, Coherence, refresh_soas
-from memory.db.connections import connected
+from memory.db.connections import open_connection
 from memory.domain.recall.selection import Bounds, in_force
 from memory.domain.types import EdgeRow
 from memory.graph.store import ensure_tokens
@@ -48,7 +48,7 @@ def test_others_have_their_turns_while_many_words_are_read_again(dsn: str) -> No
     cache = Cache()
 
     async def run() -> int:
-        async with connected(dsn, "test") as connection:
+        async with open_connection(dsn, "test") as connection:
             reading = asyncio.create_task(refresh_soas(cache, connection, list(range(1, words + 1))))
             turns = 0
             while not reading.done():
@@ -122,7 +122,7 @@ STEPS: dict[str, Step] = {
         "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
         " SELECT u.id, u.dim_id, c.id, 'dismissed', '{dobby}', 'opening', to_timestamp(5) FROM urd u, soas c"
         " WHERE c.token = 'container'",
-        lambda cache: list(cache.decided.values()) == [Decided(("dobby",), b"opening", 5.0)],
+        lambda cache: list(cache.decided.values()) == [RulingRow(("dobby",), b"opening", 5.0)],
     ),
     "a dimension is split": (
         "INSERT INTO dimension (id, is_isa) SELECT id, true FROM soas WHERE token = 'type';"

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import DAY, saliency
-from memory.domain.statement import Observed
-from memory.domain.types import SoasRow
+from memory.domain.statement import Statement
+from memory.domain.types import Message, SoasRow
 from memory.ingest.encounters import READINGS_MAX, Encounters
 from memory.ingest.reader import Allowance, Reader, Reading
 
@@ -107,8 +106,8 @@ def test_what_could_not_be_written_is_kept() -> None:
     encounters.give_back(batch)
 
     batch = encounters.take()
-    assert [heard.at for heard in batch.heard.values()] == [NOW, NOW + 1]
-    assert batch.named == {"known": 2, "zorblat": 2, "again": 1}
+    assert [heard.at for heard in batch.messages.values()] == [NOW, NOW + 1]
+    assert batch.counts == {"known": 2, "zorblat": 2, "again": 1}
     assert batch.asked == {1: NOW}
 
 
@@ -146,16 +145,16 @@ def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
             raise ValueError(reading.words)
         yield
 
-    monkeypatch.setattr("memory.ingest.encounters.learn", learn)
+    monkeypatch.setattr("memory.ingest.encounters.read_rest", learn)
     hear(encounters, "poison", "zorblat")
     asyncio.run(encounters.learn())
 
-    assert encounters.take().named["zorblat"] == 1
+    assert encounters.take().counts["zorblat"] == 1
     assert [record.message for record in caplog.records] == ["learn.failed"]
 
 
 def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
-    observed: list[Observed] = []
+    observed: list[Statement] = []
     encounters = Encounters(Cache(), observed.extend)
     text = "Dobby ISA worker of the Glitch University.\n" + "Zorblat is a fine café, isn't it? Ask it.\n" * 2_000
     message = Message("user", text)
@@ -165,9 +164,9 @@ def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
     asyncio.run(encounters.learn())
 
     whole = Reader(Cache()).read(message)
-    [heard] = encounters.take().heard.values()
-    assert set(heard.reading.words.split()) == set(whole.words.split())
-    assert (heard.reading.names, heard.reading.emphasised) == (whole.names, whole.emphasised)
+    [message] = encounters.take().messages.values()
+    assert set(message.reading.words.split()) == set(whole.words.split())
+    assert (message.reading.names, message.reading.emphasised) == (whole.names, whole.emphasised)
     assert [(one.subject, one.parent, one.dimension) for one in observed] == [("dobby", "worker", "glitch_university")]
 
 
@@ -204,16 +203,16 @@ def test_learning_that_is_cut_short_begins_anew() -> None:
 
     asyncio.run(cut_short())
 
-    assert encounters.take().named["zorblat"] == 1
+    assert encounters.take().counts["zorblat"] == 1
 
 
-def placed_last(observed: list[Observed]) -> str:
+def placed_last(observed: list[Statement]) -> str:
     """What stands where the newer wins."""
     return max(observed, key=lambda one: one.at).parent
 
 
 def test_of_messages_that_come_together_the_last_one_states_last() -> None:
-    observed: list[Observed] = []
+    observed: list[Statement] = []
     encounters = Encounters(Cache(), observed.extend)
     hear(encounters, "Zorblat ISA repo. Winky ISA worker. Dobby runs on Docker.", "Dobby runs on Podman.")
 
@@ -224,7 +223,7 @@ def test_of_messages_that_come_together_the_last_one_states_last() -> None:
 
 
 def test_a_message_that_is_read_later_states_nothing_later() -> None:
-    observed: list[Observed] = []
+    observed: list[Statement] = []
     encounters = Encounters(Cache(), observed.extend)
     reader = Reader(encounters.cache)
     said = [

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache.loader import load
+from memory.cache.loader import load_cache
 from memory.cache.state import Cache
-from memory.db.connections import Connection, connected
-from memory.domain.messages import Message
+from memory.db.connections import Connection, open_connection
+from memory.domain.types import Message
 from memory.graph.store import ensure_tokens
 from memory.ingest.encounters import Encounters
-from memory.ingest.extraction import Heard
-from memory.ingest.flusher import WORDS_A_STATEMENT, Flusher, meet
+from memory.ingest.extraction import NewMessage
+from memory.ingest.flusher import WORDS_A_STATEMENT, Flusher, upsert_word_counts
 from memory.ingest.reader import Reader
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
@@ -40,8 +40,8 @@ class Process:
         )
 
     async def start(self, dsn: str) -> None:
-        async with connected(dsn, "test") as connection:
-            await load(self.cache, connection)
+        async with open_connection(dsn, "test") as connection:
+            await load_cache(self.cache, connection)
         await self.flusher.remember_seen()
 
 
@@ -157,14 +157,14 @@ def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pyt
     monkeypatch.setattr("memory.ingest.flusher.PORTION_BYTES", 1)
     turns = 0
 
-    async def breaking(connection: Connection, new: list[Heard]) -> None:
+    async def breaking(connection: Connection, new: list[NewMessage]) -> None:
         nonlocal turns
         turns += 1
         if turns == 3:
             raise TimeoutError
-        await meet(connection, new)
+        await upsert_word_counts(connection, new)
 
-    monkeypatch.setattr("memory.ingest.flusher.meet", breaking)
+    monkeypatch.setattr("memory.ingest.flusher.upsert_word_counts", breaking)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
@@ -184,7 +184,7 @@ def test_evidence_that_fails_costs_no_count(dsn: str, monkeypatch: pytest.Monkey
     async def fail(*_: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("memory.ingest.snippet_store.keep", fail)
+    monkeypatch.setattr("memory.ingest.snippet_store.store_snippets", fail)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
@@ -252,7 +252,7 @@ def test_meeting_a_word_again_uses_up_no_id(dsn: str) -> None:
 def test_many_new_words_do_not_make_the_other_processes_load_everything(dsn: str) -> None:
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
-        async with connected(dsn, "test") as listener:
+        async with open_connection(dsn, "test") as listener:
             await listener.execute("LISTEN festinger")
             process.hear(" ".join(f"zorblat{i}" for i in range(3 * WORDS_A_STATEMENT)))
             await process.flusher.flush()

@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.saliency import saliency
-from memory.domain.types import EdgeRow, SoasRow
-from memory.ingest.extraction import Heard, confirmed, statements, unexplained
-from memory.ingest.reader import Allowance, Reader, learn
+from memory.domain.types import EdgeRow, Message, SoasRow
+from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
+from memory.ingest.reader import Allowance, Reader, read_rest
 
 NOW = time.time()
 OFTEN = 20
@@ -27,19 +26,19 @@ def world() -> Cache:
     return cache
 
 
-def heard(cache: Cache, text: str, role: str = "user") -> Heard:
+def heard(cache: Cache, text: str, role: str = "user") -> NewMessage:
     message = Message(role, text)
     [reading] = Reader(cache).read_within([message], Allowance.of(cache))
     assert reading is not None
-    for _ in learn(cache, reading):
+    for _ in read_rest(cache, reading):
         pass
-    return Heard(b"o" * 16 + reading.digest, reading, text, "dobby", NOW, frozenset())
+    return NewMessage(b"o" * 16 + reading.digest, reading, text, "dobby", NOW, frozenset())
 
 
 def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
     message = heard(world(), "Dobby ISA worker. Winky runs on Docker. Again: Dobby ISA worker.", role="assistant")
 
-    found = list(statements(world(), message))
+    found = list(extract_statements(world(), message))
 
     assert [(one.subject, one.parent, one.dimension, one.is_isa) for one in found] == [
         ("dobby", "worker", "type", True),
@@ -54,13 +53,13 @@ def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
 def test_a_statement_whose_text_found_no_room_has_no_evidence() -> None:
     message = replace(heard(world(), "Dobby ISA worker."), text="")
 
-    assert [one.evidence for one in statements(world(), message)] == [""]
+    assert [one.evidence for one in extract_statements(world(), message)] == [""]
 
 
 def test_statements_in_an_envelope_are_quoted_from_what_it_carries() -> None:
     message = heard(world(), '{"user_message": "Hello. Dobby ISA worker."}')
 
-    assert [one.evidence for one in statements(world(), message)] == ["Dobby ISA worker."]
+    assert [one.evidence for one in extract_statements(world(), message)] == ["Dobby ISA worker."]
 
 
 def unknown(**facts: object) -> Cache:
@@ -72,33 +71,33 @@ def unknown(**facts: object) -> Cache:
 def test_a_word_that_users_named_often_is_unexplained() -> None:
     cache = unknown()
 
-    assert unexplained(cache, heard(cache, "ask zorblat")) == ["zorblat"]
-    assert unexplained(cache, heard(cache, "ask zorblat", role="assistant")) == []
+    assert find_unexplained(cache, heard(cache, "ask zorblat")) == ["zorblat"]
+    assert find_unexplained(cache, heard(cache, "ask zorblat", role="assistant")) == []
 
 
 @pytest.mark.parametrize("facts", [{"is_muted": True}, {"is_common": True, "saliency": 0.0}, {"saliency": 1.1}])
 def test_words_that_need_no_explanation(facts: dict[str, object]) -> None:
     cache = unknown(**facts)
 
-    assert unexplained(cache, heard(cache, "ask zorblat")) == []
+    assert find_unexplained(cache, heard(cache, "ask zorblat")) == []
 
 
 def test_a_word_with_a_fact_is_explained() -> None:
     cache = world()
 
-    assert unexplained(cache, heard(cache, "ask gnommoweb")) == []
+    assert find_unexplained(cache, heard(cache, "ask gnommoweb")) == []
 
 
 def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
     cache = world()
 
-    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
-    assert confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
-    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
+    assert find_confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
 
 
 def test_a_fact_is_confirmed_at_most_hourly() -> None:
     cache = world()
     cache.put_edges(GNOMMOWEB, [EdgeRow(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 1_800)])
 
-    assert confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from memory.cache.loader import BATCH_ROWS, Touched, load
-from memory.cache.state import Cache, Decided
-from memory.db.connections import connected
+from memory.cache.loader import BATCH_ROWS, Touched, load_cache
+from memory.cache.state import Cache, RulingRow
+from memory.db.connections import open_connection
 from memory.domain.types import SoasRow
 from memory.ingest.encounters import Encounters
 
@@ -26,10 +26,10 @@ WORLD = """
 
 def load_again(dsn: str, cache: Cache, statement: str = "", touched: Touched | None = None) -> None:
     async def run() -> None:
-        async with connected(dsn, "test") as connection:
+        async with open_connection(dsn, "test") as connection:
             if statement:
                 await connection.execute(statement)
-            await load(cache, connection, touched)
+            await load_cache(cache, connection, touched)
 
     asyncio.run(run())
 
@@ -52,7 +52,7 @@ def test_everything_is_there_after_the_first_load(cache: Cache) -> None:
     assert cache.urd_by_concept_dim[1, 4].parent_id == 2
     assert cache.referenced == {2: 1, 4: 1}
     assert cache.pending_by_concept_dim == {(1, 4)}
-    assert cache.decided == {(1, 4, 3): Decided(("dobby",), b"opening", 5.0, moved_to=2)}
+    assert cache.decided == {(1, 4, 3): RulingRow(("dobby",), b"opening", 5.0, moved_to=2)}
 
 
 Case = tuple[str, Callable[[Cache], object], object]
@@ -123,8 +123,8 @@ def test_a_word_deleted_since_the_load_began_does_not_come_back(dsn: str) -> Non
 
 def test_a_word_that_a_flush_brought_during_a_load_stays(dsn: str, cache: Cache) -> None:
     async def run() -> None:
-        async with connected(dsn, "test") as connection:
-            loading = asyncio.create_task(load(cache, connection))
+        async with open_connection(dsn, "test") as connection:
+            loading = asyncio.create_task(load_cache(cache, connection))
             while cache.loads == 1:
                 await asyncio.sleep(0)
             Encounters(cache).settle([("newer", SoasRow(9))])
@@ -163,8 +163,8 @@ def test_a_setting_changed_during_a_load_is_not_put_back(dsn: str) -> None:
     cache = Cache()
 
     async def run() -> None:
-        async with connected(dsn, "test") as connection, connected(dsn, "other") as other:
-            loading = asyncio.create_task(load(cache, connection))
+        async with open_connection(dsn, "test") as connection, open_connection(dsn, "other") as other:
+            loading = asyncio.create_task(load_cache(cache, connection))
             while not cache.soas_by_token:
                 await asyncio.sleep(0)
             await other.execute("INSERT INTO config (key, value, updated_at) VALUES ('zero_hit_max', '1', now())")
@@ -183,8 +183,8 @@ def test_others_have_their_turns_during_a_load(dsn: str) -> None:
     cache = Cache()
 
     async def run() -> int:
-        async with connected(dsn, "test") as connection:
-            loading = asyncio.create_task(load(cache, connection))
+        async with open_connection(dsn, "test") as connection:
+            loading = asyncio.create_task(load_cache(cache, connection))
             turns = 0
             while not loading.done():
                 await asyncio.sleep(0)

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory.domain.statement import Observed, encode
+from memory.domain.statement import Statement, encode
 from memory.outbox import outbox as module
 from memory.outbox.buffer import Backlog
 from memory.outbox.journal import Journal
@@ -36,15 +36,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-def statement(number: int, **changes: object) -> Observed:
-    said = Observed(
+def statement(number: int, **changes: object) -> Statement:
+    said = Statement(
         key=number.to_bytes(32, "big"), subject=f"zorblat{number}", parent="repo", dimension="type", is_isa=True,
         confidence=0.8, role="user", agent="dobby", at=1_800_000_000.0 + number, evidence=f"zorblat{number} is a repo",
     )  # fmt: skip
     return said._replace(**changes)  # type: ignore[arg-type]
 
 
-def statements(count: int, start: int = 0) -> list[Observed]:
+def statements(count: int, start: int = 0) -> list[Statement]:
     return [statement(number) for number in range(start, start + count)]
 
 

@@ -3,16 +3,15 @@
 import time
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
     Allowance,
     Reader,
     Reading,
-    complete,
-    without_recollections,
+    complete_reading,
+    remove_recollections,
 )
 from memory.settings.registry import Tuning
 
@@ -70,11 +69,11 @@ def test_an_envelope_is_read_as_what_it_carries() -> None:
 def test_festingers_own_blocks_are_not_read_again() -> None:
     text = "before <recollection>\ngnommoweb: [type] repo\n</recollection> after"
 
-    assert without_recollections(text).split() == ["before", "after"]
+    assert remove_recollections(text).split() == ["before", "after"]
 
 
 def test_an_unclosed_block_is_left_as_it_is() -> None:
-    assert without_recollections("a <recollection> b") == "a <recollection> b"
+    assert remove_recollections("a <recollection> b") == "a <recollection> b"
 
 
 def test_a_text_that_stands_twice_in_a_request_is_read_and_weighed_once() -> None:
@@ -173,7 +172,7 @@ def test_at_first_sight_only_known_words_are_read() -> None:
     reading = first_sight(cache, "restart zorblat, then kvasir")
     assert reading.names == {"zorblat"}
 
-    assert complete(cache, reading).names == {"restart", "zorblat", "then", "kvasir"}
+    assert complete_reading(cache, reading).names == {"restart", "zorblat", "then", "kvasir"}
 
 
 def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
@@ -184,6 +183,6 @@ def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
 
     assert [triple.subject for triple in first_sight(cache, "zorblat is a service").triples] == ["zorblat"]
     assert first_sight(cache, "kvasir is a service").triples is None
-    assert [triple.subject for triple in complete(cache, first_sight(cache, "kvasir is a service")).triples] == [
-        "kvasir"
-    ]
+    assert [
+        triple.subject for triple in complete_reading(cache, first_sight(cache, "kvasir is a service")).triples
+    ] == ["kvasir"]

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from memory.cache.state import Cache, Decided
-from memory.domain.messages import Message
+from memory.cache.state import Cache, RulingRow
 from memory.domain.recall.saliency import DAY, HOUR, saliency
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Reader
 from memory.recall.mentions import Mentions
@@ -50,8 +49,8 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
 
     encounters.observe(b"", [(message, reading)], NOW)
 
-    [heard] = encounters.take().heard.values()
-    assert set(heard.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
+    [message] = encounters.take().messages.values()
+    assert set(message.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
     assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
     assert cache.soas_by_token["please"].saliency == 0
@@ -168,19 +167,19 @@ def is_disputed(world: Cache, *, agent: str = "dobby", conversation: bytes = HER
 def test_what_was_decided_is_disputed_only_where_it_is_reopened(
     world_b: Cache, changes: dict[str, Any], expected: bool
 ) -> None:
-    world_b.put_decided(101, {CONTAINER: Decided(("dobby",), HERE, NOW - DAY / 2)})
+    world_b.put_decided(101, {CONTAINER: RulingRow(("dobby",), HERE, NOW - DAY / 2)})
 
     assert is_disputed(world_b, **changes) is expected
 
 
 def test_another_triple_of_a_decided_slot_is_disputed(world_b: Cache) -> None:
-    world_b.put_decided(101, {(101, 1, 203): Decided(("dobby",), HERE, NOW)})
+    world_b.put_decided(101, {(101, 1, 203): RulingRow(("dobby",), HERE, NOW)})
 
     assert is_disputed(world_b)
 
 
 def test_a_fact_that_stands_where_it_was_moved_to_is_confirmed_and_not_disputed(world_b: Cache) -> None:
-    world_b.put_decided(101, {CONTAINER: Decided(("dobby",), HERE, NOW, moved_to=7)})
+    world_b.put_decided(101, {CONTAINER: RulingRow(("dobby",), HERE, NOW, moved_to=7)})
     world_b.put_edges(101, [*world_b.urd_by_concept[101], EdgeRow(101, 202, 7, True)])
 
     assert not is_disputed(world_b, agent="kreacher")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from proxy.health.status import Broker, Findings, Learning, Models, Sign, State, signs, span, summary, worst
+from proxy.health.status import Broker, Findings, Learning, Models, Sign, State, format_duration, signs, summary, worst
 
 
 def process(**changes: Any) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def test_a_spent_budget_is_told() -> None:
     [(0.0, "0 seconds"), (1.2, "1 second"), (59.9, "1 minute"), (7_300, "2 hours"), (200_000, "2 days")],
 )
 def test_a_span_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+    assert format_duration(seconds) == words
 
 
 def test_one_of_several_workers_that_fell_silent_is_told_beside_those_that_work() -> None:

@@ -9,11 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.rendering import Block
-from memory.domain.types import SoasRow
-from memory.ingest.reader import Allowance, Reader, complete
-from memory.recall.mentions import Mentions, salient_among
+from memory.domain.types import Message, SoasRow
+from memory.ingest.reader import Allowance, Reader, complete_reading
+from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 from proxy.domain.prefixes import SHARED_MIN, Thread
 from proxy.enrichment.conversations import HOUR, TAILS_MAX, Conversation, Conversations
@@ -496,7 +495,7 @@ def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(
         anew = Mentions.of([reading for reading in readings if reading is not None])
         assert (found.names, found.emphasised, found.by_user) == (anew.names, anew.emphasised, anew.by_user)
         assert found.readings == anew.readings
-        assert found.salient == set(salient_among(cache, anew.names))
+        assert found.salient == set(filter_salient(cache, anew.names))
         for reading in found.readings:
-            complete(cache, reading)
+            complete_reading(cache, reading)
         turns = [*turns, ("assistant", step.texts[0]), ("user", step.texts[1])]

@@ -10,7 +10,7 @@ import pytest
 
 from proxy.domain.config_schema import Mitigations
 from proxy.domain.loops import mitigations
-from proxy.domain.loops.detector import Verdict
+from proxy.domain.loops.detector import Loop
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.telemetry.events import Events
 
@@ -46,7 +46,7 @@ def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> 
 
 REPEATED = 'login({"user":"dobby","password":"Hunter2Hunter2"})'
 MET = mitigations.mitigate(
-    Verdict("same", 4, 1, (REPEATED,), frozenset(), is_json_call=True), Mitigations(), takes_note=True, seed=1
+    Loop("same", 4, 1, (REPEATED,), frozenset(), is_json_call=True), Mitigations(), takes_note=True, seed=1
 )
 ASKED: dict[str, Any] = {"request": EVENT["request"], "agent": "dobby", "model": "llama3", "wire": "chat"}
 TOLD = [

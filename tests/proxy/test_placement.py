@@ -6,10 +6,9 @@ from typing import Any, cast
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, question, render_block
 from memory.domain.recall.saliency import DAY
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.domain.formats.base import GAP, Edit

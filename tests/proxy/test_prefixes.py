@@ -13,8 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
-from memory.domain.messages import Message
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.domain import formats

@@ -13,7 +13,7 @@ import watchfiles
 
 from proxy.config_file import watcher
 from proxy.config_file.parser import RulesMistakes
-from proxy.config_file.watcher import FILE_MAX_BYTES, LastGood, SettingsFile, found_at
+from proxy.config_file.watcher import FILE_MAX_BYTES, LastGood, SettingsFile, read_at
 from proxy.domain.config_schema import Rules
 from tests.waiting import eventually, eventually_here
 
@@ -433,4 +433,4 @@ def test_a_found_file_says_what_is_wrong(file: Path) -> None:
     file.write_text("loop: 5")
 
     with pytest.raises(RulesMistakes, match="did you mean loops"):
-        found_at(file).rules()
+        read_at(file).rules()

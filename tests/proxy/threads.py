@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from memory.domain.messages import Message
-from memory.ingest.reader import digest_of
+from memory.domain.types import Message
+from memory.ingest.reader import digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
 from proxy.domain.prefixes import Thread
 
@@ -17,4 +17,4 @@ def thread(*said: Said, model: str = "m") -> Thread:
 
 def thread_of(parts: Sequence[Part], model: str = "m") -> Thread:
     prompt = Prompt(model, parts, parts[0].role == "system", is_stream=False)
-    return Thread.of(prompt, [digest_of(Message(part.role, part.text)) for part in parts])
+    return Thread.of(prompt, [digest_message(Message(part.role, part.text)) for part in parts])

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 
 from tests.served.postgres import OwnPostgres
-from tests.served.server import Served, new_database
+from tests.served.server import Served, manage, new_database
 from tests.served.wire import RawUpstream
 from tests.standin import StandIn
 
@@ -27,6 +27,28 @@ def server(database: str, upstream: StandIn) -> Iterator[Served]:
     served = Served(upstream=upstream.url, database=database)
     yield served.wait_ready()
     served.stop()
+
+
+AWAY = "http://127.0.0.1:9"
+SMALL_BODY = 10_000  # bytes
+
+
+@pytest.fixture(scope="session")
+def strict(database: str) -> Iterator[Served]:
+    """Asks for a token, takes small bodies, and its model server is away."""
+    settings = {"FESTINGER_REQUIRE_TOKEN": "1", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY)}
+    served = Served(upstream=AWAY, database=database, **settings)
+    yield served.wait_ready()
+    assert "Traceback" not in served.stop()
+
+
+@pytest.fixture(scope="session")
+def tokens(database: str) -> dict[str, str]:
+    """By their scope: agent, operator."""
+    return {
+        scope: manage("create_agent", f"{scope} of served", "--scope", scope, DATABASE_URL=database).stdout.strip()
+        for scope in ("agent", "operator")
+    }
 
 
 @pytest.fixture(scope="session")

@@ -53,13 +53,13 @@ Row = tuple[Any, ...]
 class Festinger:
     """``name`` is that of its database. ``start`` starts its parts: worker, beat, proxy0, proxy1 ..."""
 
-    def __init__(self, own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1) -> None:
+    def __init__(self, own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, **environment: str) -> None:
         self.own = own
         self.database = own.copy(name)
         self.home = Path(tempfile.mkdtemp(prefix="festinger-learning-")).resolve()
         self.ports = [free_port() for _ in range(proxies)]
         self._upstream = upstream
-        self._environment = {"DATABASE_URL": self.database, "FESTINGER_HOME": str(self.home)}
+        self._environment = {"DATABASE_URL": self.database, "FESTINGER_HOME": str(self.home), **environment}
         self._served: dict[str, Served] = {}
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
         self._markers = count()
@@ -228,9 +228,11 @@ class Festinger:
 
 
 @contextmanager
-def festinger(own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1) -> Iterator[Festinger]:
+def festinger(
+    own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, **environment: str
+) -> Iterator[Festinger]:
     """All of it, running."""
-    whole = Festinger(own, name, upstream, proxies=proxies)
+    whole = Festinger(own, name, upstream, proxies=proxies, **environment)
     try:
         whole.start_missing()
         yield whole

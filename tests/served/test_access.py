@@ -1,12 +1,15 @@
 """Who may use what, from where, and what bad input is told."""
 
+import hashlib
 import socket
 from collections.abc import Iterator
 
 import httpx
+import psycopg
 import pytest
 
-from tests.served.server import Served, manage
+from tests.served.conftest import AWAY, SMALL_BODY
+from tests.served.server import Served
 from tests.standin import StandIn
 
 
@@ -21,23 +24,22 @@ def address_of_this_machine() -> str | None:
 
 
 @pytest.fixture(scope="module")
-def outside(database: str, upstream: StandIn) -> Iterator[httpx.Client]:
-    """A client that comes from an address that is not loopback, to a server that listens on all."""
-    address = address_of_this_machine()
-    if address is None:
-        pytest.skip("this machine has no address besides loopback")
-    served = Served(upstream=upstream.url, database=database, host="0.0.0.0").wait_ready()
-    with httpx.Client(base_url=f"http://{address}:{served.port}", trust_env=False) as client:
-        yield client
-    served.stop()
+def everywhere(database: str, upstream: StandIn) -> Iterator[Served]:
+    """Listens on all addresses, trusts none of them, and takes small bodies."""
+    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY)}
+    served = Served(upstream=upstream.url, database=database, host="0.0.0.0", **settings)
+    yield served.wait_ready()
+    assert "Traceback" not in served.stop()
 
 
 @pytest.fixture(scope="module")
-def tokens(database: str) -> dict[str, str]:
-    return {
-        scope: manage("create_agent", f"{scope} of access", "--scope", scope, DATABASE_URL=database).stdout.strip()
-        for scope in ("agent", "operator")
-    }
+def outside(everywhere: Served) -> Iterator[httpx.Client]:
+    """A client that comes from an address that is not loopback."""
+    address = address_of_this_machine()
+    if address is None:
+        pytest.skip("this machine has no address besides loopback")
+    with httpx.Client(base_url=f"http://{address}:{everywhere.port}", trust_env=False) as client:
+        yield client
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -101,26 +103,20 @@ def test_a_forwarded_request_is_not_from_this_machine(server: Served) -> None:
     assert answer.status_code == 401
 
 
-def test_loopback_need_not_be_trusted_and_prompts_may_need_a_token(
-    database: str, upstream: StandIn, tokens: dict[str, str]
-) -> None:
-    served = Served(
-        upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="0", FESTINGER_REQUIRE_TOKEN="1"
-    ).wait_ready()
+def test_loopback_need_not_be_trusted(everywhere: Served) -> None:
+    assert everywhere.teach("x -isa y").status_code == 401
 
-    assert served.teach("x -isa y").status_code == 401
-    refused = served.chat(("user", "hi"))
+
+def test_prompts_may_need_a_token(strict: Served, tokens: dict[str, str]) -> None:
+    refused = strict.chat(("user", "hi"))
     assert (refused.status_code, "token" in refused.json()["error"]) == (401, True)
-    assert served.client.get("/api/tags").status_code == 401
-    assert served.chat(("user", "hi"), headers=bearer(tokens["agent"])).status_code == 200
-    served.stop()
+    assert strict.client.get("/api/tags").status_code == 401
+    assert strict.chat(("user", "hi"), headers=bearer(tokens["agent"])).status_code == 502  # it was asked
 
 
 def test_the_owner_of_a_token_is_who_said_it(
     server: Served, outside: httpx.Client, tokens: dict[str, str], database: str
 ) -> None:
-    import psycopg
-
     outside.post("/iknowthat", json={"fact": "rath -isa beast"}, headers=bearer(tokens["agent"]))
     server.client.post("/iknowthat", json={"fact": "toves -isa beast"}, headers={"X-Festinger-Agent": "dobby"})
     server.client.post("/iknowthat", json={"fact": "mome -isa beast"})
@@ -129,7 +125,7 @@ def test_the_owner_of_a_token_is_who_said_it(
         rows = client.execute(
             "SELECT token, agent FROM urd JOIN soas ON soas.id = urd.id WHERE token IN ('rath', 'toves', 'mome')"
         ).fetchall()
-    assert dict(rows) == {"rath": "agent of access", "toves": "dobby", "mome": "anonymous@127.0.0.1"}
+    assert dict(rows) == {"rath": "agent of served", "toves": "dobby", "mome": "anonymous@127.0.0.1"}
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
@@ -209,68 +205,37 @@ def test_debug_routes_are_not_forwarded(server: Served, ollama: StandIn) -> None
     assert ollama.requests() == []
 
 
-def test_a_body_over_the_limit_gets_413(database: str, upstream: StandIn) -> None:
-    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES="10000").wait_ready()
-    upstream.clear()
-
+@pytest.mark.parametrize("path", ["/api/chat", "/api/embed", "/v1/new", "/iknowthat"])
+def test_a_body_over_the_limit_gets_413_also_without_a_length(
+    everywhere: Served, tokens: dict[str, str], path: str
+) -> None:
     answers = [
-        served.client.post(path, content=content)
-        for path in ("/api/chat", "/api/embed", "/v1/new")
-        for content in (b"x" * 20_000, iter([b"x" * 10_000] * 2))
+        everywhere.client.post(path, content=content, headers=bearer(tokens["agent"]))
+        for content in (b"x" * 2 * SMALL_BODY, iter([b"x" * SMALL_BODY] * 2))
     ]
 
-    assert [answer.status_code for answer in answers] == [413] * 6
-    assert all("larger than 10000 bytes" in str(answer.json()["error"]) for answer in answers)
-    served.stop()
-
-
-def test_a_large_body_to_an_own_endpoint_gets_413_also_without_a_length(database: str, upstream: StandIn) -> None:
-    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES="10000").wait_ready()
-
-    answers = [served.client.post("/iknowthat", content=c) for c in (b"x" * 20_000, iter([b"x" * 10_000] * 2))]
-
     assert [answer.status_code for answer in answers] == [413, 413]
-    assert all("larger than 10000 bytes" in answer.json()["error"] for answer in answers)
-    assert "Traceback" not in served.stop()
+    assert all(f"larger than {SMALL_BODY} bytes" in str(answer.json()["error"]) for answer in answers)
 
 
-def test_blobs_have_no_limit(database: str, upstream: StandIn) -> None:
-    import hashlib
-
-    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES="10000").wait_ready()
-    blob = b"x" * 5_000_000
+def test_blobs_have_no_limit(everywhere: Served) -> None:
+    blob = b"x" * 500 * SMALL_BODY
     digest = "sha256:" + hashlib.sha256(blob).hexdigest()
 
-    answer = served.client.post(f"/api/blobs/{digest}", content=blob)
+    answer = everywhere.client.post(f"/api/blobs/{digest}", content=blob)
 
     assert answer.status_code == 201
-    served.stop()
 
 
-def test_while_the_model_server_is_away_the_answer_is_502(database: str) -> None:
-    served = Served(upstream="http://127.0.0.1:9", database=database).wait_ready()
+def test_while_the_model_server_is_away_the_answer_is_502(strict: Served, tokens: dict[str, str]) -> None:
+    headers = bearer(tokens["agent"])
 
-    prompt, other = served.chat(("user", "hi")), served.client.get("/api/tags")
-    health = served.client.get("/health").json()
+    prompt, other = strict.chat(("user", "hi"), headers=headers), strict.client.get("/api/tags", headers=headers)
+    health = strict.client.get("/health").json()
 
     assert (prompt.status_code, other.status_code) == (502, 502)
-    assert "cannot reach the model server at http://127.0.0.1:9" in prompt.json()["error"]
+    assert f"cannot reach the model server at {AWAY}" in prompt.json()["error"]
     assert (health["ready"], health["upstream"]["reachable"]) == (True, False)
-    assert "Traceback" not in served.stop()
-
-
-def test_an_upstream_that_leads_back_here_is_told_and_does_not_go_round(database: str) -> None:
-    served = Served(upstream="http://127.0.0.1:9", database=database)
-    served.stop()
-    served = Served(upstream=served.url, database=database, port=served.port).wait_ready()
-
-    answers = [served.client.get("/api/tags"), served.chat(("user", "hi"))]
-    health = served.client.get("/health").json()
-
-    assert [answer.status_code for answer in answers] == [508, 508]
-    assert "leads back to this Festinger" in answers[0].json()["error"]
-    assert (health["upstream"]["reachable"], "508" in health["upstream"]["error"]) == (False, True)
-    served.stop()
 
 
 def test_the_client_script_and_the_api_page_are_served(server: Served) -> None:

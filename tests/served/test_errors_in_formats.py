@@ -1,6 +1,6 @@
 """What Festinger refuses itself, as the libraries people use tell it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -10,11 +10,10 @@ import ollama
 import openai
 import pytest
 
-from tests.served.server import Served, manage
+from tests.served.conftest import AWAY, SMALL_BODY
+from tests.served.server import Served, free_port
 from tests.served.wire import Message, RawUpstream, ask, post
 
-LIMIT = 10_000
-AWAY = "cannot reach the model server at http://127.0.0.1:9"
 PLAIN = {"trust_env": False, "verify": False, "timeout": 10}  # no list of authorities to read: all is plain HTTP
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n5\r\ndata:\r\n"
 
@@ -22,17 +21,8 @@ Ask = Callable[[str, str, str], Any]  # takes a server's address, a token and a 
 
 
 @pytest.fixture(scope="module")
-def strict(database: str) -> Iterator[Served]:
-    """Asks for a token, takes small bodies, and its model server is away."""
-    settings = {"FESTINGER_REQUIRE_TOKEN": "1", "FESTINGER_MAX_BODY_BYTES": str(LIMIT)}
-    served = Served(upstream="http://127.0.0.1:9", database=database, **settings).wait_ready()
-    yield served
-    served.stop()
-
-
-@pytest.fixture(scope="module")
-def token(database: str) -> str:
-    return manage("create_agent", "agent of errors", DATABASE_URL=database).stdout.strip()
+def token(tokens: dict[str, str]) -> str:
+    return tokens["agent"]
 
 
 # --- the libraries ---
@@ -90,13 +80,13 @@ ANTHROPIC: dict[str, Ask] = {
     "count": of_anthropic(lambda client, text: client.messages.count_tokens(**said(text))),
 }
 
-WRONG_TOKEN, LONG, GOOD = ("fst_wrong", "hi"), ("", "x" * LIMIT), ("", "hi")
+WRONG_TOKEN, LONG, GOOD = ("fst_wrong", "hi"), ("", "x" * SMALL_BODY), ("", "hi")
 # What is asked with which token (none: a good one) and text; the status, what is told, and how OpenAI and Anthropic
 # call it.
 REFUSALS = {
     "no-token": (WRONG_TOKEN, 401, "asks for a token", "authentication_error", "authentication_error"),
-    "too-large": (LONG, 413, f"larger than {LIMIT} bytes", "invalid_request_error", "request_too_large"),
-    "away": (GOOD, 502, AWAY, "api_error", "api_error"),
+    "too-large": (LONG, 413, f"larger than {SMALL_BODY} bytes", "invalid_request_error", "request_too_large"),
+    "away": (GOOD, 502, f"cannot reach the model server at {AWAY}", "api_error", "api_error"),
 }
 REFUSED = pytest.mark.parametrize("refused", REFUSALS.values(), ids=REFUSALS.keys())
 
@@ -139,18 +129,21 @@ def test_anthropics_library_tells_it(strict: Served, token: str, ask: Ask, refus
     assert told in str(error)
 
 
-def test_an_upstream_that_leads_back_here_is_told_in_all_shapes(database: str) -> None:
-    served = Served(upstream="http://127.0.0.1:9", database=database)
-    served.stop()
-    served = Served(upstream=served.url, database=database, port=served.port).wait_ready()
+def test_an_upstream_that_leads_back_here_is_told_and_does_not_go_round(database: str) -> None:
+    port = free_port()
+    served = Served(upstream=f"http://127.0.0.1:{port}", database=database, port=port).wait_ready()
 
     found = [
         refusal(asks[name], served, "none", (GOOD,))
         for asks, name in ((NATIVE, "chat"), (OPENAI, "chat"), (ANTHROPIC, "message"))
     ]
+    passed = served.client.get("/api/tags")
+    health = served.client.get("/health").json()
 
     assert [error.status_code for error in found] == [508] * 3
     assert all("leads back to this Festinger" in str(error) for error in found)
+    assert (passed.status_code, "leads back to this Festinger" in passed.json()["error"]) == (508, True)
+    assert (health["upstream"]["reachable"], "508" in health["upstream"]["error"]) == (False, True)
     served.stop()
 
 

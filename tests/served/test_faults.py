@@ -3,7 +3,9 @@
 import os
 import socket
 import struct
+import threading
 import time
+from select import select
 from weakref import WeakSet
 
 import pytest
@@ -12,6 +14,7 @@ from tests.served.server import Served
 from tests.served.wire import (
     LAST_CHUNK,
     OK,
+    PATIENCE_S,
     STREAM,
     Message,
     RawUpstream,
@@ -20,6 +23,7 @@ from tests.served.wire import (
     ask,
     chunked,
     post,
+    read_head,
     says,
     says_and_closes,
 )
@@ -67,15 +71,40 @@ def test_an_error_in_the_stream_and_an_end_without_done_pass(port: int, model: R
 
 @pytest.mark.parametrize("path", PATHS)
 def test_the_status_waits_for_the_model_servers(port: int, model: RawUpstream, path: str) -> None:
+    may_answer = threading.Event()
+
     def script(connection: socket.socket, _: Message) -> None:
-        time.sleep(0.5)
+        may_answer.wait()
         connection.sendall(OK.replace(b"200 OK", b"503 Busy"))
 
     model.script = script
-    started = time.monotonic()
+    with Wire(port, post(path, PROMPT)) as wire:
+        assert not select([wire.socket], [], [], 0.3)[0]  # nothing came before the model server's answer
+        may_answer.set()
+        assert wire.answer().status == 503
 
-    assert ask(port, post(path, PROMPT)).status == 503
-    assert time.monotonic() - started > 0.4
+
+@pytest.mark.parametrize("path", PATHS)
+def test_chunks_come_as_the_model_says_them(port: int, model: RawUpstream, path: str) -> None:
+    may_go_on = threading.Semaphore(0)
+
+    def script(connection: socket.socket, _: Message) -> None:
+        connection.sendall(STREAM)
+        for _ in range(3):
+            may_go_on.acquire()
+            connection.sendall(chunked(LINE))
+        may_go_on.acquire()
+        connection.sendall(LAST_CHUNK)
+
+    model.script = script
+    with Wire(port, post(path, PROMPT)) as wire:
+        _, headers = read_head(wire.stream)
+        for _ in range(3):
+            may_go_on.release()
+            assert wire.stream.read(len(chunked(LINE))) == chunked(LINE)
+        may_go_on.release()
+        assert wire.stream.read(len(LAST_CHUNK)) == LAST_CHUNK
+    assert (b"transfer-encoding", b"chunked") in headers
 
 
 # --- before the answer ---
@@ -185,7 +214,7 @@ def test_an_answer_before_the_end_of_the_request_arrives_at_once(port: int, mode
     with Wire(port, request[:1_000_000]) as wire:
         answer = wire.answer()
         assert (answer.status, answer.body) == (413, b"no")
-        assert model.left.wait(2)  # the rest does not go up
+        assert model.left.wait(PATIENCE_S)  # the rest does not go up
 
         model.clear()
         wire.send(request[1_000_000:])
@@ -210,6 +239,14 @@ def test_a_model_server_that_restarts_is_found_again_at_once(database: str) -> N
         for path in ("/api/chat", "/v1/chat/completions", "/api/embed"):
             wire.send(post(path, PROMPT))
             assert wire.answer().status == 200
-    assert len(again.asked) == 3
-    again.stop()
+        assert len(again.asked) == 3
+
+        again.stop()
+        again.script = hangs_up
+        wire.send(post("/api/chat", PROMPT))
+        assert wire.answer().status == 502
+        later = RawUpstream(first.port)
+        wire.send(post("/api/chat", PROMPT))
+        assert wire.answer().status == 200
+    later.stop()
     served.stop()

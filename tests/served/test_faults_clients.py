@@ -11,14 +11,25 @@ from pathlib import Path
 import pytest
 
 from tests.served.server import Served
-from tests.served.wire import HEAD_END, LAST_CHUNK, STREAM, Message, RawUpstream, Wire, ask, chunked, post, says
+from tests.served.wire import (
+    HEAD_END,
+    LAST_CHUNK,
+    PATIENCE_S,
+    STREAM,
+    Message,
+    RawUpstream,
+    Wire,
+    ask,
+    chunked,
+    post,
+    says,
+)
 
 PROMPT = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
 SILENT = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}'
 GET_TAGS = b"GET /api/tags HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LINE = b'{"response":"a"}\n'
 LONG_LINE = b'{"response":"%s"}\n' % (b"a" * 16_000)
-PROMPT_S = 1.0  # a client that leaves has stopped the model within that
 
 
 def closes(wire: Wire) -> None:
@@ -42,7 +53,7 @@ PATH = pytest.mark.parametrize("path", ["/api/chat", "/v1/chat/completions"])
 
 
 @LEAVING
-@PATH
+@pytest.mark.parametrize("path", ["/api/chat", "/v1/chat/completions", "/api/embed"])
 @pytest.mark.parametrize("body", [PROMPT, SILENT])
 def test_a_client_that_leaves_before_the_status_stops_the_model(
     port: int, model: RawUpstream, leave: Callable[[Wire], None], path: str, body: bytes
@@ -53,7 +64,7 @@ def test_a_client_that_leaves_before_the_status_stops_the_model(
 
         leave(wire)
 
-        assert model.left.wait(PROMPT_S)
+        assert model.left.wait(PATIENCE_S)
 
 
 @LEAVING
@@ -72,7 +83,7 @@ def test_a_client_that_leaves_in_the_stream_stops_the_model(
 
         leave(wire)
 
-        assert model.left.wait(PROMPT_S)
+        assert model.left.wait(PATIENCE_S)
 
 
 @LEAVING
@@ -96,7 +107,7 @@ def test_a_client_that_leaves_while_much_waits_for_it_stops_the_model(
     if leave is closes_half:  # it may still read
         wire.close()
 
-    assert model.left.wait(PROMPT_S)
+    assert model.left.wait(PATIENCE_S)
 
 
 @LEAVING
@@ -112,7 +123,7 @@ def test_a_client_that_leaves_while_it_sends_stops_the_upload(
 
         leave(wire)
 
-        assert model.left.wait(PROMPT_S)
+        assert model.left.wait(PATIENCE_S)
 
 
 @LEAVING
@@ -207,7 +218,7 @@ def test_a_client_of_http_1_0_gets_a_stream_as_a_whole(port: int, model: RawUpst
 
 
 @PATH
-def test_and_an_error_where_the_stream_is_cut(port: int, model: RawUpstream, path: str) -> None:
+def test_a_client_of_http_1_0_gets_an_error_where_the_stream_is_cut(port: int, model: RawUpstream, path: str) -> None:
     def script(connection: socket.socket, _: Message) -> None:
         connection.sendall(STREAM + chunked(LINE))
         connection.shutdown(socket.SHUT_RDWR)
@@ -257,7 +268,7 @@ def is_kept_alive(*, local: int | None, remote: int) -> bool:
     return re.search(pattern, Path("/proc/net/tcp").read_text()) is not None
 
 
-def wait_until(is_so: Callable[[], object], timeout_s: float = 5) -> None:
+def wait_until(is_so: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
     deadline = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < deadline

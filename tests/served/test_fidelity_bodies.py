@@ -30,7 +30,7 @@ from tests.served.wire import (
 
 MIB = 1024 * 1024
 LIMIT = 64 * MIB
-BLOB = 300 * MIB
+BLOB = 150 * MIB  # much more than what may stay
 STEADY = 48 * MIB  # buffers of sockets, and what the allocator keeps
 PATHS = ["/api/chat", "/api/generate", "/v1/chat/completions", "/api/embed"]
 

@@ -11,7 +11,8 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.urls import reverse
 
-from tests.served.server import Served, free_port
+from tests.served.conftest import AWAY
+from tests.served.server import Served
 from tests.standin import StandIn
 from tests.waiting import eventually
 
@@ -67,17 +68,12 @@ def test_a_running_server_gives_signs_of_life_of_its_own(server: Served) -> None
     assert eventually(gives_signs, within_s=30)
 
 
-def test_an_upstream_that_is_away_is_told_and_the_page_is_there(database: str, account: str) -> None:
-    away = f"http://127.0.0.1:{free_port()}"
-    served = Served(upstream=away, database=database).wait_ready()
-    try:
-        with closing(logged_in(served, account)) as client:
-            shown = health(client)
-            page = client.get(reverse("admin:index"))
-    finally:
-        served.stop()
+def test_an_upstream_that_is_away_is_told_and_the_page_is_there(strict: Served, account: str) -> None:
+    with closing(logged_in(strict, account)) as client:
+        shown = health(client)
+        page = client.get(reverse("admin:index"))
 
-    assert f"bad Upstream {away} does not answer: " in shown
+    assert f"bad Upstream {AWAY} does not answer: " in shown
     assert "change upstream.url in config.yaml" in shown
     assert page.status_code == 200
 

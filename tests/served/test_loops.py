@@ -13,10 +13,10 @@ import pytest
 from tests.served.agent import TASK, WIRES, Agent, History, objects
 from tests.served.server import Served
 from tests.standin import Recorded, StandIn
+from tests.waiting import eventually
 
-COOLDOWN_S = 3.0
-CONFIG = f"loops:\n  mitigations:\n    cooldown_s: {COOLDOWN_S}\n"
-WITHIN_S = 5
+LONG_S = 86_400  # longer than any test
+WITHIN_S = 60.0  # on a machine that has much else to do
 LADDER = [None, None, None, "note", "temperature", "truncate", "break"]
 MADE_UP = "Festinger has stopped a loop: "
 NATIVE = ["chat", "generate"]
@@ -25,19 +25,46 @@ every_wire = pytest.mark.parametrize("wire", WIRES)
 in_both_ways = pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
 
 
-@pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """With it a model rests only shortly."""
-    file: Path = tmp_path_factory.mktemp("loops") / "config.yaml"
-    file.write_text(CONFIG)
-    return str(file)
+class Cooldown:
+    """How long a model rests, by the servers' config.yaml."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.write(LONG_S)
+
+    def write(self, seconds: float) -> None:
+        new = self.file.with_name("new")
+        new.write_text(f"loops: {{mitigations: {{cooldown_s: {seconds}}}}}\n# {time.monotonic()}\n")
+        new.replace(self.file)
+
+    def change(self, seconds: float, *servers: Served) -> None:
+        """Returns when the servers know."""
+        before = [loaded_at(server) for server in servers]
+        self.write(seconds)
+        assert eventually(lambda: not set(before) & set(map(loaded_at, servers)), within_s=WITHIN_S)
+
+
+def loaded_at(server: Served) -> str:
+    return str(server.client.get("/health").json()["config"]["loaded_at"])
 
 
 @pytest.fixture(scope="module")
-def server(database: str, upstream: StandIn, config: str) -> Iterator[Served]:
-    served = Served(upstream=upstream.url, database=database, FESTINGER_CONFIG=config)
+def cooldown(tmp_path_factory: pytest.TempPathFactory) -> Cooldown:
+    return Cooldown(tmp_path_factory.mktemp("loops") / "config.yaml")
+
+
+@pytest.fixture(scope="module")
+def server(database: str, upstream: StandIn, cooldown: Cooldown) -> Iterator[Served]:
+    served = Served(upstream=upstream.url, database=database, FESTINGER_CONFIG=str(cooldown.file))
     yield served.wait_ready()
     served.stop()
+
+
+@pytest.fixture
+def rests_long(server: Served, cooldown: Cooldown) -> Iterator[None]:
+    """Whatever a test made of it, the next one finds it so."""
+    yield
+    cooldown.change(LONG_S, server)
 
 
 @pytest.fixture
@@ -145,32 +172,39 @@ def test_each_step_is_in_what_the_model_is_sent(server: Served, ollama: StandIn)
     assert ["loop_warning" in str(one["messages"]) for one in asked] == [False] * 3 + [True] * 3
 
 
-@pytest.mark.parametrize("wire", NATIVE)
+@pytest.mark.usefixtures("rests_long")
 def test_while_the_model_rests_it_is_not_asked_and_then_may_try_once(
-    server: Served, ollama: StandIn, wire: str
+    server: Served, ollama: StandIn, cooldown: Cooldown
 ) -> None:
-    stuck = agent(server.client, "stuck", wire, f"again and again in {wire}")
-    stuck.work(12)
-    history = stuck.history[:-1]  # a client without a human at it goes on as if nothing had been said
+    resting = [agent(server.client, "stuck", wire, f"again and again in {wire}") for wire in NATIVE]
+    for stuck in resting:
+        stuck.work(12)
+        stuck.history.pop()  # a client without a human at it goes on as if nothing had been said
     ollama.clear()
 
-    def ask() -> str | None:
-        stuck.history = list(history)
-        return stuck.turn().step
-
-    assert [ask(), ask()] == ["break", "break"]
+    assert [ask_again(stuck) for stuck in resting * 2] == ["break"] * 4
     assert prompts(ollama) == []
-    time.sleep(COOLDOWN_S)
-    assert ask() == "truncate"
-    stuck.act(stuck.history[-1])
-    assert stuck.turn().step == "break"
-    assert len(prompts(ollama)) == 1
+
+    cooldown.change(0, server)
+    assert [ask_again(stuck) for stuck in resting] == ["break"] * 2  # with this the rest is over
+    for stuck in resting:
+        assert steps(stuck.work(1)) == ["truncate"]
+        assert stuck.turn().step == "break"
+    assert len(prompts(ollama)) == 2
 
 
+def ask_again(stuck: Agent) -> str | None:
+    """Whatever is said is forgotten."""
+    step = stuck.turn().step
+    stuck.history.pop()
+    return step
+
+
+@pytest.mark.usefixtures("rests_long")
 def test_a_model_that_rests_in_one_process_rests_in_all_and_may_try_in_any(
-    server: Served, database: str, upstream: StandIn, config: str
+    server: Served, database: str, upstream: StandIn, cooldown: Cooldown
 ) -> None:
-    other = Served(upstream=upstream.url, database=database, FESTINGER_CONFIG=config).wait_ready()
+    other = Served(upstream=upstream.url, database=database, FESTINGER_CONFIG=str(cooldown.file)).wait_ready()
     clients = [server.client, other.client]
     stuck = agent(server.client, "stuck", "chat", "here and there")
 
@@ -181,14 +215,16 @@ def test_a_model_that_rests_in_one_process_rests_in_all_and_may_try_in_any(
             taken += steps(stuck.work(1))
         stuck.history.pop()
         stuck.client = other.client  # which has not tripped
-        time.sleep(COOLDOWN_S)
+        taken.append(ask_again(stuck))
+        cooldown.change(0, server, other)
+        taken.append(ask_again(stuck))  # with this the rest is over
         taken += steps(stuck.work(1))
         stuck.client = server.client
         taken += steps(stuck.work(1))
     finally:
         other.stop()
 
-    assert taken == [*LADDER, "truncate", "break"]
+    assert taken == [*LADDER, "break", "break", "truncate", "break"]
 
 
 def test_a_human_who_says_something_is_heard_at_once(server: Served, ollama: StandIn) -> None:
@@ -221,12 +257,9 @@ def test_why_and_the_table_tell_what_was_done(server: Served, database: str) -> 
 
 def row(database: str, request: str | None) -> Any:
     """It is written off the hot path."""
-    deadline = time.monotonic() + WITHIN_S
     query = "SELECT model, wire, kind, count, steps FROM loop_event WHERE request = %s"
     with psycopg.connect(database, autocommit=True) as client:
-        while not (found := client.execute(query, [request]).fetchone()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-    return found
+        return eventually(lambda: client.execute(query, [request]).fetchone(), within_s=WITHIN_S)
 
 
 @pytest.mark.parametrize("wire", NATIVE)

@@ -1,10 +1,10 @@
 """What a model has evaluated of a prompt stays of use from turn to turn: a conversation over three processes, one of
 which is restarted, with Postgres there and away, as the model received it."""
 
-import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import pytest
@@ -19,9 +19,9 @@ from tests.standin import StandIn
 
 eventually = partial(waiting.eventually, within_s=PATIENCE_S)
 PROCESSES = 3
-WRITTEN_WITHIN_S = 1.0
 CONCEPTS = [f"zorb{number}" for number in range(8)]
 NAMED_BY_TAILS = "kvasir"
+CONVERSATIONS = ["chat", "flattened", "messages"]  # one of each side by side
 Write = Callable[[list[Turn]], dict[str, Any]]
 
 
@@ -103,48 +103,50 @@ def with_blocks(turns: list[Turn], blocks: dict[int, str]) -> list[Turn]:
     return put_in
 
 
-@pytest.mark.parametrize("name", ["chat", "flattened", "messages"])
 def test_a_conversation_over_three_processes_keeps_its_prefix(
-    own: OwnPostgres, three: list[Served], upstream: StandIn, ollama: StandIn, name: str
+    own: OwnPostgres, three: list[Served], upstream: StandIn, ollama: StandIn
 ) -> None:
-    path, write = FORMATS[name]
     blocks: dict[int, str] = {}
 
-    for number, turns in enumerate(turns_of(f"You are {name}.")):
+    for number in range(len(CONCEPTS)):
         if number == 4:
             restart(three, 1, upstream, own)  # it is its turn
+        blocks[2 * number + 1 if number else 0] = recalled(CONCEPTS[number])
         written = rows_of(own, recalled(CONCEPTS[number]))
-        received = put(path, write(turns), three[number % PROCESSES], ollama)
+        for name in CONVERSATIONS:
+            path, write = FORMATS[name]
+            turns = list(turns_of(f"You are {name}."))[number]
+            received = put(path, write(turns), three[number % PROCESSES], ollama)
 
-        blocks[len(turns) - 1 if number else 0] = recalled(CONCEPTS[number])
-        assert received == write(with_blocks(turns, blocks))
-        assert eventually(partial(has_more, own, recalled(CONCEPTS[number]), written))
+            assert received == write(with_blocks(turns, blocks)), name
+        assert eventually(partial(has_more, own, recalled(CONCEPTS[number]), written + len(CONVERSATIONS) - 1))
         in_step(three[(number + 1) % PROCESSES])
 
 
-@pytest.mark.parametrize("name", ["chat", "flattened", "messages"])
 def test_so_does_one_whose_last_message_is_rebuilt_at_each_turn(
-    own: OwnPostgres, three: list[Served], upstream: StandIn, ollama: StandIn, name: str
+    own: OwnPostgres, three: list[Served], upstream: StandIn, ollama: StandIn
 ) -> None:
     """As an agent does it that ends each prompt with what is new, and leaves that out the next time."""
-    path, write = FORMATS[name]
-    sent: list[tuple[str, str]] = []  # as the client wrote it, as the model received it
+    sent = defaultdict[str, list[tuple[str, str]]](list)  # as the client wrote it, as the model received it
 
-    for number, turns in enumerate(turns_of(f"You are {name}, with tails.")):
+    for number in range(len(CONCEPTS)):
         if number == 4:
             restart(three, 1, upstream, own)
-        rebuilt: list[Turn] = [*turns[:-1], ("user", f"{turns[-1][1]}\n[EXTRAS] {NAMED_BY_TAILS}, step {number}")]
         new = recalled(CONCEPTS[0], NAMED_BY_TAILS) if not number else recalled(*CONCEPTS[1 : number + 1])
         written = rows_of(own, new)
-        received = put(path, write(rebuilt), three[number % PROCESSES], ollama)
+        for name in CONVERSATIONS:
+            path, write = FORMATS[name]
+            turns = list(turns_of(f"You are {name}, with tails."))[number]
+            rebuilt: list[Turn] = [*turns[:-1], ("user", f"{turns[-1][1]}\n[EXTRAS] {NAMED_BY_TAILS}, step {number}")]
+            received = put(path, write(rebuilt), three[number % PROCESSES], ollama)
 
-        blocks = {0: recalled(CONCEPTS[0], NAMED_BY_TAILS)} | ({len(turns) - 1: new} if number else {})
-        assert received == write(with_blocks(rebuilt, blocks))
-        sent.append((rendered(write(rebuilt)), rendered(received)))
-        assert eventually(partial(has_more, own, new, written))
+            blocks = {0: recalled(CONCEPTS[0], NAMED_BY_TAILS)} | ({len(turns) - 1: new} if number else {})
+            assert received == write(with_blocks(rebuilt, blocks)), name
+            sent[name].append((rendered(write(rebuilt)), rendered(received)))
+        assert eventually(partial(has_more, own, new, written + len(CONVERSATIONS) - 1))
         in_step(three[(number + 1) % PROCESSES])
 
-    for (client_before, model_before), (client, model) in pairwise(sent):
+    for (client_before, model_before), (client, model) in chain.from_iterable(map(pairwise, sent.values())):
         assert without_blocks(model[: shared(model_before, model)], client) >= shared(client_before, client)
 
 
@@ -172,9 +174,7 @@ def test_a_fact_that_changed_is_made_anew_by_the_next_process(
     assert put(path, write(again), three[2], ollama) == write(with_blocks(again, {0: fresh}))
 
 
-def test_what_is_put_into_a_prompt_is_written_within_a_second(
-    own: OwnPostgres, three: list[Served], ollama: StandIn
-) -> None:
+def test_what_is_put_into_a_prompt_is_written_soon(own: OwnPostgres, three: list[Served], ollama: StandIn) -> None:
     path, write = FORMATS["chat"]
     said: list[Turn] = [("system", "You are written down."), ("user", "Ask zorb2."), ("assistant", "Yes.")]
     [(before,)] = own.run("SELECT coalesce(max(id), 0) FROM injection")
@@ -185,7 +185,7 @@ def test_what_is_put_into_a_prompt_is_written_within_a_second(
         columns = "length(conversation), length(keys) > 0, length(place), block, system"
         return own.run(f"SELECT {columns} FROM injection WHERE id > %s ORDER BY id", before)
 
-    rows = waiting.eventually(lambda: len(written()) == 2 and written(), within_s=WRITTEN_WITHIN_S)
+    rows = eventually(lambda: len(written()) == 2 and written())
     assert rows == [(16, True, 0, recalled("zorb2"), None), (16, False, 16, recalled("zorb3"), None)]
 
 
@@ -213,10 +213,8 @@ def test_without_postgres_a_process_remembers_alone_and_tells_the_others_later(
     try:
         for number in (1, 2):
             blocks[len(requests[number]) - 1] = recalled(CONCEPTS[number])
-            started = time.monotonic()
             received = put(path, write(requests[number]), three[0], ollama)
             assert received == write(with_blocks(requests[number], blocks))
-            assert time.monotonic() - started < WRITTEN_WITHIN_S
         # Another process does not know of the last two turns: it says at the end what they had said.
         lost = {0: recalled(CONCEPTS[0]), len(requests[3]) - 1: recalled(*CONCEPTS[1:4])}
         assert put(path, write(requests[3]), three[1], ollama) == write(with_blocks(requests[3], lost))

@@ -4,8 +4,13 @@ import json
 import time
 from typing import Any
 
+import psycopg
+
 from tests.served.server import Served
 from tests.standin import Recorded, StandIn
+from tests.waiting import eventually
+
+WITHIN_S = 60.0
 
 
 def received(ollama: StandIn) -> Recorded:
@@ -20,6 +25,10 @@ def sent(ollama: StandIn) -> dict[str, Any]:
 
 def contents(ollama: StandIn) -> list[str]:
     return [message["content"] for message in sent(ollama)["messages"]]
+
+
+def recalled(server: Served, text: str) -> str:
+    return str(server.client.post("/recollect", json={"text": text}).json()["block"])
 
 
 def block(*lines: str) -> str:
@@ -41,10 +50,10 @@ def test_without_a_system_message_the_block_waits_for_the_modelfile(server: Serv
     """A conversation that began before it was known stays as it is; those that begin later have the block at the
     top."""
     server.teach("kvasir -isa worker")
-    recalled = block("kvasir: [type] worker")
+    told = block("kvasir: [type] worker")
 
     server.chat(("user", "ask kvasir"), model="system-model")
-    assert contents(ollama) == ["ask kvasir\n\n" + recalled]
+    assert contents(ollama) == ["ask kvasir\n\n" + told]
     for number in range(100):
         time.sleep(0.02)
         server.chat(("user", f"ask kvasir, {number}"), model="system-model")
@@ -52,18 +61,9 @@ def test_without_a_system_message_the_block_waits_for_the_modelfile(server: Serv
             break
 
     modelfile_system = server.client.post("/api/show", json={"model": "system-model"}).json()["system"]
-    assert contents(ollama) == [modelfile_system + "\n\n" + recalled, f"ask kvasir, {number}"]
+    assert contents(ollama) == [modelfile_system + "\n\n" + told, f"ask kvasir, {number}"]
     server.chat(("user", "ask kvasir"), ("assistant", "Yes."), ("user", "so?"), model="system-model")
-    assert contents(ollama) == ["ask kvasir\n\n" + recalled, "Yes.", "so?"]
-
-
-def test_a_flattened_prompt_carries_the_block_in_its_system_section(server: Served, ollama: StandIn) -> None:
-    server.teach("heimdall -isa gateway")
-    prompt = "### System:\nSYS\n\n### User:\nis heimdall up\n\n"
-
-    server.client.post("/api/generate", json={"model": "llama3", "prompt": prompt, "stream": False})
-
-    assert sent(ollama)["prompt"] == prompt.replace("SYS", block("heimdall: [type] gateway") + "\n\nSYS")
+    assert contents(ollama) == ["ask kvasir\n\n" + told, "Yes.", "so?"]
 
 
 def test_the_content_type_does_not_matter(server: Served, ollama: StandIn) -> None:
@@ -86,14 +86,6 @@ def test_with_festinger_off_the_model_gets_exactly_the_clients_bytes(server: Ser
 
     assert received(ollama).body == body
     assert "x-festinger" not in received(ollama).headers
-
-
-def test_what_has_nothing_to_recall_is_forwarded_byte_for_byte(server: Served, ollama: StandIn) -> None:
-    body = b'{ "model":"llama3",  "messages":[{"role":"user","content":"hello"}], "stream":false, "x":1.50 }'
-
-    server.client.post("/api/chat", content=body)
-
-    assert received(ollama).body == body
 
 
 def test_a_contradiction_shows_its_mark_in_the_next_prompt(server: Served, ollama: StandIn) -> None:
@@ -122,10 +114,7 @@ def test_a_new_word_used_in_four_messages_is_asked_about_in_the_next_block(serve
         history += [("user", f"message {i} about the zorblat")]
         server.chat(*history)
         history += [("assistant", f"answer {i}")]
-    deadline = time.monotonic() + 10
-    while "zorblat" not in server.client.post("/recollect", json={"text": "zorblat"}).json()["block"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    assert eventually(lambda: "zorblat" in recalled(server, "zorblat"), within_s=WITHIN_S)
 
     server.chat(*history, ("user", "so what now"))
 
@@ -142,15 +131,10 @@ def test_loading_a_model_is_left_alone(server: Served, ollama: StandIn) -> None:
 
 
 def test_a_row_changed_with_psql_shows_in_the_next_prompt(server: Served, ollama: StandIn, database: str) -> None:
-    import psycopg
-
     server.teach("tulgey -isa wood")
     with psycopg.connect(database) as client:
         client.execute("UPDATE soas SET is_muted = true WHERE token = 'tulgey'")
-    deadline = time.monotonic() + 5
-    while server.client.post("/recollect", json={"text": "tulgey"}).json()["block"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert eventually(lambda: not recalled(server, "tulgey"), within_s=WITHIN_S)
 
     server.chat(("user", "the tulgey"), model="echo")
 
@@ -165,44 +149,3 @@ def test_reload_reads_everything_anew(server: Served) -> None:
     assert answer.status_code == 200
     assert answer.json()["cache"]["tokens"] > 28_000
     assert answer.json()["cache"]["age_s"] <= before + 1
-
-
-def test_stopping_the_server_writes_what_it_counted(database: str, upstream: StandIn) -> None:
-    import psycopg
-
-    served = Served(upstream=upstream.url, database=database).wait_ready()
-    served.chat(("user", "the slithytove is new"))
-
-    served.stop()
-
-    with psycopg.connect(database) as client:
-        row = client.execute("SELECT encounter_count FROM soas WHERE token = 'slithytove'").fetchone()
-    assert row == (1,)
-
-
-def test_chat_and_recall_go_on_without_postgres(upstream: StandIn, database: str) -> None:
-    """The server's connections are cut and its database refuses new ones."""
-    import psycopg
-
-    served = Served(upstream=upstream.url, database=database).wait_ready()
-    served.teach("jubjub -isa bird")
-    name = psycopg.conninfo.conninfo_to_dict(database)["dbname"]
-    admin_url = database.replace(f"/{name}?", "/postgres?")
-    try:
-        with psycopg.connect(admin_url, autocommit=True) as admin:
-            admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-            admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        upstream.clear()
-        assert served.chat(("system", "S"), ("user", "the jubjub")).status_code == 200
-        health = served.client.get("/health").json()
-        refused = served.teach("jubjub -isa plane")
-    finally:
-        with psycopg.connect(admin_url, autocommit=True) as admin:
-            admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
-        errors = served.stop()
-
-    assert contents(upstream)[0] == block("jubjub: [type] bird") + "\n\nS"
-    assert (health["ready"], health["database"]["reachable"], health["database"]["listening"]) == (True, False, False)
-    assert refused.status_code == 503
-    assert "error" in refused.json()
-    assert "Traceback" not in errors

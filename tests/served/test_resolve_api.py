@@ -3,6 +3,7 @@ language model's place."""
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -219,12 +220,9 @@ def test_what_was_proposed_is_approved(server: Served, database: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def tokens(database: str) -> dict[str, dict[str, str]]:
-    def headers(scope: str) -> dict[str, str]:
-        made = manage("create_agent", f"{scope} of conflicts", "--scope", scope, DATABASE_URL=database)
-        return FROM_ELSEWHERE | {"Authorization": f"Bearer {made.stdout.strip()}"}
-
-    return {scope: headers(scope) for scope in ("agent", "operator")}
+def elsewhere(tokens: dict[str, str]) -> dict[str, dict[str, str]]:
+    """What a client on another machine sends, by the scope of its token."""
+    return {scope: FROM_ELSEWHERE | {"Authorization": f"Bearer {token}"} for scope, token in tokens.items()}
 
 
 READ = [("GET", "/conflicts"), ("GET", "/conflicts/1"), ("GET", "/resolve/runs"), ("GET", "/resolve/runs/1")]
@@ -246,23 +244,23 @@ def statuses(server: Served, routes: list[tuple[str, str]], headers: dict[str, s
     }
 
 
-def test_an_agents_token_looks_and_does_not_decide(server: Served, tokens: dict[str, dict[str, str]]) -> None:
+def test_an_agents_token_looks_and_does_not_decide(server: Served, elsewhere: dict[str, dict[str, str]]) -> None:
     assert statuses(server, READ + DECIDE, FROM_ELSEWHERE) == {401}
-    assert statuses(server, READ, tokens["agent"]) <= {200, 404}
-    assert statuses(server, DECIDE, tokens["agent"]) == {403}
+    assert statuses(server, READ, elsewhere["agent"]) <= {200, 404}
+    assert statuses(server, DECIDE, elsewhere["agent"]) == {403}
 
 
-def test_who_may_not_decide_is_told_which_token_would_do(server: Served, tokens: dict[str, dict[str, str]]) -> None:
-    for headers in (FROM_ELSEWHERE, tokens["agent"]):
+def test_who_may_not_decide_is_told_which_token_would_do(server: Served, elsewhere: dict[str, dict[str, str]]) -> None:
+    for headers in (FROM_ELSEWHERE, elsewhere["agent"]):
         assert "--scope operator" in server.client.post("/resolve/run", headers=headers).json()["error"]
 
 
-def test_an_operators_token_decides_in_its_name(server: Served, tokens: dict[str, dict[str, str]]) -> None:
+def test_an_operators_token_decides_in_its_name(server: Served, elsewhere: dict[str, dict[str, str]]) -> None:
     conflict_id = dispute(server, "zemmery")
 
-    done = server.client.post(f"/conflicts/{conflict_id}/dismiss", headers=tokens["operator"])
+    done = server.client.post(f"/conflicts/{conflict_id}/dismiss", headers=elsewhere["operator"])
 
-    assert (done.status_code, done.json()["decision"]["actor"]) == (200, "operator of conflicts")
+    assert (done.status_code, done.json()["decision"]["actor"]) == (200, "operator of served")
 
 
 # --- runs, on a database of their own: a worker takes whatever it finds ---
@@ -281,19 +279,43 @@ def served(own: OwnPostgres, upstream: StandIn) -> Iterator[Served]:
     served.stop()
 
 
-@pytest.fixture
-def worker(own: OwnPostgres, served: Served) -> Iterator[None]:
+class Worker:
     """A Celery worker, as it is started everywhere."""
-    [command] = [program.command for program in own_programs("127.0.0.1", 0) if program.name == "worker"]
-    environment = os.environ | {"DATABASE_URL": own.url, "FESTINGER_HOME": str(own.home)}
-    process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=QUIET, stderr=QUIET)
-    yield
-    process.terminate()
-    try:
-        process.wait(15)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+
+    def __init__(self, own: OwnPostgres) -> None:
+        self._environment = os.environ | {"DATABASE_URL": own.url, "FESTINGER_HOME": str(own.home)}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Unless it runs already."""
+        if self._process is None:
+            [command] = [found.command for found in own_programs("127.0.0.1", 0) if found.name == "worker"]
+            self._process = subprocess.Popen(
+                command, cwd=PROJECT, env=self._environment, stdout=QUIET, stderr=QUIET, start_new_session=True
+            )
+
+    def kill(self) -> None:
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+
+@pytest.fixture(scope="module")
+def only_worker(own: OwnPostgres, served: Served) -> Iterator[Worker]:
+    made = Worker(own)
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def worker(only_worker: Worker) -> None:
+    only_worker.start()
+
+
+@pytest.fixture
+def no_worker(only_worker: Worker) -> None:
+    only_worker.kill()
 
 
 @pytest.fixture
@@ -317,6 +339,7 @@ def start_run(server: Served) -> int:
     return int(answer.json()["run"])
 
 
+@pytest.mark.usefixtures("no_worker")
 def test_a_run_waits_for_a_worker_and_another_does_not_start_beside_it(own: OwnPostgres, served: Served) -> None:
     run_id = start_run(served)
 
@@ -378,6 +401,7 @@ def test_a_run_decides_and_is_undone(served: Served, model: LlmServer, ollama: S
 # --- health ---
 
 
+@pytest.mark.usefixtures("no_worker")
 def test_health_counts_what_waits(own: OwnPostgres, served: Served) -> None:
     before = served.client.get("/health").json()
     dispute(served, "coromandel")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from benchmarks.misuse import AWAY, BODY_MAX_BYTES, KINDS, drive
+from benchmarks.misuse import AT_ONCE, AWAY, BODY_MAX_BYTES, KINDS, drive
 from benchmarks.soak import settled, state_of
 from tests.served.server import Served
 from tests.standin import StandIn
 
-REQUESTS = 100  # of each kind
-WARM_UP = 20
+REQUESTS = 3 * AT_ONCE  # of each kind: were each of them to leave a file or a task behind, that is seen
+WARM_UP = AT_ONCE
 
 
 @pytest.fixture(scope="module")

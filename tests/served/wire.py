@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Self
 
-PATIENCE_S = 10
+PATIENCE_S = 60  # on a machine that has much else to do
 HEAD_END = b"\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 BACKGROUND = (b"GET /api/version", b"POST /api/show")  # what Festinger asks by itself

@@ -144,7 +144,7 @@ NO_PART = "usage: python -m festinger_site.launcher.programs worker|beat|proxy"
     ("words", "variables", "expected"),
     [
         ("-m festinger_site.launcher.liveness_probe worker", {}, "worker: the database cannot be asked ("),
-        ("-m festinger_site.launcher.liveness_probe proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT=x: takes "),
+        ("-m festinger_site.launcher.liveness_probe proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT: takes "),
         (
             "-m festinger_site.launcher.programs proxy",
             {"DATABASE_URL_FILE": "/absent"},
@@ -153,7 +153,7 @@ NO_PART = "usage: python -m festinger_site.launcher.programs worker|beat|proxy"
         ("-m festinger_site.launcher.programs postgres", {}, NO_PART),
         ("-m festinger_site.launcher.programs", {}, NO_PART),
         ("manage.py prepare", {}, "CommandError: DATABASE_URL cannot be used: "),
-        ("manage.py prepare", {"FESTINGER_PORT": "x"}, "FESTINGER_PORT=x: takes "),
+        ("manage.py prepare", {"FESTINGER_PORT": "x"}, "FESTINGER_PORT: takes "),
     ],
 )
 def test_what_cannot_be_is_one_line_and_touches_no_home(tmp_path, words, variables, expected):

@@ -10,14 +10,13 @@ import yaml
 from django.core.management import CommandError, call_command
 
 from festinger_site import home
-from festinger_site import settings as site
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.home import PROJECT
 from festinger_site.launcher import preflight, prepare_database, supervision
 from festinger_site.launcher.manage import needs_embedded_database
 from memory.settings.grammar import describe_range
 from proxy.config_file.parser import FIELDS, names_in, read
-from proxy.domain.config_schema import Limits, Rules, given, values
+from proxy.domain.config_schema import Rules, values
 
 EXAMPLE = (PROJECT / "config.example.yaml").read_text()
 KEY = re.compile(r"^( *)# ([a-z_]+): (.*)$", re.MULTILINE)
@@ -34,21 +33,21 @@ def file(tmp_path: Path, settings: Any) -> Path:
 
 
 def test_in_the_example_all_is_commented_out() -> None:
-    assert given(read(EXAMPLE)) == []
+    assert values(read(EXAMPLE), only_set=True) == {}
 
 
 def test_with_all_comments_removed_it_has_every_key_with_its_default() -> None:
     said = read(KEY.sub(r"\1\2: \3", EXAMPLE))
 
     assert said == Rules()
-    assert set(given(said)) == set(FIELDS)
+    assert set(values(said, only_set=True)) == set(FIELDS)
 
 
 def test_each_key_can_be_uncommented_alone() -> None:
     for match in KEY.finditer(EXAMPLE):
         alone = EXAMPLE[: match.start()] + "{}{}: {}".format(*match.groups()) + EXAMPLE[match.end() :]
 
-        assert [key.rpartition(".")[2] for key in given(read(alone))] == [match[2]]
+        assert [key.rpartition(".")[2] for key in values(read(alone), only_set=True)] == [match[2]]
 
 
 def test_a_limit_of_the_schema_stands_in_the_comment_of_its_key() -> None:
@@ -66,10 +65,6 @@ def test_all_stands_in_it_in_the_order_of_the_schema() -> None:
     assert {*yaml.safe_load(EXAMPLE)["loops"]} == {"detector", "mitigations"}
 
 
-def test_the_environment_takes_the_range_of_the_schema() -> None:
-    assert describe_range(Limits.model_fields["max_body_bytes"].metadata) == f"from 1024 to {site.BODY_MAX_BYTES}"
-
-
 # --- where it is ---
 
 
@@ -78,7 +73,7 @@ def test_it_is_in_the_home_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert home.config_path() == tmp_path / "config.yaml"
     monkeypatch.setenv("FESTINGER_CONFIG", "etc/festinger.yaml")
     assert home.config_path() == Path.cwd() / "etc" / "festinger.yaml"
-    assert supervision.marked_environment(tmp_path)["FESTINGER_CONFIG"] == str(home.config_path())
+    assert supervision.build_environment(tmp_path)["FESTINGER_CONFIG"] == str(home.config_path())
 
 
 def test_a_link_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

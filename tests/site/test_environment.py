@@ -1,95 +1,126 @@
-"""The process environment, read through helpers that fail loudly."""
+"""The process environment, which is taken as a whole or refused with all that is wrong."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from festinger_site import environment as env
-from festinger_site.environment import EnvironmentMistake
+from festinger_site.environment import SECRETS, Environment, EnvironmentMistake, read_environment
 
-Read = Callable[[], object]
 
-READS: list[tuple[str, Read, object]] = [
-    ("", lambda: env.text("X", "default"), "default"),
-    ("  padded ", lambda: env.text("X"), "padded"),
-    ("7", lambda: env.integer("X", 1, low=1, high=9), 7),
-    ("", lambda: env.integer("X", 1, low=1, high=9), 1),
-    ("On", lambda: env.boolean("X", False), True),
-    ("0", lambda: env.boolean("X", True), False),
-    ("a, b,,", lambda: env.words("X"), ["a", "b"]),
-    ("host:1", lambda: env.http_url("X"), "http://host:1"),
-    ("https://host/base/", lambda: env.http_url("X"), "https://host/base"),
-    ("http://us%40er:se+same@[::1]:1", lambda: env.http_url("X"), "http://us%40er:se+same@[::1]:1"),
-    ("", lambda: env.http_url("X"), ""),
-    ("Europe/Oslo", lambda: env.time_zone("X", "UTC"), "Europe/Oslo"),
-    ("DEBUG", lambda: env.choice("X", "INFO", ("INFO", "DEBUG")), "DEBUG"),
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of our variables is set."""
+    for name in Environment.model_fields:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(f"{name}_FILE", raising=False)
+
+
+KEYS = ("A" * 43 + "=", "-_" * 21 + "A=", "+/" * 21 + "A=")
+
+READS: list[tuple[str, str, object]] = [
+    ("FESTINGER_HOST", "", "127.0.0.1"),
+    ("FESTINGER_HOST", "  padded ", "padded"),
+    ("FESTINGER_WORKERS", "7", 7),
+    ("FESTINGER_WORKERS", " ", 1),
+    ("FESTINGER_REQUIRE_TOKEN", "On", True),
+    ("FESTINGER_TRUST_LOOPBACK", "0", False),
+    ("FESTINGER_ORIGINS", "a, b,,", ("a", "b")),
+    ("FESTINGER_UPSTREAM", "host:1", "http://host:1"),
+    ("FESTINGER_UPSTREAM", "https://host/base/", "https://host/base"),
+    ("FESTINGER_UPSTREAM", "http://us%40er:se+same@[::1]:1", "http://us%40er:se+same@[::1]:1"),
+    ("FESTINGER_UPSTREAM", "", ""),
+    ("FESTINGER_TIME_ZONE", "Europe/Oslo", "Europe/Oslo"),
+    ("FESTINGER_LOG_LEVEL", "DEBUG", "DEBUG"),
+    ("FESTINGER_ENCRYPTION_KEY", f" {KEYS[0]}, {KEYS[1]} ,{KEYS[2]},", KEYS),
+    ("FESTINGER_ENCRYPTION_KEY", "", ()),
 ]
 
 
-@pytest.mark.parametrize(("raw", "read", "value"), READS)
-def test_a_variable_is_read(monkeypatch: pytest.MonkeyPatch, raw: str, read: Read, value: object) -> None:
-    monkeypatch.setenv("X", raw)
+@pytest.mark.parametrize(("name", "raw", "value"), READS)
+def test_a_variable_is_read(monkeypatch: pytest.MonkeyPatch, name: str, raw: str, value: object) -> None:
+    monkeypatch.setenv(name, raw)
 
-    assert read() == value
+    assert getattr(read_environment(), name) == value
 
 
-MISTAKES: list[tuple[str, Read]] = [
-    ("ten", lambda: env.integer("X", 1, low=1, high=9)),
-    ("10", lambda: env.integer("X", 1, low=1, high=9)),
-    ("-1", lambda: env.integer("X", 1, low=1, high=9)),
-    ("²", lambda: env.integer("X", 1, low=1, high=9)),
-    ("maybe", lambda: env.boolean("X", True)),
-    ("ftp://host", lambda: env.http_url("X")),
-    ("http://", lambda: env.http_url("X")),
-    ("http://host:99999", lambda: env.http_url("X")),
-    ("http://[::1", lambda: env.http_url("X")),
-    ("http://a host", lambda: env.http_url("X")),
-    ("http://host/?a=1", lambda: env.http_url("X")),
-    ("http://a..b", lambda: env.http_url("X")),
-    (f"http://{'a' * 64}.org", lambda: env.http_url("X")),
-    ("http://256.0.0.1", lambda: env.http_url("X")),
-    ("http://us%3Aer@host", lambda: env.http_url("X")),
-    ("Europe/Nowhere", lambda: env.time_zone("X", "UTC")),
-    ("../../etc/passwd", lambda: env.time_zone("X", "UTC")),
-    ("Europe", lambda: env.time_zone("X", "UTC")),
-    ("LOUD", lambda: env.choice("X", "INFO", ("INFO", "DEBUG"))),
+MISTAKES: list[tuple[str, str, str]] = [
+    *(("FESTINGER_WORKERS", raw, "a whole number from 1 to 64") for raw in ("ten", "65", "-1", "²", "1.5")),
+    ("FESTINGER_REQUIRE_TOKEN", "maybe", "1 or 0"),
+    ("FESTINGER_UPSTREAM", "ftp://host", "an address such as http://127.0.0.1:11434"),
+    *(
+        ("FESTINGER_UPSTREAM", raw, "an address such as http://127.0.0.1:11434")
+        for raw in (
+            "http://",
+            "http://host:99999",
+            "http://[::1",
+            "http://a host",
+            "http://host/?a=1",
+            "http://a..b",
+            "http://256.0.0.1",
+        )
+    ),
+    *(
+        ("FESTINGER_TIME_ZONE", raw, "a time zone such as Europe/Oslo")
+        for raw in ("Europe/Nowhere", "../../etc/passwd", "Europe")
+    ),
+    ("FESTINGER_LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING or ERROR"),
 ]
 
 
-@pytest.mark.parametrize(("raw", "read"), MISTAKES)
-def test_a_mistake_names_the_variable_and_its_value(monkeypatch: pytest.MonkeyPatch, raw: str, read: Read) -> None:
-    monkeypatch.setenv("X", raw)
+@pytest.mark.parametrize(("name", "raw", "takes"), MISTAKES)
+def test_a_mistake_names_the_variable_its_value_and_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, name: str, raw: str, takes: str
+) -> None:
+    monkeypatch.setenv(name, raw)
 
-    with pytest.raises(EnvironmentMistake, match=r"^X=.*: takes "):
-        read()
+    with pytest.raises(EnvironmentMistake) as raised:
+        read_environment()
+
+    assert str(raised.value) == f"{name}: takes {takes}, not '{raw}'"
 
 
-def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("hush\n")
-    monkeypatch.setenv("X_FILE", str(tmp_path / "secret"))
+@pytest.mark.parametrize("raw", [f"http://{'a' * 64}.org", "http://us%3Aer@host"])
+def test_an_address_that_no_client_can_use_is_a_mistake(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
+    monkeypatch.setenv("FESTINGER_UPSTREAM", raw)
 
-    assert env.secret("X") == "hush"
+    with pytest.raises(EnvironmentMistake, match=r"^FESTINGER_UPSTREAM: takes an address"):
+        read_environment()
+
+
+def test_all_mistakes_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FESTINGER_PORT", "x")
+    monkeypatch.setenv("FESTINGER_HOME", "a\nb")
+
+    with pytest.raises(EnvironmentMistake) as raised:
+        read_environment()
+
+    assert str(raised.value).splitlines() == [
+        "FESTINGER_HOME: takes a path of printable characters, not 'a\\nb'",
+        "FESTINGER_PORT: takes a whole number from 1 to 65535, not 'x'",
+    ]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").write_text(f"{KEYS[0]}\n")
+    monkeypatch.setenv(f"{name}_FILE", str(tmp_path / "secret"))
+
+    assert getattr(read_environment(), name) in (KEYS[0], (KEYS[0],))
 
 
 def test_a_secret_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("X_FILE", str(tmp_path / "absent"))
+    monkeypatch.setenv("DATABASE_URL_FILE", str(tmp_path / "absent"))
 
-    with pytest.raises(EnvironmentMistake, match=r"X_FILE=.*absent: cannot be read"):
-        env.secret("X")
-
-
-KEYS = ["A" * 43 + "=", "-_" * 21 + "A=", "+/" * 21 + "A="]
-
-
-def test_encryption_keys_stand_between_commas() -> None:
-    assert env.fernet_keys("X", f" {KEYS[0]}, {KEYS[1]} ,{KEYS[2]},") == KEYS
-    assert env.fernet_keys("X", "") == []
+    with pytest.raises(EnvironmentMistake, match=r"DATABASE_URL_FILE=.*absent: cannot be read"):
+        read_environment()
 
 
 @pytest.mark.parametrize("raw", ["hush", "A" * 44, f"{KEYS[0]},hush", "schlüssel"])
-def test_what_is_no_encryption_key_is_told_without_being_shown(raw: str) -> None:
-    with pytest.raises(EnvironmentMistake, match=r"^X: takes keys of 32 bytes in Base64") as raised:
-        env.fernet_keys("X", raw)
+def test_what_is_no_encryption_key_is_told_without_being_shown(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
+    monkeypatch.setenv("FESTINGER_ENCRYPTION_KEY", raw)
+
+    with pytest.raises(EnvironmentMistake, match=r"^FESTINGER_ENCRYPTION_KEY: takes keys of 32 bytes") as raised:
+        read_environment()
 
     assert raw not in str(raised.value)
+    assert raised.value.__cause__ is raised.value.__context__ is None

@@ -41,7 +41,7 @@ def test_those_who_need_a_secret_first_at_once_agree_on_it(monkeypatch, tmp_path
     monkeypatch.setenv("FESTINGER_HOME", str(tmp_path / "home"))
 
     with ThreadPoolExecutor(8) as pool:
-        values = set(pool.map(lambda _: home.kept_secret("key"), range(32)))
+        values = set(pool.map(lambda _: home.ensure_secret("key"), range(32)))
 
     assert len(values) == 1
     assert len(values.pop()) == 86
@@ -50,7 +50,7 @@ def test_those_who_need_a_secret_first_at_once_agree_on_it(monkeypatch, tmp_path
 def test_a_secret_is_its_owners_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("FESTINGER_HOME", str(tmp_path))
 
-    home.secret_key()
+    home.ensure_secret("secret_key")
 
     assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
 
@@ -69,7 +69,7 @@ def test_a_socket_path_is_plain_and_fits_the_kernel(path):
 def test_the_embedded_address_is_that_of_the_socket(monkeypatch, tmp_path):
     monkeypatch.setenv("FESTINGER_HOME", str(tmp_path))
 
-    settings = home.django_database(home.embedded_database_url())
+    settings = home.django_database(home.local_database_url())
 
     assert settings["HOST"] == str(home.database_socket(home.path()))
     assert (settings["NAME"], settings["USER"], settings["PORT"]) == ("festinger", "postgres", "5432")

@@ -5,9 +5,12 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
+import psycopg
+from django.conf import settings
 from django.core.management.base import BaseCommand
+from pgmq import get_embedded_install_sql, install_pgmq_sql
+from pgmq.install import get_embedded_sql_version
 
-from festinger_site import pgmq
 from memory import bootstrap
 from resolution.resolver import schedule as resolver_schedule
 
@@ -34,7 +37,7 @@ class Command(BaseCommand):
         for name in bootstrap.load_groups():
             self.stdout.write(f"group {name}: its permissions were added")
         resolver_schedule.keep()
-        if pgmq.install():
+        if install_pgmq():
             self.stdout.write("broker: PGMQ installed")
         self.operator(bootstrap.first_operator(), as_json=as_json)
 
@@ -56,3 +59,17 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"operator": bootstrap.OPERATOR, "password": password}))
         elif password is not None:
             self.stdout.write(f"operator: {bootstrap.OPERATOR}, password: {password} (shown this once)")
+
+
+def install_pgmq() -> bool:
+    """Installs Celery's broker as plain SQL, which needs no extension, where it is used and its schema is absent; True
+    if it did."""
+    if not settings.CELERY_BROKER_URL.startswith("pgmq"):
+        return False
+    with psycopg.connect(settings.DATABASE_URL) as connection:
+        if connection.execute("SELECT to_regnamespace('pgmq')").fetchone() != (None,):
+            return False
+        install_pgmq_sql(get_embedded_install_sql(), conn=connection)
+        # Plain SQL has no other place for the installed version.
+        connection.execute(f"COMMENT ON SCHEMA pgmq IS 'PGMQ {get_embedded_sql_version()}'")
+    return True

@@ -17,7 +17,7 @@ from memory.domain.cues.noun_phrases import Passage, Phrase, is_adjective, is_pl
 from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form, find_forms
 from memory.domain.cues.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
 from memory.domain.text.function_words import is_closed_class
-from memory.domain.text.sentences import Line, mask
+from memory.domain.text.sentences import SentenceFinder, mask
 from memory.domain.text.unicode import normalise
 
 __all__ = ["CueMatch", "Vocabulary", "find_cues", "iter_cues", "names_near_cues"]
@@ -134,7 +134,7 @@ def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = Fal
 def _asserting_sentences(prose: str, forms: list[Cue]) -> Iterator[tuple[int, str, list[Cue]]]:
     """The sentences with cues that are no questions: where each begins, its text, its cues relative to that."""
     for line_start, line_end, cues in _lines(prose, forms):
-        line = Line(prose[line_start:line_end])
+        line = SentenceFinder(prose[line_start:line_end])
         for sentence, within in groupby(cues, key=lambda cue: line.sentence_at(cue.start - line_start)):
             if not sentence.is_question:
                 start = line_start + sentence.start

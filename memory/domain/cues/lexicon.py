@@ -3,7 +3,7 @@
 All lower case. They name classes of English words, not sentences anyone has seen.
 """
 
-from memory.domain.text.function_words import listed
+from memory.domain.text.function_words import split_words
 
 # A statement under one of these is not asserted. Negation and doubt reach over the rest of the sentence, conditions
 # and wishes only to the end of their clause.
@@ -20,7 +20,7 @@ CONDITIONS = (
 )
 
 # Nouns that judge their subject and do not say what it is.
-EVALUATIONS = listed(
+EVALUATIONS = split_words(
     "abbreviation accident achievement acronym advantage adventure annoyance approach attempt beauty benefit "
     "blast blessing bonus bore bother breeze bummer burden case chance charm choice coincidence concern "
     "consequence contradiction convenience counterpart curse danger deal delight detail difference difficulty "
@@ -36,10 +36,10 @@ EVALUATIONS = listed(
     "try understatement upside virtue waste way win winner wonder word work worry"
 )
 # These measure what follows them: `a bit slow` names no thing.
-DEGREES = listed("bit deal little lot tad touch way while")
+DEGREES = split_words("bit deal little lot tad touch way while")
 
 # `runs on` and `deployed on` also say when, how and why.
-OCCASIONS = listed(
+OCCASIONS = split_words(
     "average basis battery behalf board boot cadence change changes click commit completion condition cron "
     "deadline demand deploy deployment error errors event events exit failure fire friday fridays fumes hold "
     "holiday holidays install instinct interrupt invocation launch load login logout merge message monday mondays "
@@ -50,7 +50,7 @@ OCCASIONS = listed(
 )
 
 # `the X file`: the file has to do with X and is not X, as `the X service` is.
-RELATIONAL_NOUNS = listed(
+RELATIONAL_NOUNS = split_words(
     "account address api approach argument author authors behavior behaviour block body bug call calls case "
     "change class client clients code column command comment condition config configuration connection constraint "
     "content contents convention copy count country customer data date default definition developer developers "
@@ -68,7 +68,7 @@ RELATIONAL_NOUNS = listed(
 )
 
 # Ordinary nouns of the trade that a dictionary of common words lacks: in `the kvasir frontend` the name is kvasir.
-TRADE_NOUNS = listed(
+TRADE_NOUNS = split_words(
     "api app appliance backend bot changelog chatbot codebase crawler cronjob daemon dashboard datastore "
     "dockerfile endpoint firmware frontend hypervisor kubelet microservice middleware monorepo namespace playbook "
     "prototype proxy repo roadmap runbook scheduler scraper sidecar subdomain submodule subsystem toolchain "
@@ -76,12 +76,12 @@ TRADE_NOUNS = listed(
 )
 
 # Adverbs that may stand between a subject and its verb and change nothing.
-NEUTRAL_ADVERBS = listed(
+NEUTRAL_ADVERBS = split_words(
     "actually already also always basically currently essentially generally itself mainly mostly normally now "
     "nowadays obviously officially primarily really simply still typically usually"
 )
 # Adverbs that end a noun phrase.
-CLOSING_ADVERBS = listed(
+CLOSING_ADVERBS = split_words(
     "again ahead alone already altogether always anymore anyway anywhere apart away back currently daily either "
     "else elsewhere especially etc even ever everywhere first forever hourly immediately initially instead just "
     "last later mainly maybe meanwhile monthly mostly nightly now nowadays nowhere only originally overall partly "
@@ -90,13 +90,13 @@ CLOSING_ADVERBS = listed(
 )
 
 # Those that are nouns too (run, set, read, split) are left out.
-IRREGULAR_PARTICIPLES = listed(
+IRREGULAR_PARTICIPLES = split_words(
     "begun born bought bound brought built caught chosen done drawn driven found given gone grown held hidden "
     "kept known laid led lent lost made meant met paid seen sent shown sold spent spun stuck taken taught thought "
     "told torn understood worn woven written"
 )
 
-ADJECTIVES = listed(
+ADJECTIVES = split_words(
     "able advanced bad best better big brand-new brief bright broad cheap clean clear clever cold common compact "
     "complete complex convenient cool correct current custom cute dark decent dedicated deep different difficult "
     "dirty distinct distributed drop-in dumb early easy efficient elegant embedded empty entire equivalent exact "
@@ -115,7 +115,7 @@ ADJECTIVES = listed(
 )
 # A word with such an ending is an adjective, unless it is one of the nouns below.
 ADJECTIVE_ENDINGS = ("able", "al", "ful", "ible", "ic", "ish", "ive", "less", "like", "ous")
-NOUNS_LIKE_ADJECTIVES = listed(
+NOUNS_LIKE_ADJECTIVES = split_words(
     "academic additive admiral aerial alternative animal appraisal approval archive arithmetic arrival attic "
     "british burial cable canal capital cardinal carnival characteristic classic clinic coal comic constable "
     "consumable credential critic crystal deal decimal deliverable denial derivative detective diagnostic "
@@ -129,13 +129,13 @@ NOUNS_LIKE_ADJECTIVES = listed(
     "topic traffic trial tutorial variable vegetable wearable wish withdrawal"
 )
 # The last parts of hyphenated adjectives; participles, as in `self-hosted`, are so too.
-ADJECTIVE_TAILS = listed(
+ADJECTIVE_TAILS = split_words(
     "agnostic available aware compatible first free friendly grade independent level native only performance "
     "platform purpose quality ready safe scale source specific speed tenant time tolerant use weight wide"
 )
 
 # Words in -ing that are nouns of their own: `-ing X is a` is then no gerund with its object, and they may be heads.
-ING_NOUNS = listed(
+ING_NOUNS = split_words(
     "anything binding blessing briefing bring building ceiling clearing clothing coating crossing drawing during "
     "encoding evening everything feeling filing finding gathering heading hearing holding housing king landing "
     "lightning listing mapping meaning meeting morning nothing offering opening painting parking pricing pudding "
@@ -143,7 +143,7 @@ ING_NOUNS = listed(
     "swing thing tooling training understanding undertaking warning wedding wing"
 )
 # Participles that take an object: in `a service providing metrics` the service is the head.
-TRANSITIVE_PARTICIPLES = listed(
+TRANSITIVE_PARTICIPLES = split_words(
     "allowing being belonging called carrying causing combining connecting consisting containing covering "
     "defining depending describing doing dubbed enabling exposing featuring focusing giving handling having "
     "hosting implementing including keeping letting listening living making meaning named needing offering owning "
@@ -151,9 +151,9 @@ TRANSITIVE_PARTICIPLES = listed(
     "specializing standing supplying supporting taking titled using wrapping"
 )
 # They end in -s and are singular.
-S_SINGULARS = listed(
+S_SINGULARS = split_words(
     "alias always analysis atlas axis basis bias biceps bus canvas chaos corps gas headquarters lens means news "
     "perhaps plus sales series species status thesis us virus"
 )
 # They end in -ed and are no participles.
-ED_NOUNS = listed("bed breed creed deed embed feed hundred need red reed seed shed sled speed testbed weed")
+ED_NOUNS = split_words("bed breed creed deed embed feed hundred need red reed seed shed sled speed testbed weed")

@@ -9,7 +9,7 @@ from typing import Final
 
 from memory.domain.cues import lexicon
 from memory.domain.cues.patterns import OPERATORS, Cue
-from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class, listed
+from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class, split_words
 from memory.domain.text.tokenizer import Token, tokenise
 
 MAX_UNITS: Final = 4
@@ -18,7 +18,7 @@ _REACH: Final = 24
 
 _SMALL: Final = {ord(letter): letter.lower() for letter in ascii_uppercase}
 _SKIPPED: Final = ARTICLES | POSSESSIVES
-_COORDINATORS: Final = listed("and or but yet")
+_COORDINATORS: Final = split_words("and or but yet")
 _OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c]*\Z")
 _WITHIN: Final = re.compile(r"(?:\+\+|#)?[\s*_\"\u201c\u201d]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z")
 _COMMA: Final = re.compile(r",\s+\Z")

@@ -15,7 +15,7 @@ from memory.domain.text.function_words import (
     QUANTIFIERS,
     WH_WORDS,
     is_closed_class,
-    listed,
+    split_words,
 )
 from memory.domain.text.tokenizer import Token
 
@@ -27,12 +27,12 @@ _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linea
 # They speak of any or of all of a kind: no name follows them.
 _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
 # `according to Ada`: prepositions of two words.
-_HALF_PREPOSITIONS: Final = listed("according based depending due prior regarding starting thanks")
+_HALF_PREPOSITIONS: Final = split_words("according based depending due prior regarding starting thanks")
 # `it turns out kvasir`: part of the verb.
-_PARTICLES: Final = listed("down off out up")
+_PARTICLES: Final = split_words("down off out up")
 _JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 _COMPLEMENTIZER: Final = "that"
-_SUBJECT_PRONOUNS: Final = listed("i you he she it we they who")
+_SUBJECT_PRONOUNS: Final = split_words("i you he she it we they who")
 # `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#]|(?:^|\s)[.~]?/[^\s]*)\Z")
 

@@ -8,7 +8,7 @@ from typing import Literal
 from memory.domain.recall.rendering import Block, ShownFact, block_length, fact_line, question, render_block
 from memory.domain.types import EdgeRow, SoasRow
 
-Reason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
+SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Selection:
 
     facts: list[list[ShownFact]] = field(default_factory=list)
     asked: list[Candidate] = field(default_factory=list)
-    reasons: dict[str, Reason] = field(default_factory=dict)
+    reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
     def block(self) -> Block:
         """Empty where nothing was selected."""

@@ -5,56 +5,56 @@ All are lower case and spelled with a straight apostrophe, as the tokeniser leav
 """
 
 
-def listed(words: str) -> frozenset[str]:
+def split_words(words: str) -> frozenset[str]:
     """The words of a text, parted by white space; lists of words read better as text."""
     return frozenset(words.split())
 
 
-ARTICLES = listed("a an the")
+ARTICLES = split_words("a an the")
 
-POSSESSIVES = listed("her his its my our their whose your")
+POSSESSIVES = split_words("her his its my our their whose your")
 
-DEMONSTRATIVES = listed("that these this those")
+DEMONSTRATIVES = split_words("that these this those")
 
-QUANTIFIERS = listed(
+QUANTIFIERS = split_words(
     "all another any both each either enough every few fewer less little many more most much neither no none other "
     "others plenty several some such"
 )
 
-WH_WORDS = listed(
+WH_WORDS = split_words(
     "how however what whatever when whenever where whereas wherever whether which whichever who whoever whom "
     "whomever why"
 )
 
-PRONOUNS = listed(
+PRONOUNS = split_words(
     "anybody anyone anything everybody everyone everything he here hers herself him himself i it itself me mine "
     "myself nobody nothing one oneself ours ourselves she somebody someone something theirs them themselves there "
     "they us we you yours yourself yourselves"
 )
 
-PREPOSITIONS = listed(
+PREPOSITIONS = split_words(
     "about above across after against along alongside amid among amongst around as at atop before behind below "
     "beneath beside besides between beyond by concerning despite down during except for from in inside into like "
     "near of off on onto opposite out outside over past per regarding round since than through throughout till to "
     "toward towards under underneath unlike until up upon versus via with within without"
 )
 
-CONJUNCTIONS = listed(
+CONJUNCTIONS = split_words(
     "although and because but hence if lest nor once or so then therefore though thus unless while yet"
 )
 
-AUXILIARIES = listed(
+AUXILIARIES = split_words(
     "am are be been being can cannot could did do does doing done had has have having is may might must ought shall "
     "should was were will would"
 )
 
-PARTICLES = listed("also let not ok okay please too yes")
+PARTICLES = split_words("also let not ok okay please too yes")
 
 DETERMINERS = ARTICLES | POSSESSIVES | DEMONSTRATIVES | QUANTIFIERS
 
 CLOSED_CLASS = DETERMINERS | WH_WORDS | PRONOUNS | PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PARTICLES
 
-_CLITICS = listed("d ll m re s t ve")
+_CLITICS = split_words("d ll m re s t ve")
 
 
 def is_closed_class(word: str) -> bool:

@@ -7,7 +7,7 @@ masked: a sentence can be read with one word less.
 import re
 from typing import Final
 
-from memory.domain.text.function_words import is_closed_class, listed
+from memory.domain.text.function_words import is_closed_class, split_words
 from memory.domain.text.noise import is_key
 
 MARK: Final = "[secret]"
@@ -39,7 +39,7 @@ def mask_secrets(text: str) -> str:
 
 # Every label has one of these where `_LABEL` begins: literals alone are found ten times as fast.
 _ROOT: Final = re.compile("pass|pw|kennwort|key|token|secret|credential|authori|bearer|phrase|mnemonic")
-_KEY_KINDS: Final = listed(
+_KEY_KINDS: Final = split_words(
     "access account admin api app auth client encryption license master private secret service session shared signing "
     "storage"
 )
@@ -66,7 +66,7 @@ _LINE: Final = re.compile(r"[\"'`]?(?P<bare>[^\n\"'`]++)")
 _GLANCE: Final = 64  # characters of a value that tell whether it is a secret
 _CLOSING: Final = ".,;:)]}"
 
-_PLAIN: Final = listed(
+_PLAIN: Final = split_words(
     "any ask authentication bool boolean bytes changed disabled empty enabled expired false field hidden "
     "incorrect int invalid missing nil no none null number optional policy protected required reset see set str "
     "string stored true undefined unknown unset wrong yes"

@@ -50,7 +50,7 @@ def mask(text: str) -> str:
     return text
 
 
-class Line:
+class SentenceFinder:
     """One line of text, asked for the sentences at some places: only what ends near them is looked at closely."""
 
     def __init__(self, text: str) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from memory.domain.text.redaction import MARK, mask_secrets
-from memory.domain.text.sentences import Line, mask
-from memory.domain.text.tokenizer import Token, tokenise, words
+from memory.domain.text.sentences import SentenceFinder, mask
+from memory.domain.text.tokenizer import Token, find_words, tokenise
 from memory.domain.text.unicode import normal_text, normalise
 
 EVIDENCE_MAX = 300  # characters
@@ -49,7 +49,7 @@ def sentence_stating(text: str, start: int, end: int) -> str:
     first = max(text.rfind("\n", 0, start) + 1, text.rfind(" ", 0, max(0, start - _LONG)) + 1)
     last = min(_end(text, "\n", end), _end(text, " ", end + _LONG))
     line = text[first:last]
-    sentence = Line(mask(line)).sentence_at(start - first)
+    sentence = SentenceFinder(mask(line)).sentence_at(start - first)
     # Masked together with what precedes it: that may tell what is a secret.
     before, through = mask_secrets(line[: sentence.start]), mask_secrets(line[: max(sentence.end, end - first)])
     masked = mask_secrets(line)[len(before) : len(through)]
@@ -67,7 +67,7 @@ def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> set[tuple
     for line in text.split("\n"):
         is_code ^= line.lstrip(" \t>").startswith(("```", "~~~"))
         for sentence in _sentences(line, is_code) if missing and not is_code else ():
-            tokens = words(sentence).tokens
+            tokens = find_words(sentence).tokens
             found |= {pair for pair in missing if tokens.issuperset(pair)}
             missing -= found
     return found
@@ -95,7 +95,7 @@ class _Missing:
         if text.isascii() and MARK not in text and _CAPITALS.search(text) is None:
             # The tokeniser would take several times as long, and make just these words of it.
             return self._runs.keys() & map(_without_possessive, _PLAIN_WORD.findall(text.lower()))
-        return words(text.replace(MARK, "[]")).tokens & self._runs.keys()
+        return find_words(text.replace(MARK, "[]")).tokens & self._runs.keys()
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
@@ -128,7 +128,7 @@ def _sentences(line: str, is_code: bool) -> Iterator[str]:
     if len(line) <= _LONG and (is_code or _FULL_STOP.search(line) is None):
         yield line
         return
-    prose = Line(mask(line) if len(line) <= _LONG else line)
+    prose = SentenceFinder(mask(line) if len(line) <= _LONG else line)
     at = 0
     while at < len(line):
         end = prose.sentence_at(at).end

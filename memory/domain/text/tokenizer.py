@@ -6,7 +6,7 @@ several capitalised words are one token. A letter's combining marks are part of 
 
 import re
 import unicodedata
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice
@@ -63,7 +63,7 @@ def tokenise(text: str) -> list[Token]:
     return tokens
 
 
-def words(text: str) -> Words:
+def find_words(text: str) -> Words:
     """The same tokens as `tokenise`, without order and spans: about a tenth of the time, for the hot path."""
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
@@ -72,13 +72,13 @@ def words(text: str) -> Words:
 
 
 def is_plain(text: str) -> bool:
-    """Whether `words` has a fast way for the text: it does for all but some marks that join letters anew."""
+    """Whether `find_words` has a fast way for the text: it does for all but some marks that join letters anew."""
     return text.isascii() or normal_text(text) is not None
 
 
-def known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> Words:
-    """Those of `words` that the vocabulary has, `besides` left out: a fraction of the time where many words are new,
-    because whether they are noise need not be known."""
+def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> Words:
+    """Those of `find_words` that the vocabulary has, `besides` left out: a fraction of the time where many words are
+    new, because whether they are noise need not be known."""
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
         found = _unique(tokenise(text))
@@ -87,6 +87,29 @@ def known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] =
         found = _names(normal, patterns, _perhaps_uncapitalised(set(normal.split()), patterns))
     known = vocabulary.keys()  # of a million words each look costs a fifth of a microsecond: the fewer the better
     return Words(known & (found.tokens - besides), known & (found.emphasised - besides))
+
+
+def parse_name(text: str) -> str | None:
+    """The one token that the whole text names: ``Glitch University`` is ``glitch_university``.
+
+    None where it is no name, more than one, or a name and something else."""
+    tokens = tokenise(text)
+    if len(tokens) != 1 or "".join(find_leftovers(text, tokens)).strip(_AROUND_NAME) or not is_name(tokens[0].text):
+        return None
+    return tokens[0].text
+
+
+def is_name(word: str) -> bool:
+    """Whether the word, which may be stored, is the same one again where it is read in a text."""
+    return [token.text for token in tokenise(word)] == [word]
+
+
+def find_leftovers(text: str, tokens: Sequence[Token]) -> list[str]:
+    """What of the text is in none of its tokens: before the first, between each two, after the last. Where that is
+    more than punctuation, reading the tokens alone would store something else than was said."""
+    ends = [0, *(token.end for token in tokens)]
+    starts = [*(token.start for token in tokens), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]
 
 
 class _Alphabet(NamedTuple):
@@ -114,6 +137,7 @@ class _Reading(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
+_AROUND_NAME: Final = " .,;:!?'\u2019`\"*"
 _JOINER: Final = r"[_\-.'@+]"
 _POSSESSIVES: Final = re.compile(r"(?:'[sS])+\Z")
 _UPPER_CODES: Final = [code for code in range(0x10000) if chr(code).isupper() or chr(code).istitle()]

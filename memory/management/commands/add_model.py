@@ -49,7 +49,7 @@ class Command(BaseCommand):
         except key_encryption.KeyMistake as mistake:
             raise CommandError(str(mistake)) from None
         except ValidationError as error:
-            raise CommandError("; ".join(told(error))) from None
+            raise CommandError("; ".join(describe_errors(error))) from None
         if model.lacks_key:
             raise CommandError(f"{model.get_provider_display()} needs a key: give --key-file or --key-from-stdin.")
         chosen = [f"{use}_model_id" for use in ("write", "resolve") if options[use]]
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             raise CommandError(f"{same} is there already, as model {same.pk}: change it in the admin.")
 
 
-def told(error: ValidationError) -> Iterator[str]:
+def describe_errors(error: ValidationError) -> Iterator[str]:
     """What is wrong with each field, and with them together."""
     for name, why in error.message_dict.items():
         yield " ".join(why) if name == NON_FIELD_ERRORS else f"{name}: {' '.join(why)}"

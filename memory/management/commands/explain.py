@@ -11,13 +11,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.cache.loader import load
+from memory.cache.loader import load_cache
 from memory.cache.state import Cache
-from memory.db.connections import connected
+from memory.db.connections import open_connection
 from memory.domain.cues.extractor import CueMatch, find_cues
-from memory.domain.messages import Message
 from memory.domain.text.tokenizer import tokenise
-from memory.ingest.reader import Reader, describe, what_is_said
+from memory.domain.types import Message
+from memory.ingest.reader import Reader, describe_match, unwrap_message
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, text: str | None, role: str, jsonl: bool, **_: Any) -> None:
-        cache = asyncio.run(load_cache())
+        cache = asyncio.run(read_graph())
         if not cache.soas_by_token:
             raise CommandError("the vocabulary is empty: run manage.py bootstrap first")
         if jsonl:
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             said = parse(line, number, role)
             tokens, cues = tokens_and_cues(cache, said)
             self.stdout.write(
-                json.dumps({"tokens": tokens, "cues": [describe(cue) for cue in cues]}, ensure_ascii=False)
+                json.dumps({"tokens": tokens, "cues": [describe_match(cue) for cue in cues]}, ensure_ascii=False)
             )
 
     def show(self, cache: Cache, text: str, role: str) -> None:
@@ -70,10 +70,10 @@ class Command(BaseCommand):
             self.stdout.write(f"  {line}")
 
 
-async def load_cache() -> Cache:
+async def read_graph() -> Cache:
     cache = Cache()
-    async with connected(settings.DATABASE_URL, "explain") as connection:
-        await load(cache, connection)
+    async with open_connection(settings.DATABASE_URL, "explain") as connection:
+        await load_cache(cache, connection)
     return cache
 
 
@@ -90,7 +90,7 @@ def parse(line: str, number: int, role: str) -> Message:
 
 
 def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[CueMatch]]:
-    said = what_is_said(said)
+    said = unwrap_message(said)
     return [token.text for token in tokenise(said.text)], find_cues(said.text, said.role, vocabulary=cache)
 
 

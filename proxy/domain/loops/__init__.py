@@ -1,6 +1,12 @@
-"""Whether an agent goes in circles: from the parts of a prompt to a verdict, and the repeating tail of an answer."""
+"""Finds models that repeat themselves: in the history that a client sends, and at the end of a running answer.
 
-from proxy.domain.loops.detector import Kind, LoopDetector, Verdict
+``detector.LoopDetector`` reads a prompt's parts from the end: ``outputs`` splits them into what the model put out and
+what followed, ``tool_calls`` and ``tool_results`` read these, ``history`` keeps those since a human spoke, ``memo``
+remembers every text that was read. What is done about a loop is in ``mitigations``. ``repeating_tail`` works alone, on
+an answer while it runs.
+"""
+
+from proxy.domain.loops.detector import Loop, LoopDetector, LoopKind
 from proxy.domain.loops.repeating_tail import Tail, TailLoop
 
-__all__ = ["Kind", "LoopDetector", "Tail", "TailLoop", "Verdict"]
+__all__ = ["Loop", "LoopDetector", "LoopKind", "Tail", "TailLoop"]

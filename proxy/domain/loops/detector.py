@@ -1,4 +1,4 @@
-"""Whether a model goes in circles, from the history that its client sends."""
+"""Finds the loop that a model is in, from the history that its client sends."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,81 +7,81 @@ from typing import Final, Literal
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part
 from proxy.domain.loops.history import Turn, Turns
-from proxy.domain.loops.memo import Readings
+from proxy.domain.loops.memo import TextMemo
 from proxy.domain.loops.near_duplicates import Gist, differ
-from proxy.domain.loops.normalization import folded
-from proxy.domain.loops.react_scratchpad import unfolded
+from proxy.domain.loops.normalization import fold
+from proxy.domain.loops.react_scratchpad import unfold_scratchpad
 
-Kind = Literal["same", "near", "cycle", "complaint"]
+LoopKind = Literal["same", "near", "cycle", "complaint"]
 
 LEAST: Final = 3  # outputs in a row, or repeats of a cycle, that make a loop
 PERIODS: Final = range(2, 6)
-TOLD_MAX: Final = 200  # parts in which an id is looked for
+ID_SEARCH_MAX: Final = 200  # parts in which an id is looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """``count``: identical outputs in a row, or repeats of a cycle of ``period`` outputs; from three on. ``repeated``:
-    one excerpt for each output of the cycle. ``repeats``: the places of all but the last repetition, which can be taken
-    out. ``is_json_call``: the client understands nothing but Agent Zero's JSON."""
-
-    kind: Kind
-    count: int
-    period: int
-    repeated: tuple[str, ...]
-    repeats: frozenset[int]
-    is_json_call: bool
+class Loop:
+    kind: LoopKind
+    count: int  # identical outputs in a row, or repeats of a cycle; from three on
+    period: int  # how many outputs the cycle has; 1 for outputs in a row
+    repeated: tuple[str, ...]  # one excerpt for each output of the cycle
+    repeats: frozenset[int]  # the places of all but the last repetition, which can be taken out
+    is_json_call: bool  # the client understands nothing but Agent Zero's JSON
 
 
 class LoopDetector:
-    """Remembers what it read."""
+    """Remembers the texts that it read."""
 
     def __init__(self) -> None:
-        self._readings = Readings(())
+        self._memo = TextMemo(())
 
-    def look(self, parts: Sequence[Part], rules: Detector) -> Verdict | None:
+    def find_loop(self, parts: Sequence[Part], rules: Detector) -> Loop | None:
         """The loop that the end of this history is in; None where it is in none."""
-        complaints = tuple(folded(complaint) for complaint in rules.complaints if complaint.strip())
-        if complaints != self._readings.complaints:
-            self._readings = Readings(complaints)
-        history = _History(self._readings, unfolded(parts), rules)
-        return history.row() or history.cycle()
+        complaints = tuple(fold(complaint) for complaint in rules.complaints if complaint.strip())
+        # What was read depends on the complaints, so a new setting starts over.
+        if complaints != self._memo.complaints:
+            self._memo = TextMemo(complaints)
+        search = _Search(self._memo, unfold_scratchpad(parts), rules)
+        return search.find_row() or search.find_cycle()
 
 
-class _History:
-    def __init__(self, readings: Readings, parts: Sequence[Part], rules: Detector) -> None:
-        self._readings = readings
+class _Search:
+    """In one history."""
+
+    def __init__(self, memo: TextMemo, parts: Sequence[Part], rules: Detector) -> None:
+        self._memo = memo
         self._parts = parts
         self._rules = rules
-        self._turns = Turns(readings, parts, rules.window)
-        self._asked: list[Gist] | None = None
+        self._turns = Turns(memo, parts, rules.window)
+        self._requests: list[Gist] | None = None  # read where they are needed
 
-    def row(self) -> Verdict | None:
+    def find_row(self) -> Loop | None:
         """Where the last outputs are alike, or where the client complains about the last one."""
         last = self._turns.get(0)
         if last is None:
             return None
-        kind: Kind = "same"
-        length = self._row(last, self._is_same)
-        if last.output.is_text and self._rules.similarity < 1 and (near := self._row(last, self._is_like)) > length:
+        kind: LoopKind = "same"
+        length = self._count_alike(last, self._is_same)
+        may_be_near = last.output.is_text and self._rules.similarity < 1
+        if may_be_near and (near := self._count_alike(last, self._is_near)) > length:
             kind, length = "near", near
         if last.result.is_complaint:
-            return self._verdict("complaint", max(LEAST, length), 1, length)
-        count = self._beyond_patience(length, 1)
-        return self._verdict(kind, count, 1, length) if count >= LEAST else None
+            return self._build_loop("complaint", max(LEAST, length), 1, length)
+        count = self._subtract_patience(length, 1)
+        return self._build_loop(kind, count, 1, length) if count >= LEAST else None
 
-    def cycle(self) -> Verdict | None:
+    def find_cycle(self) -> Loop | None:
         """Where the last outputs go round in a cycle."""
         for period in PERIODS:
             length = period
-            while self._repeats(length, length - period):
+            while self._is_repeat(length, length - period):
                 length += 1
-            count = self._beyond_patience(length // period, period)
+            count = self._subtract_patience(length // period, period)
             if count >= LEAST and len({turn.output.essence for turn in self._turns.first(period)}) > 1:
-                return self._verdict("cycle", count, period, length // period * period)
+                return self._build_loop("cycle", count, period, length // period * period)
         return None
 
-    def _row(self, last: Turn, is_alike: Callable[[Turn, Turn], bool]) -> int:
+    def _count_alike(self, last: Turn, is_alike: Callable[[Turn, Turn], bool]) -> int:
         """How many of the last outputs are alike, with the same result each."""
         texts = last.result.texts
         length = 1
@@ -94,7 +94,7 @@ class _History:
             length += 1
         return length
 
-    def _repeats(self, earlier: int, later: int) -> bool:
+    def _is_repeat(self, earlier: int, later: int) -> bool:
         one, other = self._turns.get(earlier), self._turns.get(later)
         if one is None or other is None or not self._is_same(one, other):
             return False
@@ -109,56 +109,58 @@ class _History:
         # An id that was there before is what the output is about; others were made up with it.
         differing = set(one.ids) ^ set(other.ids)
         return not any(
-            self._was_known(name, before=turn.exchange.start)
+            self._was_known(name, before=turn.raw.start)
             for turn in (earlier, later)
             for name in differing.intersection(turn.output.ids)
         )
 
     def _was_known(self, name: str, before: int) -> bool:
-        told = (part.text for part in self._parts[max(0, before - TOLD_MAX) : before] if part.role != "assistant")
-        return any(name in text or name.upper() in text for text in told)
+        """Whether anybody but the model named the id before that part."""
+        heard = (part.text for part in self._parts[max(0, before - ID_SEARCH_MAX) : before] if part.role != "assistant")
+        return any(name in text or name.upper() in text for text in heard)
 
-    def _is_like(self, earlier: Turn, later: Turn) -> bool:
+    def _is_near(self, earlier: Turn, later: Turn) -> bool:
+        """Whether two texts say the same in other words."""
         if self._is_same(earlier, later):
             return True
         if not earlier.output.is_text:
             return False
-        one, other = self._readings.gist(earlier.exchange.output), self._readings.gist(later.exchange.output)
-        if one is None or other is None or self._readings.likeness(one, other) < self._rules.similarity:
+        one, other = self._memo.read_gist(earlier.raw.output), self._memo.read_gist(later.raw.output)
+        if one is None or other is None or self._memo.likeness(one, other) < self._rules.similarity:
             return False
-        return one.words == other.words or not self._speak_of_others(one, other)
+        if one.words == other.words:
+            return True
+        # Where the human has asked for several things, each output may speak of another one of them.
+        if self._requests is None:
+            self._requests = self._turns.read_requests()
+        return not any(differ(one, other, request) for request in self._requests)
 
-    def _speak_of_others(self, one: Gist, other: Gist) -> bool:
-        """Whether the human has asked for both, and the one speaks of one thing, the other of another."""
-        if self._asked is None:
-            self._asked = self._turns.asked()
-        return any(differ(one, other, asked) for asked in self._asked)
-
-    def _beyond_patience(self, count: int, period: int) -> int:
-        """Where results say that work is under way, the ladder begins when patience ends."""
+    def _subtract_patience(self, count: int, period: int) -> int:
+        """Where results say that work is under way, mitigations begin only when patience ends."""
         if any(turn.result.is_under_way for turn in self._turns.first(period)):
             return count - self._rules.patience + LEAST
         return count
 
-    def _verdict(self, kind: Kind, count: int, period: int, length: int) -> Verdict:
+    def _build_loop(self, kind: LoopKind, count: int, period: int, length: int) -> Loop:
         cycle = self._turns.first(period)
-        return Verdict(
+        return Loop(
             kind=kind,
             count=count,
             period=period,
             repeated=tuple(turn.output.excerpt for turn in reversed(cycle)),
-            repeats=self._places(cycle, self._turns.first(length)[period:]),
+            repeats=_find_removable(cycle, self._turns.first(length)[period:]),
             is_json_call=any(turn.output.is_agent_zero or turn.result.is_envelope for turn in cycle),
         )
 
-    def _places(self, kept: Sequence[Turn], others: Sequence[Turn]) -> frozenset[int]:
-        """Those of the other outputs and their results, as far as they can be taken out. Where the last output was only
-        complained about, the last result stays."""
-        if kept[0].result.texts is None:
-            told = next((turn for turn in others if turn.result.texts is not None), None)
-            others = [turn for turn in others if turn is not told]
-        parts = [part for turn in others for part in turn.parts]
-        staying = {part.place for turn in kept for part in turn.parts} | {
-            part.place for part in parts if part.role == "system"
-        }
-        return frozenset(part.place for part in parts) - staying
+
+def _find_removable(kept: Sequence[Turn], others: Sequence[Turn]) -> frozenset[int]:
+    """The places of the other outputs and their results, as far as they can be taken out."""
+    # Where the last output was only complained about, the last result stays: else the model would not see any.
+    if kept[0].result.texts is None:
+        with_result = next((turn for turn in others if turn.result.texts is not None), None)
+        others = [turn for turn in others if turn is not with_result]
+    parts = [part for turn in others for part in turn.parts]
+    staying = {part.place for turn in kept for part in turn.parts} | {
+        part.place for part in parts if part.role == "system"
+    }
+    return frozenset(part.place for part in parts) - staying

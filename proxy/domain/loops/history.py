@@ -5,96 +5,95 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from proxy.domain.formats.base import Part
-from proxy.domain.loops.memo import Readings
+from proxy.domain.loops.memo import TextMemo
 from proxy.domain.loops.near_duplicates import Gist
-from proxy.domain.loops.outputs import Exchange, Output, exchanges
-from proxy.domain.loops.tool_results import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, Said
+from proxy.domain.loops.outputs import Output, RawTurn, split_turns
+from proxy.domain.loops.tool_results import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, FollowUp
 
 _AUTOMATIC: Final = 3  # outputs that the same words have followed
 
 
-class Result(NamedTuple):
-    """What followed an output. ``texts`` are hashes, None where it says nothing of its own: a complaint about the
-    output, or nothing yet. ``is_under_way``: the work goes on, so that asking again is right."""
+class TurnResult(NamedTuple):
+    """What followed an output."""
 
-    texts: tuple[int, ...] | None
+    texts: tuple[int, ...] | None  # hashes; None for nothing of its own: a complaint about the output, or nothing yet
     is_complaint: bool
-    is_under_way: bool
+    is_under_way: bool  # the work goes on, so that asking again is right
     is_envelope: bool
 
 
 class Turn(NamedTuple):
-    exchange: Exchange
+    raw: RawTurn
     output: Output
-    result: Result
+    result: TurnResult
 
     @property
     def parts(self) -> list[Part]:
-        return [*self.exchange.output, *self.exchange.following]
+        return [*self.raw.output, *self.raw.following]
 
 
 class Turns:
     """Of no more than the ``window`` last outputs. The circuit breaker's answers are none: it may answer often."""
 
-    def __init__(self, readings: Readings, parts: Sequence[Part], window: int) -> None:
-        self._readings = readings
+    def __init__(self, memo: TextMemo, parts: Sequence[Part], window: int) -> None:
+        self._memo = memo
         self._parts = parts
         self._window = window
-        self._unread = self._outputs()
+        self._unread = self._read_outputs()
         self._read: list[Turn] = []
-        self._automatic: frozenset[int] | None = None
-        self._last_said: Sequence[Part] = ()  # by a human
+        self._automatic: frozenset[int] | None = None  # hashes of what programs say; read where it is needed
+        self._last_human: Sequence[Part] = ()
 
     def get(self, index: int) -> Turn | None:
         """The newest has index 0; None for those before a human spoke last."""
         while len(self._read) <= index and (unread := next(self._unread, None)):
-            exchange, output = unread
-            result = self._result(exchange, output)
+            raw, output = unread
+            result = self._read_result(raw, output)
             if result is None:
-                self._last_said = exchange.following
+                self._last_human = raw.following
                 self._unread = iter(())
             elif not output.is_made_up:
-                self._read.append(Turn(exchange, output, result))
+                self._read.append(Turn(raw, output, result))
         return self._read[index] if index < len(self._read) else None
 
     def first(self, count: int) -> list[Turn]:
         """The newest ones, as far as they have been asked for."""
         return self._read[:count]
 
-    def asked(self) -> list[Gist]:
-        """What the conversation began with, and what a human has said last, as far as it was asked for."""
+    def read_requests(self) -> list[Gist]:
+        """What the conversation began with, and what a human has said last, as far as it was read."""
         opening = next(([part] for part in self._parts if part.role == "user"), [])
-        said = (*opening, *(part for part in self._last_said if part.role == "user"))
-        return [gist for part in said if (gist := self._readings.gist((part,)))]
+        said = (*opening, *(part for part in self._last_human if part.role == "user"))
+        return [gist for part in said if (gist := self._memo.read_gist((part,)))]
 
-    def _outputs(self) -> Iterator[tuple[Exchange, Output]]:
+    def _read_outputs(self) -> Iterator[tuple[RawTurn, Output]]:
         left = self._window
-        for exchange in exchanges(self._parts):
-            output = self._readings.output(exchange.output)
-            yield exchange, output.code if output.code and exchange.following else output
+        for raw in split_turns(self._parts):
+            output = self._memo.read_output(raw.output)
+            yield raw, output.code if output.code and raw.following else output
             left -= not output.is_made_up
             if not left:
                 return
 
-    def _result(self, exchange: Exchange, output: Output) -> Result | None:
+    def _read_result(self, raw: RawTurn, output: Output) -> TurnResult | None:
         """None where a human has spoken."""
-        heard: list[Said] = []
-        notices: list[Said] = []  # that stand beside a result: news of the client's
+        heard: list[FollowUp] = []
+        notices: list[FollowUp] = []  # that stand beside a result: news of the client's
         awaits = output.is_call  # its result, whoever sends it
         place = None  # of that result
-        told_at = None  # where a tool answered last
-        seen: list[int] = []  # pictures: no two of them count as the same
-        for part in exchange.following:
-            said = self._readings.said(part.text)
+        tool_at = None  # where a tool answered last
+        pictures: list[int] = []  # no two of them count as the same
+        for part in raw.following:
+            said = self._memo.read_follow_up(part.text)
             if part.has_media:
-                seen.append(-1 - part.place)
+                pictures.append(-1 - part.place)
             if part.role == "system":
                 (notices if heard else heard).append(said)
             elif part.role == "tool":
                 heard.append(said)
-                told_at, awaits = part.place, False
+                tool_at, awaits = part.place, False
             elif said.is_blank:
-                if part.has_media and not (awaits or part.place == told_at):
+                if part.has_media and not (awaits or part.place == tool_at):
                     return None
             else:
                 if said.is_person or not (awaits or part.place == place or self._is_from_program(said)):
@@ -102,31 +101,34 @@ class Turns:
                 heard.append(said)
                 place = part.place if awaits else place
                 awaits = False
-        return _summed_up(heard, notices, seen, is_step=output.is_step)
+        return _sum_up(heard, notices, pictures, is_step=output.is_step)
 
-    def _is_from_program(self, said: Said) -> bool:
-        """Also what has followed three outputs word for word, unless it is a question or the conversation began so."""
+    def _is_from_program(self, said: FollowUp) -> bool:
         if said.is_program or said.is_complaint:
             return True
         if said.is_question or said.characters < (AUTOMATIC_ERROR_MIN if said.is_error else AUTOMATIC_MIN):
             return False
+        # Nobody but a program says the same words after three outputs, unless the conversation began with them.
         if self._automatic is None:
-            self._automatic = self._found_automatic()
+            followed = (part.text for raw, _ in self._read_outputs() for part in raw.following if part.role == "user")
+            often = Counter(self._memo.read_follow_up(text).exact for text in followed)
+            users = (part.text for part in self._parts if part.role == "user")
+            opening = next((self._memo.read_follow_up(text).exact for text in users), None)
+            self._automatic = frozenset(
+                text for text, count in often.items() if count >= _AUTOMATIC and text != opening
+            )
         return said.exact in self._automatic
 
-    def _found_automatic(self) -> frozenset[int]:
-        followed = (part.text for exchange, _ in self._outputs() for part in exchange.following if part.role == "user")
-        often = Counter(self._readings.said(text).exact for text in followed)
-        opening = next((self._readings.said(part.text).exact for part in self._parts if part.role == "user"), None)
-        return frozenset(text for text, count in often.items() if count >= _AUTOMATIC and text != opening)
 
-
-def _summed_up(heard: Sequence[Said], notices: Sequence[Said], seen: Sequence[int], *, is_step: bool) -> Result:
+def _sum_up(
+    heard: Sequence[FollowUp], notices: Sequence[FollowUp], pictures: Sequence[int], *, is_step: bool
+) -> TurnResult:
+    # One loop over the texts: a long history is summed up with every prompt.
     is_complaint = is_under_way = is_envelope = False
     for said in heard:
         is_complaint = is_complaint or said.is_complaint
         is_under_way = is_under_way or said.is_under_way or (is_step and not said.is_error)
         is_envelope = is_envelope or said.is_envelope
     is_complaint = is_complaint or any(said.is_complaint for said in notices)
-    texts = None if is_complaint or not (heard or seen) else (*[said.exact for said in heard], *seen)
-    return Result(texts, is_complaint, is_under_way, is_envelope)
+    texts = None if is_complaint or not (heard or pictures) else (*[said.exact for said in heard], *pictures)
+    return TurnResult(texts, is_complaint, is_under_way, is_envelope)

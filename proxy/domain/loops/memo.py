@@ -1,4 +1,4 @@
-"""What was read of texts: clients resend the whole history each turn, and each text is read once."""
+"""Remembers what was read of texts: clients resend the whole history each turn, and each text is read once."""
 
 from collections.abc import Sequence
 from typing import Final, TypeVar
@@ -6,52 +6,53 @@ from typing import Final, TypeVar
 from proxy.domain.formats.base import Part
 from proxy.domain.loops import near_duplicates
 from proxy.domain.loops.near_duplicates import Gist
-from proxy.domain.loops.normalization import dumped
-from proxy.domain.loops.outputs import Output, joined, read_native, read_text
-from proxy.domain.loops.tool_results import Said, read_said
+from proxy.domain.loops.normalization import dump_sorted
+from proxy.domain.loops.outputs import Output, join_outputs, read_native, read_text
+from proxy.domain.loops.tool_results import FollowUp, read_follow_up
 
-# A reading takes some 500 bytes, the gist of a text of 2 KB some 20 KB: 60 MB at most, 10 MB in practice.
-READINGS_MAX: Final = 20_000
+# What is read of a text takes some 500 bytes, the gist of a text of 2 KB some 20 KB: 60 MB at most, 10 MB in practice.
+TEXTS_MAX: Final = 20_000
 GISTS_MAX: Final = 2_000
 
-Key = tuple[int, int]  # what tells a text within this process: its length and its hash
-Reading = TypeVar("Reading")
+TextKey = tuple[int, int]  # what tells a text within this process: its length and its hash
+Value = TypeVar("Value")
 
 
-class Readings:
+class TextMemo:
     """Bounded; ``complaints`` are folded."""
 
     def __init__(self, complaints: tuple[str, ...]) -> None:
         self.complaints = complaints
-        self._outputs: dict[Key, Output] = {}
-        self._said: dict[Key, Said] = {}
-        self._gists: dict[Key, Gist | None] = {}
-        self._likenesses: dict[Key, float] = {}  # by the hashes of two texts
+        self._outputs: dict[TextKey, Output] = {}
+        self._follow_ups: dict[TextKey, FollowUp] = {}
+        self._gists: dict[TextKey, Gist | None] = {}
+        self._likenesses: dict[TextKey, float] = {}  # by the hashes of two texts
 
-    def output(self, parts: Sequence[Part]) -> Output:
-        read = [self._output(part) for part in parts]
-        return read[0] if len(read) == 1 else joined(read)
+    def read_output(self, parts: Sequence[Part]) -> Output:
+        outputs = [self._read_output_part(part) for part in parts]
+        return outputs[0] if len(outputs) == 1 else join_outputs(outputs)
 
-    def _output(self, part: Part) -> Output:
+    def _read_output_part(self, part: Part) -> Output:
         calls, text = part.calls, part.text
         if calls:
-            text = "\n".join(f"{call.name} {dumped(call.arguments)}" for call in calls)
+            text = "\n".join(f"{call.name} {dump_sorted(call.arguments)}" for call in calls)
+        # A negative length keeps calls apart from a text that looks the same.
         key = (-len(text) if calls else len(text), hash(text))
         found = self._outputs.get(key)
         if found is None:
             found = read_native(calls) if calls else read_text(text)
-            remember(self._outputs, key, found, READINGS_MAX)
+            remember(self._outputs, key, found, TEXTS_MAX)
         return found
 
-    def said(self, text: str) -> Said:
+    def read_follow_up(self, text: str) -> FollowUp:
         key = (len(text), hash(text))
-        found = self._said.get(key)
+        found = self._follow_ups.get(key)
         if found is None:
-            found = read_said(text, self.complaints)
-            remember(self._said, key, found, READINGS_MAX)
+            found = read_follow_up(text, self.complaints)
+            remember(self._follow_ups, key, found, TEXTS_MAX)
         return found
 
-    def gist(self, parts: Sequence[Part]) -> Gist | None:
+    def read_gist(self, parts: Sequence[Part]) -> Gist | None:
         text = parts[0].text if len(parts) == 1 else "\n".join(part.text for part in parts)
         key = (len(text), hash(text))
         if key not in self._gists:
@@ -63,11 +64,11 @@ class Readings:
         found = self._likenesses.get(key)
         if found is None:
             found = near_duplicates.likeness(one, other)
-            remember(self._likenesses, key, found, READINGS_MAX)
+            remember(self._likenesses, key, found, TEXTS_MAX)
         return found
 
 
-def remember(memo: dict[Key, Reading], key: Key, found: Reading, most: int) -> None:
+def remember(memo: dict[TextKey, Value], key: TextKey, found: Value, most: int) -> None:
     """The oldest makes room."""
     memo[key] = found
     if len(memo) > most:

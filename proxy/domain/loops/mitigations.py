@@ -1,14 +1,14 @@
-"""The ladder: what is done about a loop, harder the longer it lasts, and what is said then."""
+"""What is done about a loop, in steps that get harder the longer it lasts, and what is said then."""
 
 import json
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from proxy.domain.config_schema import Mitigations
-from proxy.domain.loops.detector import Kind, Verdict
-from proxy.domain.loops.marks import BREAKER
+from proxy.domain.loops.detector import Loop, LoopKind
+from proxy.domain.loops.outputs import BREAKER
 
-Step = Literal["note", "temperature", "truncate", "break"]
+MitigationStep = Literal["note", "temperature", "truncate", "break"]
 
 EXCERPT_MAX: Final = 200  # characters
 EXCERPTS_MAX: Final = 5  # the longest cycle
@@ -30,7 +30,7 @@ For the next {left_s} s Festinger answers for the model; then it may try again. 
 on at once: say what to do differently, or put right what keeps the result the same (a missing file, a permission, a \
 wrong address)."""
 
-_DONE: Final[dict[Kind, str]] = {
+_DONE: Final[dict[LoopKind, str]] = {
     "same": "repeated the same action {count} times in a row, with the same result each time",
     "near": "given almost the same answer {count} times in a row, with the same result each time",
     "cycle": "gone through the same {period} actions {count} times, with the same results each time",
@@ -40,70 +40,67 @@ _DONE: Final[dict[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Intervention:
-    """``steps`` in the order of the ladder, at least one. ``note`` goes to the prompt's tail, the places ``without``
-    are taken out, the temperature rises by ``warmth``, with a new ``seed``. With the step ``break`` there is nothing
-    else: ``answer`` is what is answered without the model."""
+    """What is done about one loop. With the step ``break`` there is an answer and nothing else."""
 
-    verdict: Verdict
-    steps: tuple[Step, ...]
-    note: str = ""
-    without: frozenset[int] = frozenset()
-    warmth: float = 0.0
+    loop: Loop
+    steps: tuple[MitigationStep, ...]  # at least one, the hardest last
+    note: str = ""  # goes to the prompt's tail
+    without: frozenset[int] = frozenset()  # places that are taken out of the prompt
+    warmth: float = 0.0  # by which the temperature rises, with a new seed
     seed: int = 0
-    answer: str = ""
+    answer: str = ""  # what is answered without the model
 
     @property
-    def step(self) -> Step:
+    def step(self) -> MitigationStep:
         """The strongest one."""
         return self.steps[-1]
 
 
-def is_broken(verdict: Verdict, mitigations: Mitigations) -> bool:
+def is_broken(loop: Loop, mitigations: Mitigations) -> bool:
     """Whether a loop is long enough for the circuit breaker."""
-    return 0 < mitigations.break_ <= verdict.count
+    return 0 < mitigations.break_ <= loop.count
 
 
-def mitigate(verdict: Verdict, mitigations: Mitigations, *, takes_note: bool, seed: int) -> Intervention | None:
+def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: int) -> Intervention | None:
     """What is done with the prompt. None where the loop is too short for it, or the steps are switched off."""
-    steps: list[Step] = []
-    if takes_note and 0 < mitigations.note <= verdict.count:
+    steps: list[MitigationStep] = []
+    if takes_note and 0 < mitigations.note <= loop.count:
         steps.append("note")
-    if 0 < mitigations.temperature <= verdict.count:
+    if 0 < mitigations.temperature <= loop.count:
         steps.append("temperature")
-    if verdict.repeats and 0 < mitigations.truncate <= verdict.count:
+    if loop.repeats and 0 < mitigations.truncate <= loop.count:
         steps.append("truncate")
     if not steps:
         return None
     return Intervention(
-        verdict,
+        loop,
         tuple(steps),
-        note=note(verdict) if "note" in steps else "",
-        without=verdict.repeats if "truncate" in steps else frozenset(),
+        note=write_note(loop) if "note" in steps else "",
+        without=loop.repeats if "truncate" in steps else frozenset(),
         warmth=mitigations.temperature_step if "temperature" in steps else 0.0,
         seed=seed,
     )
 
 
-def stop(verdict: Verdict, left_s: float) -> Intervention:
+def trip_breaker(loop: Loop, left_s: float) -> Intervention:
     """The circuit breaker, with which the model rests for so long."""
-    text = breaker_text(verdict, left_s)
-    return Intervention(verdict, ("break",), answer=as_json_call(text) if verdict.is_json_call else text)
+    # The seconds are in it also because Agent Zero refuses an answer that equals the one before.
+    text = _BREAKER.format(
+        mark=BREAKER, what=describe_loop(loop), excerpts=quote_excerpts(loop), left_s=max(1, round(left_s))
+    )
+    return Intervention(loop, ("break",), answer=write_json_call(text) if loop.is_json_call else text)
 
 
-def note(verdict: Verdict) -> str:
-    """The forbidden-action note. What it quotes cannot end it."""
-    forbidden = "This exact action is" if verdict.period == 1 else "Each of these exact actions is"
-    return _NOTE.format(what=done(verdict), excerpts=quoted(verdict).replace("<", "&lt;"), forbidden=forbidden)
+def write_note(loop: Loop) -> str:
+    """The forbidden-action note."""
+    forbidden = "This exact action is" if loop.period == 1 else "Each of these exact actions is"
+    excerpts = quote_excerpts(loop).replace("<", "&lt;")  # so that nothing in it ends the note
+    return _NOTE.format(what=describe_loop(loop), excerpts=excerpts, forbidden=forbidden)
 
 
-def breaker_text(verdict: Verdict, left_s: float) -> str:
-    """It differs from second to second: Agent Zero refuses an answer that equals the one before."""
-    return _BREAKER.format(mark=BREAKER, what=done(verdict), excerpts=quoted(verdict), left_s=max(1, round(left_s)))
-
-
-def as_json_call(text: str) -> str:
+def write_json_call(text: str) -> str:
     """The text as a call of Agent Zero's ``response`` tool, with which an agent ends its turn and shows it to its
-    human. ``marks.is_made_up`` knows it by how it begins."""
+    human. ``outputs.is_made_up`` knows it by how it begins."""
     said = {
         "thoughts": [text.partition("\n")[0]],
         "headline": "Stopped by Festinger",
@@ -113,16 +110,16 @@ def as_json_call(text: str) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def done(verdict: Verdict) -> str:
-    return _DONE[verdict.kind].format(count=verdict.count, period=verdict.period)
+def describe_loop(loop: Loop) -> str:
+    return _DONE[loop.kind].format(count=loop.count, period=loop.period)
 
 
-def quoted(verdict: Verdict) -> str:
+def quote_excerpts(loop: Loop) -> str:
     """A line for each of what is repeated."""
-    return "\n".join(f"- {excerpt(text)}" for text in verdict.repeated[:EXCERPTS_MAX])
+    return "\n".join(f"- {cut_excerpt(text)}" for text in loop.repeated[:EXCERPTS_MAX])
 
 
-def excerpt(text: str) -> str:
+def cut_excerpt(text: str) -> str:
     """The beginning of a text, in one line."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text[: 4 * EXCERPT_MAX]).split())
     return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1].rstrip() + "…"

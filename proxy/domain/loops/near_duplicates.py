@@ -1,4 +1,4 @@
-"""How much two texts say the same in other words."""
+"""Measures how far two texts say the same in other words."""
 
 import re
 from collections import Counter
@@ -36,30 +36,29 @@ _ENDINGS: Final = ("ing", "ed", "es", "s", "ly", "e")
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """The content words of a text, those that come up more than once with each time numbered. ``subjects`` are those of
-    them without which it would say something else. ``text`` is the hash of it all."""
+    """What a text says, less how it says it."""
 
-    text: int
-    words: frozenset[str]
-    subjects: frozenset[str]
+    text: int  # hash of it all
+    words: frozenset[str]  # the content words, those that come up more than once with each time numbered
+    subjects: frozenset[str]  # those of them without which it would say something else
 
 
 def gist(text: str) -> Gist | None:
     """None for a text that is too long."""
     if len(text) > LIKENED_MAX:
         return None
-    counts = Counter(_content(text))
+    counts = Counter(_content_words(text))
     subjects = {word for word, count in counts.items() if count > 1 or word in _NUMBER_WORDS}
     facts = " ".join(_FACT.findall(text))
-    subjects.update(_content(facts))
+    subjects.update(_content_words(facts))
     subjects.update(fact.strip(_AROUND) for fact in facts.casefold().split())
     subjects.discard("")
     again = [f"{word} {time}" for word, count in counts.items() for time in range(1, count)]
     return Gist(hash(text), frozenset([*counts, *subjects, *again]), frozenset(subjects))
 
 
-def _content(text: str) -> list[str]:
-    spelled = [_uncontracted(word.casefold()) for word in _WORD.findall(text)]
+def _content_words(text: str) -> list[str]:
+    spelled = [_expand_contraction(word.casefold()) for word in _WORD.findall(text)]
     return [word if word in _NUMBER_WORDS else _stem(word) for word in spelled if word not in _FILLER_WORDS]
 
 
@@ -78,7 +77,7 @@ def differ(one: Gist, other: Gist, asked: Gist) -> bool:
     return not (named.isdisjoint(one.words) or named.isdisjoint(other.words))
 
 
-def _uncontracted(word: str) -> str:
+def _expand_contraction(word: str) -> str:
     """What a word is short for, as far as it matters."""
     if word.endswith(("n't", "n’t")):
         return "not"

@@ -1,4 +1,4 @@
-"""What two texts, or the arguments of two calls, have in common less white space, case, volatile ids and times."""
+"""Brings texts and the arguments of calls into a form to compare: without white space, case, volatile ids and times."""
 
 import marshal
 import re
@@ -52,7 +52,7 @@ _THINKERS: Final = re.compile(r"think|thought|reflect|reason|plan", re.IGNORECAS
 _COMMANDS: Final = frozenset({"command", "cmd", "code", "script"})
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """The text in lower case with single spaces; longer ones than can be normalised as they are."""
     return " ".join(text.split()).casefold() if len(text) <= NORMALISED_MAX else text
 
@@ -67,41 +67,40 @@ def without_moments(text: str) -> str:
 
 
 def split_ids(text: str) -> tuple[str, tuple[str, ...]]:
-    """A folded text without its ids, and those."""
-    if len(text) > NORMALISED_MAX or not _may_have_ids(text):
+    """A fold text without its ids, and those."""
+    if len(text) > NORMALISED_MAX:
+        return text, ()
+    # Most texts have none, and to look at long words only is three times as fast as looking everywhere.
+    long_words = " ".join([word for word in text.split(" ") if len(word) > 7 and not word.isalpha()])
+    if _ID.search(long_words) is None:
         return text, ()
     return _ID.sub(ID_MARK, text), tuple(_ID.findall(text))
 
 
-def _may_have_ids(text: str) -> bool:
-    """Looks at long words only: three times as fast as looking everywhere."""
-    return _ID.search(" ".join([word for word in text.split(" ") if len(word) > 7 and not word.isalpha()])) is not None
-
-
 def essence_of_error(text: str) -> str:
-    """A folded error without what differs each time the same error comes."""
+    """A fold error without what differs each time the same error comes."""
     if len(text) > NORMALISED_MAX:
         return text
     text = _DURATION.sub("#", split_ids(without_times(text))[0])
     return _COUNTED.sub(r"\1\2#", text) if any(word in text for word in _COUNTERS) else text
 
 
-def canonical(name: str, arguments: Any) -> str:
-    """The arguments of a call as one folded text: keys in order, without thoughts and without what is made up anew."""
+def canonicalize(name: str, arguments: Any) -> str:
+    """The arguments of a call as one fold text: keys in order, without thoughts and without what is made up anew."""
     if isinstance(arguments, str):
-        return folded(arguments)
+        return fold(arguments)
     if isinstance(arguments, dict):
-        arguments = _what_counts(name, arguments)
-    text = dumped(arguments)
+        arguments = _drop_thoughts(name, arguments)
+    text = dump_sorted(arguments)
     if len(text) > NORMALISED_MAX:
         return text
     for white in _ESCAPED_WHITE:
         text = text.replace(white, " ")
-    text = folded(text).replace('" ', '"').replace(' "', '"')
+    text = fold(text).replace('" ', '"').replace(' "', '"')
     return _WHOLE.sub("", _QUOTED_NUMBER.sub(r"\1", text))
 
 
-def _what_counts(name: str, arguments: dict[Any, Any]) -> dict[Any, Any]:
+def _drop_thoughts(name: str, arguments: dict[Any, Any]) -> dict[Any, Any]:
     if _THINKERS.search(name):
         return arguments
     dropped = _THOUGHTS | _VOLATILE
@@ -111,13 +110,13 @@ def _what_counts(name: str, arguments: dict[Any, Any]) -> dict[Any, Any]:
     return left or arguments
 
 
-def dumped(value: Any) -> str:
-    """JSON with its keys in order. What JSON cannot hold (lone surrogates, great depth) comes out in some other way."""
+def dump_sorted(value: Any) -> str:
+    """JSON with its keys in order. What JSON cannot hold comes out in some other way, the same for what is equal."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, RecursionError):
-        pass
+        pass  # lone surrogates, great depth
     try:
-        return marshal.dumps(value, 2).hex(" ")  # version 2 has no back references: the same for what is equal
+        return marshal.dumps(value, 2).hex(" ")  # version 2 has no back references
     except ValueError:
         return type(value).__name__

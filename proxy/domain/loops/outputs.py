@@ -1,4 +1,4 @@
-"""From the parts of a prompt to exchanges: what the model put out, and what followed that."""
+"""Splits the parts of a prompt into turns, what the model put out and what followed, and reads the outputs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from proxy.domain.formats.base import Part, ToolCall
-from proxy.domain.loops.marks import is_made_up
-from proxy.domain.loops.normalization import canonical, folded, split_ids, without_moments, without_times
-from proxy.domain.loops.tool_calls import Call, Calls, fenced_code, read_calls, without_thinking
+from proxy.domain.loops.normalization import canonicalize, fold, split_ids, without_moments, without_times
+from proxy.domain.loops.tool_calls import Call, Calls, get_fenced_code, read_calls, without_thinking
 
 EXCERPT_MAX: Final = 300  # characters
 RUN_MAX: Final = 200  # parts of one output, or between two, that are looked at: the last ones
+
+BREAKER: Final = "Festinger has stopped a loop: "  # what the circuit breaker's answers begin with
+_MADE_UP: Final = re.compile(r'\s*+(?:\{\s*+"thoughts":\s*+\[\s*+")?' + BREAKER)
 
 # Calls that address the human: what is said next is no result of theirs.
 _TO_HUMANS: Final = frozenset(
@@ -32,33 +34,29 @@ _STEP: Final = re.compile(
 )
 
 
-class Exchange(NamedTuple):
-    """Consecutive assistant parts, from ``start`` on in the prompt, and all parts from there to the next ones."""
-
-    start: int
-    output: Sequence[Part]
-    following: Sequence[Part]
+class RawTurn(NamedTuple):
+    start: int  # the index of its first part in the prompt
+    output: Sequence[Part]  # consecutive assistant parts
+    following: Sequence[Part]  # all from there to the next output
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What one output is compared by. ``exact`` and ``essence`` are hashes of this process: the essence is without ids,
-    which are in ``ids``. ``is_call``: what follows is its result; not so where it addresses the human. ``is_step``:
-    one gets on by doing it again. ``code``: as what a text that ends in code is compared where that was run."""
+    """What one output is compared by; hashes are of this process."""
 
-    exact: int
-    essence: int
+    exact: int  # hash
+    essence: int  # hash without the ids
     ids: tuple[str, ...]
     excerpt: str
     is_text: bool = True
-    is_call: bool = False
-    is_step: bool = False
+    is_call: bool = False  # what follows is its result; not so where it addresses the human
+    is_step: bool = False  # one gets on by doing it again
     is_agent_zero: bool = False
     is_made_up: bool = False
-    code: "Output | None" = None
+    code: "Output | None" = None  # what a text that ends in code is compared as where that was run
 
 
-def exchanges(parts: Sequence[Part]) -> Iterator[Exchange]:
+def split_turns(parts: Sequence[Part]) -> Iterator[RawTurn]:
     """The newest first."""
     end = len(parts)
     while end > 0:
@@ -72,15 +70,15 @@ def exchanges(parts: Sequence[Part]) -> Iterator[Exchange]:
             return
         following = parts[max(at, end - RUN_MAX) : end]
         for begin, stop in reversed(_split(parts, max(start, at - RUN_MAX), at)):
-            yield Exchange(begin, parts[begin:stop], following)
+            yield RawTurn(begin, parts[begin:stop], following)
         end = start
 
 
 def _split(parts: Sequence[Part], start: int, end: int) -> list[tuple[int, int]]:
-    """Where a run of assistant parts begins anew: a message that says what the first one said, without any call, was
-    put out on its own."""
+    """The start and end of each output in a run of assistant parts."""
     if end - start == 1:
         return [(start, end)]
+    # A message that says what the first one said, without any call, was put out on its own.
     first, place = parts[start], parts[start].place
     begins = [start]
     for index in range(start + 1, end):
@@ -96,26 +94,28 @@ def read_text(text: str) -> Output:
     said = without_thinking(text)
     found = read_calls(said)
     if found.calls:
-        return _called(found, text)
-    code = fenced_code(said)
-    exact = without_times(folded(said))
+        return _read_called(found, text)
+    code = get_fenced_code(said)
+    exact = without_times(fold(said))
     essence, ids = split_ids(exact)
     return Output(
         exact=hash(("text", exact)),
         essence=hash(("text", essence)),
         ids=ids,
-        excerpt=excerpt(said),
+        excerpt=cut_excerpt(said),
         is_made_up=is_made_up(text),
-        code=_called(Calls((Call("", canonical("", {"code": code})),), is_sure=False), text) if code else None,
+        code=_read_called(Calls((Call("", canonicalize("", {"code": code})),), is_sure=False), text) if code else None,
     )
 
 
 def read_native(calls: Sequence[ToolCall]) -> Output:
     """An output with calls that the client has parsed: its texts are thoughts."""
-    return _called(Calls(tuple(Call(folded(call.name), canonical(call.name, call.arguments)) for call in calls)), "")
+    return _read_called(
+        Calls(tuple(Call(fold(call.name), canonicalize(call.name, call.arguments)) for call in calls)), ""
+    )
 
 
-def _called(found: Calls, text: str) -> Output:
+def _read_called(found: Calls, text: str) -> Output:
     exact = without_moments("\n".join(f"{call.name} {call.arguments}" for call in found.calls))
     essence, ids = split_ids(exact)
     shown = " ".join(f"{call.name}({call.arguments})" if call.name else call.arguments for call in found.calls)
@@ -123,7 +123,7 @@ def _called(found: Calls, text: str) -> Output:
         exact=hash(("call", exact)),
         essence=hash(("call", essence)),
         ids=ids,
-        excerpt=excerpt(shown),
+        excerpt=cut_excerpt(shown),
         is_text=False,
         is_call=found.is_sure and not any(call.name in _TO_HUMANS for call in found.calls),
         is_step=all(_STEP.match(f"{call.name} {call.arguments[:300]}") for call in found.calls),
@@ -132,7 +132,7 @@ def _called(found: Calls, text: str) -> Output:
     )
 
 
-def joined(outputs: Sequence[Output]) -> Output:
+def join_outputs(outputs: Sequence[Output]) -> Output:
     """One output of several texts. Where some of them are calls, the others are thoughts."""
     calls = [output for output in outputs if not output.is_text]
     outputs = calls or [output for output in outputs if output.excerpt] or outputs[:1]
@@ -142,7 +142,7 @@ def joined(outputs: Sequence[Output]) -> Output:
         exact=hash(tuple(output.exact for output in outputs)),
         essence=hash(tuple(output.essence for output in outputs)),
         ids=tuple(each for output in outputs for each in output.ids),
-        excerpt=excerpt(" ".join(output.excerpt for output in outputs)),
+        excerpt=cut_excerpt(" ".join(output.excerpt for output in outputs)),
         is_text=not calls,
         is_call=any(output.is_call for output in outputs),
         is_step=all(output.is_step for output in outputs),
@@ -151,6 +151,12 @@ def joined(outputs: Sequence[Output]) -> Output:
     )
 
 
-def excerpt(text: str) -> str:
+def cut_excerpt(text: str) -> str:
     """The beginning of a text in one line."""
     return " ".join(text[: 2 * EXCERPT_MAX].split())[:EXCERPT_MAX]
+
+
+def is_made_up(text: str) -> bool:
+    """Whether an assistant's text is an answer of the circuit breaker, which clients keep in their history and resend:
+    no output of the model, and what a program says to it is no result."""
+    return _MADE_UP.match(text) is not None

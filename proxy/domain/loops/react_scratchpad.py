@@ -1,4 +1,4 @@
-"""Prompts that hold a whole ReAct run in their last text, as LangChain's agents write it."""
+"""Unfolds prompts that hold a whole ReAct run in their last text, as LangChain's agents write it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _STEP: Final = re.compile(r"^(Question|Thought|Action|Observation)[ \t]*:", re.M
 _SPEAKERS: Final[dict[str, Role]] = {"Question": "user", "Observation": "tool"}
 
 
-def unfolded(parts: Sequence[Part]) -> Sequence[Part]:
+def unfold_scratchpad(parts: Sequence[Part]) -> Sequence[Part]:
     """The parts as if each step of the run had been sent on its own. All of them are of one place."""
     if not parts or parts[-1].text.count(_OBSERVATION) < 2 or parts[-1].role not in ("user", "assistant"):
         return parts
@@ -25,7 +25,7 @@ def unfolded(parts: Sequence[Part]) -> Sequence[Part]:
 
 
 def _steps(text: str) -> Iterator[tuple[Role, str]]:
-    """Roles and texts: a question, then outputs and observations in turn. What is still to be written is left out."""
+    """Roles and texts: a question, then outputs and observations in turn."""
     role: Role = "user"
     start = 0
     for step in _STEP.finditer(text):
@@ -34,5 +34,5 @@ def _steps(text: str) -> Iterator[tuple[Role, str]]:
             continue
         yield role, text[start : step.start()]
         role, start = begins, step.start()
-    if role != "assistant":
+    if role != "assistant":  # else the last step is only begun: the model is to write it
         yield role, text[start:]

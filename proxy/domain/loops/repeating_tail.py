@@ -1,7 +1,8 @@
-"""The tail of a running answer, and whether it repeats: exactly, outside of code, and in words.
+"""Finds a running answer whose tail repeats: exactly, outside of code, and in words.
 
-Lists, tables, rows of numbers and separators repeat too, and rightly so. A tail counts where it is long enough that no
-one who writes means it."""
+Lists, tables, rows of numbers and separators repeat too, and rightly so. A tail counts where it is so long that nobody
+who writes means it.
+"""
 
 import re
 from dataclasses import dataclass
@@ -51,10 +52,8 @@ _OBJECTS: Final = re.compile(r"[}\]]\s*,\s*[{\[]")
 
 @dataclass(frozen=True, slots=True)
 class TailLoop:
-    """``repeated``: what repeats, in one line; ``count``: how often, as far as the tail is kept."""
-
-    repeated: str
-    count: int
+    repeated: str  # what repeats, in one line
+    count: int  # how often, as far as the tail is kept
 
 
 class Tail:
@@ -107,16 +106,17 @@ class Tail:
         for _ in range(_TRIES):
             at = text.rfind(needle, 0, at + len(needle) - 1)
             period = len(text) - len(needle) - at
-            least = max(_LEAST, period * _least_often(period))
+            often = next(often for up_to, often in _LEAST_OFTEN if period < up_to or up_to == _KEPT)
+            least = max(_LEAST, period * often)
             if at < 0 or least > len(text):
                 return None
             if _has_period(text, period, least):
-                found = self._judged(period)
+                found = self._judge(period)
                 self._resting = 0 if found else _REST
                 return found
         return None
 
-    def _judged(self, period: int) -> TailLoop | None:
+    def _judge(self, period: int) -> TailLoop | None:
         """The loop, unless what repeats are rows of something."""
         text = self._text
         passage = _passage(text, period)
@@ -136,10 +136,6 @@ def _passage(text: str, period: int) -> str:
     if text[start - 1 : start] == "\\":
         start -= 1
     return _CUT.sub("", text[start:])
-
-
-def _least_often(period: int) -> int:
-    return next(often for up_to, often in _LEAST_OFTEN if period < up_to or up_to == _KEPT)
 
 
 def _has_period(text: str, period: int, characters: int) -> bool:

@@ -1,4 +1,4 @@
-"""Tool calls that a model writes as text: Agent Zero's JSON, other JSON, ReAct, tags."""
+"""Reads the tool calls that a model writes as text: Agent Zero's JSON, other JSON, ReAct, tags."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from proxy.domain.loops.normalization import NORMALISED_MAX, canonical, folded
+from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold
 
 _DECODER: Final = json.JSONDecoder(strict=False)  # models write raw line breaks into strings
 _FAILURES_MAX: Final = 4  # braces that open no object
@@ -38,20 +38,15 @@ _FENCE_OPENS: Final = re.compile(r"^```[\w+-]*[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``arguments`` in their canonical form."""
-
     name: str
-    arguments: str
+    arguments: str  # in their canonical form
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """``is_agent_zero``: an object with ``tool_name``. ``is_sure``: it cannot be but a call, so that what follows it is
-    its result."""
-
     calls: tuple[Call, ...]
-    is_agent_zero: bool = False
-    is_sure: bool = True
+    is_agent_zero: bool = False  # an object with ``tool_name``
+    is_sure: bool = True  # it cannot be but a call, so that what follows it is its result
 
 
 NONE: Final = Calls((), is_sure=False)
@@ -61,7 +56,7 @@ def read_calls(text: str) -> Calls:
     """The calls in a text, thoughts around them left out."""
     if len(text) > NORMALISED_MAX:
         return NONE
-    return _tagged(text) or _json(text) or _react(text) or _named_tag(text) or NONE
+    return _read_tags(text) or _read_json(text) or _read_react(text) or _read_named_tag(text) or NONE
 
 
 def without_thinking(text: str) -> str:
@@ -72,7 +67,7 @@ def without_thinking(text: str) -> str:
     return text
 
 
-def fenced_code(text: str) -> str:
+def get_fenced_code(text: str) -> str:
     """The code of a text that has one fenced block and ends with it; empty where that is not so."""
     if text.count(_FENCE) != 2 or not text.rstrip().removesuffix("<end_code>").rstrip().endswith(_FENCE):
         return ""
@@ -99,7 +94,7 @@ def objects_in(text: str) -> Iterator[dict[str, Any]]:
             yield found
 
 
-def _json(text: str) -> Calls | None:
+def _read_json(text: str) -> Calls | None:
     if "{" not in text:
         return None
     found = list(objects_in(text))
@@ -107,8 +102,8 @@ def _json(text: str) -> Calls | None:
         is_agent_zero = isinstance(found[0].get("tool_name"), str)
         return Calls(calls, is_agent_zero, is_sure=is_agent_zero or _is_alone(text) or not _SURE.isdisjoint(found[0]))
     if found and _is_alone(text):
-        return Calls(tuple(Call("", canonical("", one)) for one in found), is_sure=False)
-    return _broken_json(text)
+        return Calls(tuple(Call("", canonicalize("", one)) for one in found), is_sure=False)
+    return _read_broken_json(text)
 
 
 def _is_alone(text: str) -> bool:
@@ -117,14 +112,14 @@ def _is_alone(text: str) -> bool:
     return text.startswith(("{", "[", _FENCE)) and text.endswith(("}", "]", _FENCE))
 
 
-def _broken_json(text: str) -> Calls | None:
+def _read_broken_json(text: str) -> Calls | None:
     """Agent Zero also takes JSON that is not quite well formed."""
     name = _AGENT_ZERO.search(text)
     if name is None:
         return None
     start = text.find('"tool_args"', name.end())
     rest = text[start:] if start >= 0 else text[name.end() :]
-    return Calls((Call(folded(name[1]), folded(rest)),), is_agent_zero=True)
+    return Calls((Call(fold(name[1]), fold(rest)),), is_agent_zero=True)
 
 
 def _calls_of(found: dict[str, Any], depth: int = 0) -> Iterator[Call]:
@@ -150,13 +145,13 @@ def _call_of(found: dict[str, Any]) -> Call | None:
         return None
     for arguments in _ARGUMENTS:
         if arguments in found:
-            return Call(folded(name), canonical(name, _parsed(found[arguments])))
+            return Call(fold(name), canonicalize(name, _parse_arguments(found[arguments])))
     if key not in ("tool_name", "tool"):
         return None
-    return Call(folded(name), canonical(name, {other: found[other] for other in found if other != key}))
+    return Call(fold(name), canonicalize(name, {other: found[other] for other in found if other != key}))
 
 
-def _parsed(arguments: object) -> object:
+def _parse_arguments(arguments: object) -> object:
     """Arguments that come as JSON within a text are read."""
     if isinstance(arguments, str) and arguments.lstrip().startswith(("{", "[")):
         try:
@@ -166,17 +161,17 @@ def _parsed(arguments: object) -> object:
     return arguments
 
 
-def _tagged(text: str) -> Calls | None:
+def _read_tags(text: str) -> Calls | None:
     if _MISTRAL in text:
         calls = tuple(call for found in objects_in(text.partition(_MISTRAL)[2]) for call in _calls_of(found))
         return Calls(calls) if calls else None
     if "<" not in text:
         return None
-    calls = tuple(_invoked(text)) or tuple(_in_tags(text))
+    calls = tuple(_read_invokes(text)) or tuple(_read_tag_pairs(text))
     return Calls(calls) if calls else None
 
 
-def _in_tags(text: str) -> Iterator[Call]:
+def _read_tag_pairs(text: str) -> Iterator[Call]:
     for tag in _TAGS:
         at = 0
         for _ in range(_CALLS_MAX):
@@ -187,27 +182,27 @@ def _in_tags(text: str) -> Iterator[Call]:
             at = at if at >= 0 else len(text)
             inner = text[start + len(tag) + 2 : at]
             calls = [call for found in objects_in(inner) for call in _calls_of(found)]
-            yield from calls or [Call(tag, folded(inner))]
+            yield from calls or [Call(tag, fold(inner))]
 
 
-def _invoked(text: str) -> Iterator[Call]:
+def _read_invokes(text: str) -> Iterator[Call]:
     openings = [match for match, _ in zip(_INVOKE.finditer(text), range(_CALLS_MAX), strict=False)]
     for opening in openings:
         ends = [at for closing in ("</invoke>", "</function>") if (at := text.find(closing, opening.end())) >= 0]
         end = min(ends, default=len(text))
-        yield Call(folded(opening[1]), folded(text[opening.end() : end]))
+        yield Call(fold(opening[1]), fold(text[opening.end() : end]))
 
 
-def _named_tag(text: str) -> Calls | None:
+def _read_named_tag(text: str) -> Calls | None:
     """Cline's way: a tag named like the tool around tags named like its arguments."""
     opening = _NAMED_TAG.search(text) if "<" in text else None
     if opening is None:
         return None
     end = text.find(f"</{opening[1]}>", opening.end())
-    return Calls((Call(opening[1], folded(text[opening.end() : end])),)) if end >= 0 else None
+    return Calls((Call(opening[1], fold(text[opening.end() : end])),)) if end >= 0 else None
 
 
-def _react(text: str) -> Calls | None:
+def _read_react(text: str) -> Calls | None:
     calls = []
     is_sure = False
     for action in _ACTION.finditer(text):
@@ -217,14 +212,10 @@ def _react(text: str) -> Calls | None:
             stop = _REACT_STOP.search(text, given.end())
             arguments = text[given.end() : stop.start() if stop else len(text)].strip()
         is_sure = is_sure or bool(given) or bool(_INLINE_INPUT.match(action[1]))
-        name = folded(action[1].strip("`*\"' "))
-        calls.append(Call(name, canonical(name, _parsed(arguments.strip("`")))))
-        if len(calls) == _CALLS_MAX or _observed(text, action.end()):
+        name = fold(action[1].strip("`*\"' "))
+        calls.append(Call(name, canonicalize(name, _parse_arguments(arguments.strip("`")))))
+        # Where the model goes on to make up an observation, what it writes after that counts for nothing.
+        stop = _REACT_STOP.search(text, action.end())
+        if len(calls) == _CALLS_MAX or (stop and "observation" in stop[0].lower()):
             break
     return Calls(tuple(calls)) if is_sure else None
-
-
-def _observed(text: str, after: int) -> bool:
-    """Whether the model went on to make up an observation: what it writes after that counts for nothing."""
-    stop = _REACT_STOP.search(text, after)
-    return bool(stop and "observation" in stop[0].lower())

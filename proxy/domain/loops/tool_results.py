@@ -1,4 +1,4 @@
-"""What follows an output: who said it, whether it is a result, and what it is compared by."""
+"""Reads what follows an output: who said it, whether it is a result, and what it is compared by."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from proxy.domain.loops.normalization import NORMALISED_MAX, essence_of_error, folded
+from proxy.domain.loops.normalization import NORMALISED_MAX, essence_of_error, fold
 
 AUTOMATIC_MIN: Final = 40  # characters: what people say word for word again and again is shorter
 AUTOMATIC_ERROR_MIN: Final = 15  # characters of what says that something failed
@@ -57,7 +57,7 @@ _DOING: Final = (
     "|installing|syncing|loading|indexing|warming|booting|starting|restarting|creating|pulling|working|updating|rendering"
     "|training|transferring|copying|scanning|analy[sz]ing|generating|stopping|terminating|connecting|preparing"
 )
-# Said of a state, where it stands alone or after what announces one: "status: building", not "a tall building".
+# FollowUp of a state, where it stands alone or after what announces one: "status: building", not "a tall building".
 _UNDER_WAY: Final = re.compile(
     rf"(?:^|[:=\"'>(|\[\]] ?|\b(?:is|are|be|been|still|currently|status|state|phase|stage|task|job) )(?:{_DOING})\b"
     r"(?! (?:on|at|as|under|with)\b)"
@@ -72,16 +72,14 @@ _UNDER_WAY: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What one text that follows an output is. ``exact`` is a hash of this process, and without volatile ids and times
-    where it is an error. ``is_person``: it comes in a person's envelope; ``is_program``: nobody but a program says such
-    a thing. ``is_blank``: nothing is left of it less what the client adds to every prompt."""
+class FollowUp:
+    """What one text that follows an output is."""
 
-    exact: int
+    exact: int  # a hash of this process; of an error without volatile ids and times
     characters: int
-    is_blank: bool = False
-    is_person: bool = False
-    is_program: bool = False
+    is_blank: bool = False  # nothing is left of it less what the client adds to every prompt
+    is_person: bool = False  # it comes in a person's envelope
+    is_program: bool = False  # nobody but a program says such a thing
     is_envelope: bool = False
     is_complaint: bool = False
     is_question: bool = False
@@ -89,16 +87,16 @@ class Said:
     is_under_way: bool = False
 
 
-def read_said(text: str, complaints: tuple[str, ...]) -> Said:
-    """``complaints`` are folded."""
+def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
+    """``complaints`` are fold."""
     text = without_surroundings(text)
     if not text.strip():
-        return Said(exact=0, characters=0, is_blank=True)
+        return FollowUp(exact=0, characters=0, is_blank=True)
     keys, complains = _envelopes(text, complaints)
     normal = " ".join(text.split()) if len(text) <= NORMALISED_MAX else text
-    low = folded(normal)
+    low = fold(normal)
     is_error = _is_error(low)
-    return Said(
+    return FollowUp(
         exact=hash(essence_of_error(low) if is_error else normal),
         characters=len(normal),
         is_person=any(key in keys for key in _PERSONS),
@@ -140,10 +138,10 @@ def _envelopes(text: str, complaints: tuple[str, ...]) -> tuple[set[str], bool]:
         return set(), False
     envelopes = list(_objects(text))
     if not envelopes and (broken := _BROKEN_ENVELOPE.match(text)):
-        return {broken[1]}, _complains(folded(text), complaints)
+        return {broken[1]}, _complains(fold(text), complaints)
     keys = {key for envelope in envelopes for key in (*_PERSONS, *_RESULTS, *_WARNINGS) if envelope.get(key)}
     warnings = [envelope[key] for envelope in envelopes for key in _WARNINGS if key in envelope]
-    return keys, any(_complains(folded(str(warning)), complaints) for warning in warnings)
+    return keys, any(_complains(fold(str(warning)), complaints) for warning in warnings)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from proxy.config_file.parser import RulesMistakes
-from proxy.config_file.watcher import VARIABLES, Found, environment, found_at, overruled
-from proxy.domain.config_schema import given, values
+from proxy.config_file.watcher import VARIABLES, Found, apply_overrides, environment, read_at
+from proxy.domain.config_schema import values
 from proxy.upstream.client import without_password
 
 
@@ -22,21 +22,21 @@ class Command(BaseCommand):
 
     def handle(self, *, path: Path | None, **_: Any) -> None:
         file = (path or settings.CONFIG_FILE).absolute()
-        found = found_at(file)
+        found = read_at(file)
         if path is not None and found == Found():
             raise CommandError(f"{file}: there is no such file")
         try:
             rules = found.rules()
         except RulesMistakes as error:
-            raise CommandError(error.listed(file)) from None
+            raise CommandError(error.as_lines(file)) from None
         self.stdout.write(f"{file}{' is not there: all is as it comes' if found == Found() else ''}")
-        overrides = environment()
-        for key, value in values(overruled(rules, overrides)).items():
-            source = VARIABLES[key] if key in overrides else "file" if key in given(rules) else "default"
-            self.stdout.write(f"{key:<36}{source:<26}{shown(value)}")
+        overrides, in_file = environment(), values(rules, only_set=True)
+        for key, value in values(apply_overrides(rules, overrides)).items():
+            source = VARIABLES[key] if key in overrides else "file" if key in in_file else "default"
+            self.stdout.write(f"{key:<36}{source:<26}{format_value(value)}")
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """As the file would say it; an address without its password."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(repr, value))}]"

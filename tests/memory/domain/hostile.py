@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from memory.domain.cues.extractor import find_cues
 from memory.domain.text.redaction import mask_secrets
 from memory.domain.text.snippets import sentences_naming
-from memory.domain.text.tokenizer import tokenise, words
+from memory.domain.text.tokenizer import find_words, tokenise
 
 LONG_MAX = 100_000  # characters
 
@@ -54,7 +54,7 @@ _CUES = (
 
 READERS = {
     "tokenise": Hostile(tokenise, _TOKENS),
-    "words": Hostile(words, _TOKENS),
+    "find_words": Hostile(find_words, _TOKENS),
     "mask_secrets": Hostile(mask_secrets, _SECRETS),
     "sentences_naming": Hostile(lambda text: sentences_naming(text, ["zorblat", "a"]), _SENTENCES),
     "find_cues": Hostile(lambda text: find_cues(text, vocabulary=NoWords()), _CUES, ending=" x is a y"),

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.statement import Observed, size_of
+from memory.domain.statement import Statement, size_of
 from memory.outbox.buffer import Backlog, Waiting
 
 
-def statement(number: int, length: int = 0) -> Observed:
-    return Observed(bytes(32), f"zorblat{number}", "repo", "type", True, 0.8, "user", "dobby", 1.0, "x" * length)
+def statement(number: int, length: int = 0) -> Statement:
+    return Statement(bytes(32), f"zorblat{number}", "repo", "type", True, 0.8, "user", "dobby", 1.0, "x" * length)
 
 
 def numbers(batch: list[Waiting]) -> list[int]:

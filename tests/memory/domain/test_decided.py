@@ -3,7 +3,7 @@
 import pytest
 
 from memory.domain.recall.saliency import DAY
-from memory.domain.reopening import REST_S, is_reopened
+from memory.domain.statement import REST_S, is_reopened
 
 THEN = 1_800_000_000.0
 HERE, THERE, NOWHERE = b"1" * 16, b"2" * 16, b""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memory.domain.text.redaction import mask_secrets
 from memory.domain.text.snippets import ELLIPSIS, EVIDENCE_MAX, sentences_naming
-from memory.domain.text.tokenizer import tokenise, words
+from memory.domain.text.tokenizer import find_words, tokenise
 from memory.domain.text.unicode import normalise
 from tests.steps import count_steps
 
@@ -134,7 +134,7 @@ def test_without_names_or_without_text_no_sentence_is_found() -> None:
 @example("0. " + "Ab " * 400)
 @example("secret [secret]")
 def test_what_is_kept_can_be_stored_and_names_the_concept(text: str) -> None:
-    names = words(text).tokens
+    names = find_words(text).tokens
 
     for name, sentence in sentences_naming(text, names).items():
         assert name in names
@@ -155,7 +155,7 @@ def test_every_concept_that_is_named_outside_of_secrets_has_evidence(text: str) 
 
 @given(texts)
 def test_a_sentence_does_not_depend_on_what_else_is_looked_for(text: str) -> None:
-    names = words(text).tokens
+    names = find_words(text).tokens
 
     together = sentences_naming(text, names)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, Heard, prompt_for, read_explanation
+from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, QuotedSentence, prompt_for, read_explanation
 from memory.domain.types import Triple
 
 KNOWN = ["type", "membership", "runs-on"]
@@ -192,19 +192,19 @@ ATTACKS = [
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_sentence_leaves_its_quotes(attack: str):
     dimensions = {"type": "What kind?"}
-    *lines, last = prompt_for("gnommoweb", [Heard("user", attack)], dimensions).splitlines()
+    *lines, last = prompt_for("gnommoweb", [QuotedSentence("user", attack)], dimensions).splitlines()
 
     assert json.loads(last) == {"role": "user", "sentence": attack}
     assert not set("<>[]") & set(last)
-    assert lines == prompt_for("gnommoweb", [Heard("user", "x")], dimensions).splitlines()[:-1]
+    assert lines == prompt_for("gnommoweb", [QuotedSentence("user", "x")], dimensions).splitlines()[:-1]
 
 
 @given(st.text(), st.text(max_size=16))
 def test_every_sentence_is_one_line_of_the_prompt(sentence: str, role: str):
-    lines = prompt_for("gnommoweb", [Heard(role, sentence), Heard("user", "x")], {}).splitlines()
+    lines = prompt_for("gnommoweb", [QuotedSentence(role, sentence), QuotedSentence("user", "x")], {}).splitlines()
 
     assert json.loads(lines[-2]) == {"role": role, "sentence": sentence}
-    assert len(lines) == len(prompt_for("gnommoweb", [Heard("user", "x")] * 2, {}).splitlines())
+    assert len(lines) == len(prompt_for("gnommoweb", [QuotedSentence("user", "x")] * 2, {}).splitlines())
 
 
 def test_the_prompt_names_the_concept_the_dimensions_with_their_questions_and_the_evidence():

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.text.names import one_name
-from memory.domain.text.tokenizer import tokenise
+from memory.domain.text.tokenizer import parse_name, tokenise
 
 
 @pytest.mark.parametrize(
@@ -23,11 +22,11 @@ from memory.domain.text.tokenizer import tokenise
     ],
 )
 def test_a_text_is_one_name_or_none(text: str, name: str | None):
-    assert one_name(text) == name
+    assert parse_name(text) == name
 
 
 @given(st.text())
 def test_a_name_is_read_again_as_itself(text: str):
-    name = one_name(text)
+    name = parse_name(text)
 
-    assert name is None or (one_name(name) == name and [token.text for token in tokenise(name)] == [name])
+    assert name is None or (parse_name(name) == name and [token.text for token in tokenise(name)] == [name])

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.statement import Observed, decode, encode, storable
+from memory.domain.statement import Statement, decode, encode, storable
 
 ANY_TEXT = st.text(st.characters(), max_size=600)
 STATEMENTS = st.builds(
-    Observed,
+    Statement,
     key=st.binary(min_size=32, max_size=32),
     subject=ANY_TEXT,
     parent=ANY_TEXT,
@@ -20,11 +20,11 @@ STATEMENTS = st.builds(
     at=st.floats(0, 4e9),
     evidence=ANY_TEXT,
 )
-LINE = encode(Observed(bytes(32), "dobby", "worker", "type", True, 0.8, "user", "winky", 1.0, "dobby is a worker"))
+LINE = encode(Statement(bytes(32), "dobby", "worker", "type", True, 0.8, "user", "winky", 1.0, "dobby is a worker"))
 
 
 @given(STATEMENTS)
-def test_what_is_storable_comes_back_from_its_line_as_it_was(said: Observed) -> None:
+def test_what_is_storable_comes_back_from_its_line_as_it_was(said: Statement) -> None:
     kept = storable(said)
 
     line = encode(kept)
@@ -34,7 +34,7 @@ def test_what_is_storable_comes_back_from_its_line_as_it_was(said: Observed) -> 
 
 
 @given(STATEMENTS)
-def test_storable_texts_are_what_postgres_takes(said: Observed) -> None:
+def test_storable_texts_are_what_postgres_takes(said: Statement) -> None:
     kept = storable(said)
 
     assert all("\x00" not in text for text in kept if isinstance(text, str))

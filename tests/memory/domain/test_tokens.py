@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.domain.text.noise import MAX_TOKEN_LENGTH
-from memory.domain.text.tokenizer import known_words, tokenise, words
+from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
 
 # Characters chosen for what they do: joiners, marks, letters that change length or case under NFKC, Hangul letters,
 # signs that spell several words, invisible ones.
@@ -138,7 +138,7 @@ def test_other_scripts_and_forms(text, expected):
 def test_a_word_that_grows_beyond_the_limit_in_small_letters_is_no_token():
     text = "İ" * 40  # each is two characters in lower case
 
-    assert words(text).tokens == set()
+    assert find_words(text).tokens == set()
     assert tokenise(text) == []
 
 
@@ -159,7 +159,7 @@ def test_a_word_that_grows_beyond_the_limit_in_small_letters_is_no_token():
     ],
 )
 def test_emphasis_is_a_capital_inside_a_sentence_or_a_place_in_a_compound(text, emphasised):
-    assert words(text).emphasised == emphasised
+    assert find_words(text).emphasised == emphasised
 
 
 def test_a_token_knows_how_it_was_written():
@@ -211,7 +211,7 @@ def test_the_fast_path_reads_the_same_tokens(text):
     tokens = tokenise(text)
     parts = {part for token in tokens for part in token.parts}
 
-    found = words(text)
+    found = find_words(text)
 
     assert found.tokens == {token.text for token in tokens}
     assert found.emphasised == parts | {token.text for token in tokens if token.is_emphasised}
@@ -220,11 +220,11 @@ def test_the_fast_path_reads_the_same_tokens(text):
 @given(prose, st.data())
 @example("Foo Bar's baz. bar_baz iPhone ﬁle's", None)
 def test_known_words_are_those_of_all_that_the_vocabulary_has(text, data):
-    everything = words(text)
+    everything = find_words(text)
     candidates = sorted(everything.tokens | everything.emphasised)
     vocabulary = dict.fromkeys(candidates if data is None else data.draw(st.sets(st.sampled_from(candidates or ["a"]))))
 
-    found = known_words(text, vocabulary)
+    found = find_known_words(text, vocabulary)
 
     assert found.tokens == everything.tokens & vocabulary.keys()
     assert found.emphasised == everything.emphasised & vocabulary.keys()
@@ -236,7 +236,7 @@ def test_every_character_keeps_the_promises_of_a_token(start):
 
     tokens = tokenise(text)
 
-    assert words(text).tokens == {token.text for token in tokens}
+    assert find_words(text).tokens == {token.text for token in tokens}
     for token in tokens:
         assert texts(token.text) == [token.text]
         assert token.text == unicodedata.normalize("NFKC", token.text) == token.text.lower()

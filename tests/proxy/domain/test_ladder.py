@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from proxy.domain.config_schema import Mitigations
 from proxy.domain.loops import mitigations as ladder
-from proxy.domain.loops.detector import Verdict
-from proxy.domain.loops.marks import is_made_up
+from proxy.domain.loops.detector import Loop
+from proxy.domain.loops.outputs import is_made_up
 
 SEED = 7
 PLACES = frozenset({2, 3})
 LOOK = 'look({"path":"/nowhere"})'
 
 verdicts = st.builds(
-    Verdict,
+    Loop,
     kind=st.sampled_from(["same", "near", "cycle", "complaint"]),
     count=st.integers(3, 40),
     period=st.integers(1, 5),
@@ -28,13 +28,13 @@ thresholds = st.sampled_from([0, 2, 3, 4, 5, 6, 7, 8])
 settings = st.builds(Mitigations, note=thresholds, temperature=thresholds, truncate=thresholds, break_=thresholds)
 
 
-def verdict(count: int, *repeated: str, is_json_call: bool = False, repeats: frozenset[int] = PLACES) -> Verdict:
+def verdict(count: int, *repeated: str, is_json_call: bool = False, repeats: frozenset[int] = PLACES) -> Loop:
     repeated = repeated or (LOOK,)
     kind = "same" if len(repeated) == 1 else "cycle"
-    return Verdict(kind, count, len(repeated), repeated, repeats, is_json_call)
+    return Loop(kind, count, len(repeated), repeated, repeats, is_json_call)
 
 
-def steps(met: Verdict, mitigations: Mitigations, *, takes_note: bool = True) -> tuple[str, ...]:
+def steps(met: Loop, mitigations: Mitigations, *, takes_note: bool = True) -> tuple[str, ...]:
     found = ladder.mitigate(met, mitigations, takes_note=takes_note, seed=SEED)
     return () if found is None else found.steps
 
@@ -55,7 +55,7 @@ def test_a_step_takes_those_below_it_along(count: int, taken: tuple[str, ...]) -
 
 @given(verdicts, settings, st.booleans())
 def test_a_step_is_taken_from_its_threshold_on_unless_that_is_0(
-    met: Verdict, mitigations: Mitigations, takes_note: bool
+    met: Loop, mitigations: Mitigations, takes_note: bool
 ) -> None:
     taken = steps(met, mitigations, takes_note=takes_note)
 
@@ -66,7 +66,7 @@ def test_a_step_is_taken_from_its_threshold_on_unless_that_is_0(
 
 
 @given(verdicts, settings)
-def test_only_what_a_step_needs_is_there(met: Verdict, mitigations: Mitigations) -> None:
+def test_only_what_a_step_needs_is_there(met: Loop, mitigations: Mitigations) -> None:
     found = ladder.mitigate(met, mitigations, takes_note=True, seed=SEED)
 
     if found is not None:
@@ -78,7 +78,7 @@ def test_only_what_a_step_needs_is_there(met: Verdict, mitigations: Mitigations)
 
 
 def test_the_note_says_what_is_forbidden_and_why() -> None:
-    note = ladder.note(verdict(3))
+    note = ladder.write_note(verdict(3))
 
     assert note.startswith("<loop_warning>\n")
     assert note.endswith("\n</loop_warning>")
@@ -87,15 +87,15 @@ def test_the_note_says_what_is_forbidden_and_why() -> None:
 
 
 def test_the_note_about_a_cycle_names_all_of_it() -> None:
-    note = ladder.note(verdict(3, "open(a)", "close(a)"))
+    note = ladder.write_note(verdict(3, "open(a)", "close(a)"))
 
     assert "the same 2 actions 3 times" in note
     assert "- open(a)\n- close(a)\nEach of these exact actions is forbidden now" in note
 
 
 @given(verdicts)
-def test_what_the_note_quotes_stays_within_its_line(met: Verdict) -> None:
-    note = ladder.note(met)
+def test_what_the_note_quotes_stays_within_its_line(met: Loop) -> None:
+    note = ladder.write_note(met)
 
     opening, *quoted, forbidden, closing = note.splitlines()[:1] + note.splitlines()[2:]
     assert (opening, closing) == ("<loop_warning>", "</loop_warning>")
@@ -106,7 +106,7 @@ def test_what_the_note_quotes_stays_within_its_line(met: Verdict) -> None:
 
 
 def test_the_breaker_says_what_was_repeated_and_what_a_person_can_do() -> None:
-    answer = ladder.stop(verdict(6), 59.7).answer
+    answer = ladder.trip_breaker(verdict(6), 59.7).answer
 
     for said in ("Festinger has stopped", "6 times in a row", LOOK, "next 60 s", "new message"):
         assert said in answer
@@ -114,21 +114,21 @@ def test_the_breaker_says_what_was_repeated_and_what_a_person_can_do() -> None:
 
 def test_an_agent_of_json_calls_is_answered_with_its_response_tool() -> None:
     """As Agent Zero reads it: the tool's name and its arguments, and nothing around the object."""
-    call = json.loads(ladder.stop(verdict(6, is_json_call=True), 60).answer)
+    call = json.loads(ladder.trip_breaker(verdict(6, is_json_call=True), 60).answer)
 
     assert (call["tool_name"], list(call["tool_args"])) == ("response", ["text"])
-    assert call["tool_args"]["text"] == ladder.stop(verdict(6), 60).answer
+    assert call["tool_args"]["text"] == ladder.trip_breaker(verdict(6), 60).answer
     assert isinstance(call["thoughts"], list)
 
 
 def test_two_answers_of_a_breaker_differ() -> None:
     """Agent Zero takes an answer that equals the last one for a repetition and does not act on it."""
-    assert ladder.stop(verdict(6), 60).answer != ladder.stop(verdict(6), 58.6).answer
+    assert ladder.trip_breaker(verdict(6), 60).answer != ladder.trip_breaker(verdict(6), 58.6).answer
 
 
 @given(verdicts, st.floats(0, 86_400))
-def test_what_festinger_made_up_is_known_again(met: Verdict, left_s: float) -> None:
-    intervention = ladder.stop(met, left_s)
+def test_what_festinger_made_up_is_known_again(met: Loop, left_s: float) -> None:
+    intervention = ladder.trip_breaker(met, left_s)
 
     assert is_made_up(intervention.answer)
     assert intervention.step == "break"
@@ -136,9 +136,9 @@ def test_what_festinger_made_up_is_known_again(met: Verdict, left_s: float) -> N
 
 @pytest.mark.parametrize("around", ["\n {} ", "{}\n\n"])
 def test_what_festinger_made_up_is_known_with_other_white_space(around: str) -> None:
-    call = json.loads(ladder.stop(verdict(6, is_json_call=True), 60).answer)
+    call = json.loads(ladder.trip_breaker(verdict(6, is_json_call=True), 60).answer)
 
-    assert is_made_up(around.format(ladder.stop(verdict(6), 60).answer))
+    assert is_made_up(around.format(ladder.trip_breaker(verdict(6), 60).answer))
     assert is_made_up(around.format(json.dumps(call, indent=2)))
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.messages import Message
-from memory.ingest.reader import digest_of
+from memory.domain.types import Message
+from memory.ingest.reader import digest_message
 from proxy.domain.formats.base import Part, Role, ToolCall
 from proxy.domain.prefixes import (
     CUTS,
@@ -97,7 +97,7 @@ def test_a_beginning_has_the_digest_of_a_message_that_ends_there(text: str, ends
 
     found = digests_of_beginnings(Message(role, text), ends)
 
-    assert list(found) == [digest_of(Message(role, text[:end])) for end in ends]
+    assert list(found) == [digest_message(Message(role, text[:end])) for end in ends]
 
 
 # --- the opening ---

@@ -5,7 +5,7 @@ from typing import Any
 
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part, Role, ToolCall
-from proxy.domain.loops import LoopDetector, Verdict
+from proxy.domain.loops import Loop, LoopDetector
 
 TASK: tuple[tuple[Role, str], ...] = (("system", "You are an agent."), ("user", "Do it."))
 
@@ -18,8 +18,8 @@ def parts_of(*said: tuple[Any, ...]) -> list[Part]:
     ]
 
 
-def look(*said: tuple[Any, ...], **rules: Any) -> Verdict | None:
-    return LoopDetector().look(parts_of(*TASK, *said), Detector(**rules))
+def look(*said: tuple[Any, ...], **rules: Any) -> Loop | None:
+    return LoopDetector().find_loop(parts_of(*TASK, *said), Detector(**rules))
 
 
 def calls_of(name: str, arguments: Sequence[Any], result: str = "not found") -> list[tuple[Any, ...]]:

@@ -36,7 +36,7 @@ def texts(characters: int) -> dict[str, str]:
 
 def look_for_loops(text: str) -> None:
     """As output of a model and as result, three times; and in a running answer."""
-    LoopDetector().look(parts_of(*TASK, *(("assistant", text), ("user", "Observation: " + text)) * 3), Detector())
+    LoopDetector().find_loop(parts_of(*TASK, *(("assistant", text), ("user", "Observation: " + text)) * 3), Detector())
     tail = Tail()
     for start in range(0, len(text), 1_000):
         tail.add(text[start : start + 1_000])

@@ -154,8 +154,8 @@ def test_other_complaints_are_heard_at_once():
     detector = LoopDetector()
     parts = parts_of(*TASK, ("assistant", "Yes."), ("user", "Stop repeating yourself."))
 
-    assert detector.look(parts, Detector()) is None
-    assert detector.look(parts, Detector(complaints=("stop repeating",))).kind == "complaint"
+    assert detector.find_loop(parts, Detector()) is None
+    assert detector.find_loop(parts, Detector(complaints=("stop repeating",))).kind == "complaint"
 
 
 def test_a_complaint_in_a_file_that_is_read_is_none():
@@ -214,7 +214,7 @@ def test_a_question_and_the_opening_are_never_automatic():
 
     assert look(*(("assistant", "It is."), ("user", question)) * 5) is None
     retried = [("user", AUTOMATIC), ("assistant", "It is done.")] * 5
-    assert LoopDetector().look(parts_of(*retried, ("user", AUTOMATIC)), Detector()) is None
+    assert LoopDetector().find_loop(parts_of(*retried, ("user", AUTOMATIC)), Detector()) is None
 
 
 def test_what_the_client_rebuilds_each_turn_is_no_news():
@@ -281,7 +281,7 @@ def test_calls_at_once_are_one_output():
         parts[-1] = Part("assistant", "", place, calls=parts[-1].calls)
     parts += [Part("tool", "4", place) for place in (4, 5, 6)]
 
-    assert LoopDetector().look(parts, Detector()) is None
+    assert LoopDetector().find_loop(parts, Detector()) is None
 
 
 def test_texts_beside_calls_are_thoughts():
@@ -390,7 +390,7 @@ def test_agent_zero_is_told_from_others(turn, expected):
 def test_a_scratchpad_is_one_place_and_stays():
     step = "Thought: so\nAction: search\nAction Input: x\nObservation: nothing\n"
 
-    verdict = LoopDetector().look([Part("user", "Question: who?\n" + step * 4, 0)], Detector())
+    verdict = LoopDetector().find_loop([Part("user", "Question: who?\n" + step * 4, 0)], Detector())
 
     assert (verdict.count, verdict.repeats) == (4, frozenset())
 
@@ -399,12 +399,12 @@ def test_what_was_read_before_is_judged_alike():
     detector = LoopDetector()
     parts = parts_of(*TASK, *calls_of("search", [{"q": "x"}] * 3))
 
-    assert detector.look(parts, Detector()) == detector.look(parts, Detector())
-    assert detector.look(parts[:-2], Detector()) is None
+    assert detector.find_loop(parts, Detector()) == detector.find_loop(parts, Detector())
+    assert detector.find_loop(parts[:-2], Detector()) is None
 
 
 @pytest.mark.parametrize(
     "parts", [[], parts_of(("system", "x")), parts_of(("user", "x")), parts_of(("assistant", "x"))]
 )
 def test_there_may_be_nothing_to_look_at(parts):
-    assert LoopDetector().look(parts, Detector()) is None
+    assert LoopDetector().find_loop(parts, Detector()) is None

@@ -9,7 +9,7 @@ ALL = [(name, one) for name in labelled.SETS for one in labelled.load(name)]
 
 
 def verdict_on(one):
-    return LoopDetector().look(one.parts, Detector())
+    return LoopDetector().find_loop(one.parts, Detector())
 
 
 def test_the_set_is_large_and_of_both_kinds():

@@ -71,7 +71,7 @@ def test_the_same_click_is_a_loop_only_where_no_picture_follows(path, made):
     def verdict(with_picture: bool) -> Any:
         prompt = FORMATS[path].read(made(with_picture))
         assert prompt is not None
-        return LoopDetector().look(prompt.parts, Detector())
+        return LoopDetector().find_loop(prompt.parts, Detector())
 
     assert verdict(with_picture=False).count == 4
     assert verdict(with_picture=True) is None

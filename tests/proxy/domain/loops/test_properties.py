@@ -128,7 +128,7 @@ def any_parts(draw):
 @given(any_parts())
 @example([Part("assistant", "", 0, calls=(ToolCall("x", float("nan")),))] * 3)
 def test_nothing_raises_and_only_what_came_after_the_human_can_go(parts):
-    verdict = LoopDetector().look(parts, RULES)
+    verdict = LoopDetector().find_loop(parts, RULES)
 
     if verdict is None:
         return
@@ -146,16 +146,16 @@ def test_nothing_raises_and_only_what_came_after_the_human_can_go(parts):
 @given(any_parts(), any_parts())
 def test_what_was_read_for_others_changes_nothing(parts, others):
     detector = LoopDetector()
-    detector.look(others, RULES)
+    detector.find_loop(others, RULES)
 
-    assert detector.look(parts, RULES) == LoopDetector().look(parts, RULES)
+    assert detector.find_loop(parts, RULES) == LoopDetector().find_loop(parts, RULES)
 
 
 @given(any_parts())
 def test_a_new_human_message_resets(parts):
     place = parts[-1].place + 1 if parts else 0
 
-    assert LoopDetector().look([*parts, Part("user", '{"user_message": "Hello"}', place)], RULES) is None
+    assert LoopDetector().find_loop([*parts, Part("user", '{"user_message": "Hello"}', place)], RULES) is None
 
 
 PROSE = st.text(st.characters(exclude_characters="`~", exclude_categories=["Cs"]), max_size=400)
@@ -194,7 +194,7 @@ def test_ten_times_the_history_takes_at_most_about_ten_times_the_steps(role):
     def steps_with(number_of_parts):
         said = ((role, f"text {number}") for number in range(number_of_parts))
         parts = parts_of(*TASK, ("assistant", "Yes."), *said)
-        return count_steps(LoopDetector().look, parts, RULES)
+        return count_steps(LoopDetector().find_loop, parts, RULES)
 
     assert steps_with(10_000) < 15 * steps_with(1_000)
 
@@ -203,6 +203,6 @@ def test_a_resent_history_is_not_read_again():
     parts = parts_of(*TASK, *texts_of([f"I look at file {number}." for number in range(WINDOW)]))
     detector = LoopDetector()
 
-    first, second = (count_steps(detector.look, parts, RULES) for _ in range(2))
+    first, second = (count_steps(detector.find_loop, parts, RULES) for _ in range(2))
 
     assert second < first / 2

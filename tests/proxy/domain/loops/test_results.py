@@ -2,14 +2,14 @@ import json
 
 import pytest
 
-from proxy.domain.loops.tool_results import read_said, without_surroundings
+from proxy.domain.loops.tool_results import read_follow_up, without_surroundings
 
 COMPLAINTS = ("you have sent the same message again",)
 COMPLAINT = "You have sent the same  message again. You have to do something else!"
 
 
 def said(text):
-    return read_said(text, COMPLAINTS)
+    return read_follow_up(text, COMPLAINTS)
 
 
 @pytest.mark.parametrize(

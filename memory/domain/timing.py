@@ -1,5 +1,4 @@
-"""When each message was first seen: the order of what is stated is the order of the conversation, also where many new
-messages come at once, or some of them are read later."""
+"""Clocks that a process keeps: when each message was first seen, and when a log line may be repeated."""
 
 from collections.abc import Hashable
 from typing import Final
@@ -9,9 +8,9 @@ SHORTEST_STATEMENT: Final = 8  # characters, with what parts it from the next
 PUT_OFF_MAX: Final = 10_000  # messages
 
 
-class Sightings:
-    """Times are in seconds since the epoch. Of a process no two are the same, and each is followed by a microsecond
-    for every statement that the message has room for; so they may be a little ahead of the clock."""
+class FirstSeenClock:
+    """Gives each message a time of its own, in seconds since the epoch, so that statements keep the order of the
+    conversation where many new messages come at once, or some of them are read later."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -21,6 +20,8 @@ class Sightings:
         """When the message, which is read now, was first seen. ``characters``: how long it is, as far as it is read."""
         if self._put_off and (seen := self._put_off.pop(message, None)) is not None:
             return seen
+        # A microsecond for every statement that the message has room for: no two of a process get the same time. So
+        # the times may be a little ahead of the clock.
         at = max(round(now, 6), self._next)
         self._next = round(at + (characters // SHORTEST_STATEMENT + 1) * MICROSECOND, 6)
         return at
@@ -31,3 +32,18 @@ class Sightings:
         self._put_off[message] = seen
         if len(self._put_off) > PUT_OFF_MAX:
             del self._put_off[next(iter(self._put_off))]
+
+
+class LogThrottle:
+    """Allows one log line in so many seconds."""
+
+    def __init__(self, pause_s: float) -> None:
+        self._pause_s = pause_s
+        self._next = float("-inf")
+
+    def is_due(self, now: float) -> bool:
+        """Whether to log now; if so, the pause begins. ``now`` in seconds, by any clock that does not go back."""
+        if now < self._next:
+            return False
+        self._next = now + self._pause_s
+        return True
