@@ -6,7 +6,6 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.bootstrap import load_dimensions
 from memory.models import Dimension, Edge, Evidence, Source
 from resolution.decisions import undo
 from resolution.models import Conflict
@@ -16,14 +15,9 @@ from resolution.views.conflict_list import Filters
 from tests.resolution.deciding import decompose, dismiss, update
 from tests.resolution.worlds import OPERATOR, collide, say
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
 DOSSIER_QUERIES = 8
-
-
-@pytest.fixture(autouse=True)
-def world() -> None:
-    load_dimensions()
 
 
 def kinds(concept: str = "gnommoweb", **changes: object) -> Conflict:

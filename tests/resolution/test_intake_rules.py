@@ -186,7 +186,7 @@ class TestLineage:
         assert edge(dimension=place).confidence == pytest.approx(0.81)
         assert not Edge.objects.filter(concept__token="gnommoweb", dim__token="type").exists()
 
-    def test_also_where_its_own_slot_is_taken(self) -> None:
+    def test_a_fact_that_stands_in_a_split_dimension_is_confirmed_there_also_where_its_own_slot_is_taken(self) -> None:
         say("gnommoweb isa service type")
         say("gnommoweb isa repo role")
 
@@ -221,13 +221,13 @@ class TestDecidedTriples:
         assert outcome.reason.startswith("It was dismissed on ")
         assert not Conflict.objects.exists()
 
-    def test_nor_stored_where_the_slot_is_empty(self) -> None:
+    def test_what_was_decided_is_not_stored_where_the_slot_is_empty(self) -> None:
         decide("gnommoweb repo type", "dobby", kind="retired")
 
         assert say("gnommoweb isa repo type", conversation=THERE).status == "decided"
         assert not Edge.objects.filter(concept__token="gnommoweb").exists()
 
-    def test_nor_does_a_ring_come_back(self) -> None:
+    def test_a_ring_that_was_decided_about_does_not_come_back(self) -> None:
         say("a isa b type")
         decide("b a type", "dobby")
 

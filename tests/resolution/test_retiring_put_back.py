@@ -66,7 +66,7 @@ def test_a_fact_that_is_put_back_is_as_it_was() -> None:
     assert (history.before, history.after) == (None, row.before)
 
 
-def test_that_it_was_retired_is_forgotten() -> None:
+def test_the_decision_to_retire_is_forgotten_with_what_is_put_back() -> None:
     say()
     row = retire()
     assert say().status == "decided"
@@ -77,7 +77,7 @@ def test_that_it_was_retired_is_forgotten() -> None:
     assert say().status == "confirmed"
 
 
-def test_it_is_put_back_once() -> None:
+def test_a_retired_fact_is_put_back_once() -> None:
     say()
     row = retire()
     retirement.put_back(row.pk, actor="harry")
@@ -133,7 +133,7 @@ def test_one_that_was_stated_again_meanwhile_stays_as_it_was_stated() -> None:
     assert edge().agent == "kreacher"
 
 
-def test_it_does_not_take_the_place_of_another() -> None:
+def test_a_fact_that_is_put_back_does_not_take_the_place_of_another() -> None:
     say()
     row = retire()
     say(CONTAINER)
@@ -145,7 +145,7 @@ def test_it_does_not_take_the_place_of_another() -> None:
     assert DecidedTriple.objects.count() == 1
 
 
-def test_it_closes_no_ring() -> None:
+def test_a_fact_that_is_put_back_closes_no_ring() -> None:
     inner, outer = Triple("inner", "outer", "membership", False), Triple("outer", "inner", "membership", False)
     say(inner)
     row = retire(inner)

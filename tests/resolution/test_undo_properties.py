@@ -29,7 +29,7 @@ statements = st.lists(
         st.sampled_from(DIMENSIONS[:2]),
     ).filter(lambda text: text.split()[0] != text.split()[2]),
     min_size=4,
-    max_size=14,
+    max_size=9,
 )
 dimensions = st.sampled_from((*DIMENSIONS, "form", "use"))
 verdicts = st.one_of(
@@ -40,12 +40,8 @@ verdicts = st.one_of(
     st.builds(Verdict, st.just("relocate"), st.just(""), dimension=dimensions, is_isa=st.sampled_from((None, True))),
     st.just(Verdict("dismiss", "")),
 )
-steps = st.lists(st.tuples(st.integers(0, 20), verdicts), min_size=1, max_size=10)
-searching = settings(
-    max_examples=50,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+steps = st.lists(st.tuples(st.integers(0, 20), verdicts), min_size=1, max_size=5)
+searching = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Source
@@ -15,12 +14,7 @@ from resolution.models import Conflict
 from resolution.views.queue_summary import waiting
 from tests.resolution.deciding import dismiss
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def world() -> None:
-    bootstrap.load_dimensions()
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
 
 def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:

@@ -46,7 +46,7 @@ def test_what_is_put_back_has_gone_where_others_took_its_room() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 3)), max_size=40))
-def test_it_never_holds_more_than_its_bytes_and_loses_none_that_it_does_not_tell_of(
+def test_a_backlog_never_holds_more_than_its_bytes_and_tells_of_all_that_it_loses(
     steps: list[tuple[int, int]],
 ) -> None:
     backlog = Backlog(bytes_max=3_000)

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resolution.transfer import interchange
@@ -60,7 +60,6 @@ def mistakes(*entries: Any) -> list[str]:
     return [line.reason for line in found]
 
 
-@settings(deadline=None)
 @given(st.lists(lines))
 def test_what_is_written_is_read_again(written: list[interchange.Line]) -> None:
     content = interchange.header({"facts": len(written)}) + b"".join(map(interchange.write, written))
@@ -69,7 +68,6 @@ def test_what_is_written_is_read_again(written: list[interchange.Line]) -> None:
     assert len(content.splitlines()) == len(written) + 1
 
 
-@settings(deadline=None)
 @given(st.binary())
 @example(b'{"kind":"fact","concept":[]}')
 @example(b'{"kind":["fact"]}')

@@ -14,7 +14,7 @@ from tests.proxy.domain.answers.shapes import PIECES, SHAPES, cut_call, end_of, 
 from tests.proxy.domain.answers.test_framing import cut
 
 UNIQUE = "0123456789abcdef"
-searching = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+searching = settings(suppress_health_check=[HealthCheck.too_slow])
 THINKING = [path for path in SHAPES if path != "/v1/completions"]
 CALLING = ["/api/chat", "/v1/chat/completions", "/v1/responses", "/v1/messages"]
 PATH = pytest.mark.parametrize("path", SHAPES)
@@ -153,7 +153,7 @@ def test_nothing_that_comes_raises(path: str, values: list[Any]) -> None:
 @PATH
 @searching
 @given(words=WORDS)
-def test_an_ending_is_what_comes_when_the_model_stops(path: str, words: list[str]) -> None:
+def test_the_ending_of_an_answer_is_what_comes_when_the_model_stops(path: str, words: list[str]) -> None:
     said = [Said(word) for word in words]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
     watch = FORMATS[path].watch()
@@ -166,7 +166,7 @@ def test_an_ending_is_what_comes_when_the_model_stops(path: str, words: list[str
 
 @pytest.mark.parametrize("path", THINKING)
 @pytest.mark.parametrize("last", [Said(thinking="So."), Said("Yes.")])
-def test_also_in_thoughts_and_after_them(path: str, last: Said) -> None:
+def test_the_ending_within_thoughts_or_after_them_is_what_comes_when_the_model_stops(path: str, last: Said) -> None:
     said = [Said(thinking="Why? "), last]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
     watch = FORMATS[path].watch()
@@ -176,7 +176,7 @@ def test_also_in_thoughts_and_after_them(path: str, last: Said) -> None:
 
 
 @pytest.mark.parametrize("path", CALLING)
-def test_also_after_calls(path: str) -> None:
+def test_the_ending_after_tool_calls_is_what_comes_when_the_model_stops(path: str) -> None:
     said = [
         Said("I look. ") if path != "/v1/responses" else Said(thinking="I look."),
         Said(tool_calls=(call(0, q="x"),)),
@@ -226,7 +226,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("path", "error"), ERRORS.items())
-def test_nor_one_that_has_ended_with_an_error(path: str, error: bytes) -> None:
+def test_an_answer_that_has_ended_with_an_error_is_not_ended_again(path: str, error: bytes) -> None:
     watch = FORMATS[path].watch()
     watch.feed(streamed(path, [Said("Yes.")]))
 
@@ -281,7 +281,7 @@ def test_a_responses_call_that_is_cut_is_incomplete() -> None:
 @PATH
 @searching
 @given(text=st.text(st.characters(codec="utf-8"), min_size=1))
-def test_what_is_made_up_is_what_the_model_would_send(path: str, text: str) -> None:
+def test_an_answer_of_our_own_is_what_the_model_would_send(path: str, text: str) -> None:
     whole = SHAPES[path]().whole(Said(text, end=end_of(path)))
 
     content_type, body = FORMATS[path].write_answer("llama3", text, is_stream=False, now=1767268800.0, unique=UNIQUE)
@@ -293,7 +293,7 @@ def test_what_is_made_up_is_what_the_model_would_send(path: str, text: str) -> N
 @PATH
 @searching
 @given(text=st.text(st.characters(codec="utf-8"), min_size=1))
-def test_also_streamed(path: str, text: str) -> None:
+def test_a_streamed_answer_of_our_own_is_what_the_model_would_send(path: str, text: str) -> None:
     content_type, body = FORMATS[path].write_answer("llama3", text, is_stream=True, now=1767268800.0, unique=UNIQUE)
 
     assert content_type == SHAPES[path]().stream_type
@@ -302,7 +302,7 @@ def test_also_streamed(path: str, text: str) -> None:
 
 @PATH
 @pytest.mark.parametrize("is_stream", [True, False])
-def test_its_times_and_ids_are_the_given_ones(path: str, is_stream: bool) -> None:
+def test_an_answer_of_our_own_has_the_given_times_and_ids(path: str, is_stream: bool) -> None:
     _, body = FORMATS[path].write_answer("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)
 
     assert (b"2026-01-01T12:00:00.500000Z" if path.startswith("/api") else UNIQUE.encode()) in body
