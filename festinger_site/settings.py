@@ -42,6 +42,7 @@ ALLOWED_HOSTS = ["*"]
 # Bodies are bounded before Django sees them, by what config.yaml says at that time.
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES
 FILE_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES  # a prompt's body stays in memory
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]  # an uploaded file does not
 
 INSTALLED_APPS = [
     "unfold",

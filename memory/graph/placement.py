@@ -44,6 +44,9 @@ Action = EdgeHistory.Action
 Voice = tuple[str, str]  # agent, role
 # What becomes of a statement. "decided" is for the rules above these (resolution/intake): it was decided about before.
 Status = Literal["inserted", "confirmed", "superseded", "outdated", "conflict", "decided", "invalid"]
+# What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
+# or it takes the slot in any case.
+Differences = Literal["queue", "keep", "take"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,15 @@ class Placement:
     edge: Edge | None = None
     closing: Edge | None = None
     replaced: Edge | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a fact from a file has besides its statement. ``by`` is the account that imports it, and did not state it."""
+
+    by: Attribution
+    last_confirmed: datetime
+    differences: Differences
 
 
 @dataclass(slots=True)
@@ -74,14 +86,18 @@ class Slots:
     """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end
     of the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
 
-    def __init__(self, triples: Iterable[Triple]) -> None:
-        """Adds the words and the dimensions that are new."""
+    def __init__(self, triples: Iterable[Triple], *, is_import: bool = False) -> None:
+        """Adds the words and the dimensions that are new. An import has many ``Slots`` in one transaction: it has
+        locked the dimensions of them all before, and marks concepts as novel after the last."""
         triples = list(triples)
+        self._is_import = is_import
         self._count = len(triples)
         tokens = ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
+        self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
         self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
         is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
-        lock_dimensions(is_isa)
+        if not is_import:
+            lock_dimensions(is_isa)
         self._dimensions = {row.pk: row for row in _with_splits(is_isa)}
         for dim_id in sorted(is_isa.keys() - self._dimensions.keys()):
             self._dimensions[dim_id] = ensure_dimension(dim_id, is_isa=is_isa[dim_id])
@@ -108,10 +124,12 @@ class Slots:
         """``elsewhere``: dimensions to which facts were moved, beside those that were split."""
         dim_ids = {*self._dimensions, *elsewhere}
         concepts = {ids.concept_id for ids in self.ids.values()}
-        found = list(_edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id"))
+        edges = _edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
+        # An import shows few of its many edges in words.
+        found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
         self._edges = {(edge.concept_id, edge.dim_id): edge for edge in found}
         self._read_ancestors(concepts, dim_ids)
-        if found or len(concepts) < self._count:  # else nothing can be confirmed
+        if not self._is_import and (found or len(concepts) < self._count):  # else nothing can be confirmed
             self._read_voices(concepts, dim_ids)
 
     def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
@@ -137,51 +155,64 @@ class Slots:
 
     # --- the rules ---
 
-    def place(self, assertion: Assertion, moved_to: int | None = None) -> Placement:
+    def place(
+        self, assertion: Assertion, moved_to: int | None = None, imported: Imported | None = None
+    ) -> Placement:
         """Puts the fact where it belongs, or returns what it collides with; then nothing changes."""
         ids = self.ids[assertion.triple]
         existing = self._edges.get(ids.slot)
         if existing is not None and existing.is_root:
             return Placement("invalid", ids, existing)
-        if (confirmed := self.confirm(assertion, moved_to)) is not None:
-            return confirmed
-        if existing is not None and not self.supersedes(ids.dim_id):
-            return Placement("conflict", ids, existing)
-        if existing is not None and assertion.attribution.at < existing.said_at:
-            return Placement("outdated", ids, existing)
+        if (edge := self._find(ids, moved_to)) is not None:
+            if imported is None:  # else nobody has said it again
+                self._confirm(edge, ids, assertion.attribution)
+            return Placement("confirmed", ids, edge)
+        differences = imported.differences if imported is not None else "queue"
+        if existing is not None and differences != "take":
+            if differences == "keep" or not self.supersedes(ids.dim_id):
+                return Placement("conflict", ids, existing)
+            if assertion.attribution.at < existing.said_at:
+                return Placement("outdated", ids, existing)
         # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
         if (closing := find_closing_edge(ids, self._edges.get)) is not None:
             return Placement("conflict", ids, closing=closing)
-        return self._put(assertion, existing)
+        return self._put(assertion, existing, imported)
 
     def confirm(self, assertion: Assertion, moved_to: int | None = None) -> Placement | None:
-        """Confirms the fact where it is: in its slot, in a dimension that was split from its own, or in the one to
-        which it was moved. None where it is in none of them."""
+        """Confirms the fact where it is; None where it is nowhere."""
         ids = self.ids[assertion.triple]
-        places = [ids.dim_id, *self._splits[ids.dim_id], *([moved_to] if moved_to is not None else [])]
-        for dim_id in places:
+        if (edge := self._find(ids, moved_to)) is None:
+            return None
+        self._confirm(edge, ids, assertion.attribution)
+        return Placement("confirmed", ids, edge)
+
+    def _find(self, ids: TripleIds, moved_to: int | None) -> Edge | None:
+        """The edge that says this: in its slot, in a dimension that was split from its own, or in the one to which it
+        was moved."""
+        for dim_id in (ids.dim_id, *self._splits[ids.dim_id], *([moved_to] if moved_to is not None else [])):
             edge = self._edges.get((ids.concept_id, dim_id))
             if edge is not None and edge.parent_id == ids.parent_id and not edge.is_root:
-                self._confirm(edge, ids, assertion.attribution)
-                return Placement("confirmed", ids, edge)
+                return edge
         return None
 
-    def _put(self, assertion: Assertion, replaced: Edge | None) -> Placement:
+    def _put(self, assertion: Assertion, replaced: Edge | None, imported: Imported | None) -> Placement:
         triple, attribution = assertion
         ids = self.ids[triple]
         edge = new_edge(ids, triple.is_isa, attribution)
-        edge.concept = Soas(pk=ids.concept_id, token=triple.concept)
-        edge.parent = Soas(pk=ids.parent_id, token=triple.parent)
-        edge.dim = Soas(pk=ids.dim_id, token=triple.dimension)
+        edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
+        edge.dim = self._words[triple.dimension]
+        if imported is not None:
+            edge.last_confirmed = imported.last_confirmed
+        noted = imported.by if imported is not None else attribution
         if replaced is not None and replaced.pk is not None:
             self._changes.gone.add(replaced.pk)
             self._changes.changed.pop(replaced.pk, None)
         self._edges[ids.slot] = self._changes.new[ids.slot] = edge
         self._voices[ids].setdefault((attribution.agent, attribution.role), None)
         if replaced is None:
-            self._note(Action.INSERT, edge, attribution, None)
+            self._note(Action.INSERT, edge, noted, None)
             return Placement("inserted", ids, edge)
-        self._note(Action.SUPERSEDE, edge, attribution, take_snapshot(replaced))
+        self._note(Action.SUPERSEDE, edge, noted, take_snapshot(replaced))
         return Placement("superseded", ids, edge, replaced=replaced)
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> None:
@@ -230,7 +261,7 @@ class Slots:
             update_edges(changes.changed.values())
         if changes.history:
             write_history(changes.history)
-        if changes.new:
+        if changes.new and not self._is_import:
             make_novel(concept_id for concept_id, _ in changes.new)
 
 
@@ -246,5 +277,4 @@ def _with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
 
 def _edges(concept_ids: set[int], dim_ids: set[int]) -> QuerySet[Edge]:
     """Of these concepts in these dimensions: more than the slots asked for, but in one query."""
-    edges = Edge.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)
-    return edges.select_related("concept", "parent", "dim")
+    return Edge.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)

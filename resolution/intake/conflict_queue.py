@@ -36,6 +36,12 @@ class Queue:
         self._new: list[Conflict] = []
         self._changes: dict[int, dict[str, Any]] = {}  # by the key of the row
 
+    def __contains__(self, ids: TripleIds) -> bool:
+        return ids in self._open
+
+    def open_slots(self) -> set[Slot]:
+        return {ids.slot for ids in self._open}
+
     def add(self, placement: Placement, attribution: Attribution, *, is_isa: bool) -> Conflict:
         """The open conflict of this collision: a new one, or the one that is there already, of which a repeat changes
         nothing but the priority."""
