@@ -240,8 +240,8 @@ def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake]]:
             number,
             Mistake(
                 number,
-                f"the file is {'cut' if count < expected else 'longer than it says'}: its first line promises {expected}"
-                f' more lines, there are {count}. In a file that is edited by hand, leave out "counts"',
+                f"the file is {'cut' if count < expected else 'longer than it says'}: its first line promises"
+                f' {expected} more lines, there are {count}. In a file that is edited by hand, leave out "counts"',
             ),
         )
 
