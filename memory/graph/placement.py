@@ -63,7 +63,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a fact from a file has besides its statement. ``by`` is the account that imports it, and did not state it."""
+    """What a fact from a file has besides its statement. ``by`` is who imports it, and did not state it."""
 
     by: Attribution
     last_confirmed: datetime
@@ -155,9 +155,7 @@ class Slots:
 
     # --- the rules ---
 
-    def place(
-        self, assertion: Assertion, moved_to: int | None = None, imported: Imported | None = None
-    ) -> Placement:
+    def place(self, assertion: Assertion, moved_to: int | None = None, imported: Imported | None = None) -> Placement:
         """Puts the fact where it belongs, or returns what it collides with; then nothing changes."""
         ids = self.ids[assertion.triple]
         existing = self._edges.get(ids.slot)
