@@ -76,16 +76,6 @@ class _Clause:
         return self.text[self.name.start : self.name.end]
 
     @property
-    def follows_sigil(self) -> bool:
-        start = self.name.start
-        return _SIGIL.search(self.text, max(0, start - _LONGEST_PATH), start) is not None
-
-    @property
-    def follows_possessive(self) -> bool:
-        before = self.tokens[self.name_at - 1].end if self.name_at else self.name.start
-        return self.text[before : self.name.start].startswith(("'s", "\u2019s"))
-
-    @property
     def lead(self) -> list[str]:
         return [token.text for token in self.tokens[: self.name_at]]
 
@@ -168,10 +158,14 @@ def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     if cue.form in OPERATORS:
         # "the RISC-V ISA" is the acronym.
         return not _has_determiner(lead)
-    if len(clause.name.text) == 1 or clause.follows_sigil or _PLURAL_ACRONYM.match(clause.written):
+    start = clause.name.start
+    follows_sigil = _SIGIL.search(clause.text, max(0, start - _LONGEST_PATH), start) is not None
+    if len(clause.name.text) == 1 or follows_sigil or _PLURAL_ACRONYM.match(clause.written):
         return False
+    # Without a verb, "part of" states a fact only at the beginning of a clause; elsewhere it describes a noun.
     if cue.form in NOTES and lead and lead[-1] not in ("and", _COMPLEMENTIZER):
         return False
+    # After a pronoun, an auxiliary or a contraction ("it's kvasir") the clause has its subject already.
     if lead and (lead[-1] in _SUBJECT_PRONOUNS or lead[-1] in AUXILIARIES or "'" in lead[-1]):
         return False
     if not WH_WORDS.isdisjoint(lead) or _is_kind(clause, cue, vocabulary):
@@ -192,7 +186,8 @@ def _has_determiner(lead: list[str]) -> bool:
 def _is_kind(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     """Whether the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
     # Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
-    if clause.follows_possessive:
+    before = clause.tokens[clause.name_at - 1].end if clause.name_at else clause.name.start
+    if clause.text[before : clause.name.start].startswith(("'s", "\u2019s")):
         return _is_word(clause, vocabulary)
     is_adjacent = True
     for word in reversed(clause.lead):
@@ -213,7 +208,7 @@ def _is_acronym(clause: _Clause) -> bool:
 def _is_word(clause: _Clause, vocabulary: Vocabulary) -> bool:
     """Whether the name could be an ordinary word, known or rare, and is not spelled as an identifier or a name."""
     name = clause.name
-    if vocabulary.is_concept(name.text) or name.is_compound:
+    if vocabulary.is_concept(name.text) or name.parts:
         return False
     if vocabulary.is_common(name.text):
         return True

@@ -25,6 +25,8 @@ _CREDENTIALS: Final = re.compile(
 
 def mask_secrets(text: str) -> str:
     """The text with `MARK` in place of each secret. Masking it again changes nothing; linear time on any text."""
+    # Whole keys and addresses first: what is left of them would no longer be recognised. Each search is behind a look
+    # for what it cannot do without, because most texts have no secret.
     if "-----BEGIN" in text:
         text = _PRIVATE_KEY.sub(MARK, text)
     if "://" in text:
@@ -104,7 +106,9 @@ def _find_announced(text: str, label: re.Match[str]) -> tuple[int, int] | None:
     link = _LINK.match(text, label.end())
     if link is None:
         return None
+    # A pass phrase is several words: all of the line is the secret.
     pattern = _LINE if label["phrase"] and link["assigned"] and not link["wrapped"] else _VALUE
+    # A glance first: a text of labels followed by long values would else be read over and over.
     glance = pattern.match(text, link.end(), link.end() + _GLANCE)
     if glance is None or not _is_secret(text, label, link, glance):
         return None

@@ -47,6 +47,7 @@ def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
 
 def sentence_stating(text: str, start: int, end: int) -> str:
     """The sentence around a statement, single-spaced, at most `STATEMENT_MAX` characters, its secrets masked."""
+    # Of a very long line, what stands around the statement: a sentence is hardly longer.
     first = max(text.rfind("\n", 0, start) + 1, text.rfind(" ", 0, max(0, start - _LONG)) + 1)
     last = min(_end(text, "\n", end), _end(text, " ", end + _LONG))
     line = text[first:last]
@@ -83,7 +84,8 @@ class _Missing:
     """The names not found yet, by the run of letters and digits with which they begin."""
 
     def __init__(self, names: Collection[str]) -> None:
-        self._runs = {name: _find_first_run(name) for name in names}
+        runs = ((name, _RUN.search(_comparable(name))) for name in names)
+        self._runs = {name: run[0] if run else "" for name, run in runs}
         self._names_left = Counter(self._runs.values())  # by run
 
     def __bool__(self) -> bool:
@@ -105,11 +107,6 @@ class _Missing:
             self._names_left[run] -= 1
             if not self._names_left[run]:
                 del self._names_left[run]
-
-
-def _find_first_run(name: str) -> str:
-    run = _RUN.search(_comparable(name))
-    return run[0] if run else ""
 
 
 def _comparable(text: str) -> str:

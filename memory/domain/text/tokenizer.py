@@ -32,12 +32,8 @@ class Token:
     is_emphasised: bool = False
     parts: tuple[str, ...] = ()  # of a compound: its words in lower case, in order
 
-    @property
-    def is_compound(self) -> bool:
-        return bool(self.parts)
 
-
-class Words(NamedTuple):
+class WordSets(NamedTuple):
     """The tokens of a text, each once."""
 
     tokens: set[str]
@@ -60,14 +56,14 @@ def tokenise(text: str) -> list[Token]:
     return tokens
 
 
-def find_words(text: str) -> Words:
+def find_words(text: str) -> WordSets:
     """The same tokens as `tokenise`, without order and spans: about a tenth of the time, for the hot path."""
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
         return _to_words(tokenise(text))
     patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
     found = _add_capitalised(normal, patterns, _read_uncapitalised_pieces(set(normal.split()), patterns))
-    return Words(found.tokens - {""}, found.emphasised - {""})
+    return WordSets(found.tokens - {""}, found.emphasised - {""})
 
 
 def is_plain(text: str) -> bool:
@@ -75,7 +71,7 @@ def is_plain(text: str) -> bool:
     return text.isascii() or normal_text(text) is not None
 
 
-def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> Words:
+def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> WordSets:
     """Those of `find_words` that the vocabulary has, `besides` left out: a fraction of the time where many words are
     new, because whether they are noise need not be known."""
     normal = text if text.isascii() else normal_text(text)
@@ -85,7 +81,7 @@ def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[s
         patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
         found = _add_capitalised(normal, patterns, _read_uncapitalised_or_noise(set(normal.split()), patterns))
     known = vocabulary.keys()  # of a million words each look costs a fifth of a microsecond: the fewer the better
-    return Words(known & (found.tokens - besides), known & (found.emphasised - besides))
+    return WordSets(known & (found.tokens - besides), known & (found.emphasised - besides))
 
 
 def parse_name(text: str) -> str | None:
@@ -169,7 +165,7 @@ def _patterns(alphabet: _Alphabet) -> _Patterns:
     )
 
 
-def _add_capitalised(normal: str, patterns: _Patterns, tokens: set[str]) -> Words:
+def _add_capitalised(normal: str, patterns: _Patterns, tokens: set[str]) -> WordSets:
     """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
     emphasised: set[str] = set()
     for run, is_first in set(patterns.capitals.findall(normal)):
@@ -185,7 +181,7 @@ def _add_capitalised(normal: str, patterns: _Patterns, tokens: set[str]) -> Word
                 emphasised.update(reading.parts, [reading.text])
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
-    return Words(tokens, emphasised)
+    return WordSets(tokens, emphasised)
 
 
 # What was read from pieces between white space: most of a text is words that were read before.
@@ -242,11 +238,11 @@ def _read_word(written: str) -> str:
     return "" if len(word) > MAX_TOKEN_LENGTH or is_noise(word) else word
 
 
-def _to_words(tokens: list[Token]) -> Words:
+def _to_words(tokens: list[Token]) -> WordSets:
     unique = {token.text for token in tokens}
     emphasised = {token.text for token in tokens if token.is_emphasised}
     emphasised.update(part for token in tokens for part in token.parts)
-    return Words(unique, emphasised)
+    return WordSets(unique, emphasised)
 
 
 @lru_cache(maxsize=16_384)

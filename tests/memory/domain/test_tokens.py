@@ -165,7 +165,7 @@ def test_emphasis_is_a_capital_inside_a_sentence_or_a_place_in_a_compound(text, 
 def test_a_token_knows_how_it_was_written():
     the, name, runs = tokenise("The Glitch University runs")
 
-    assert (the.is_capitalised, the.is_compound, the.is_emphasised) == (True, False, False)
+    assert (the.is_capitalised, bool(the.parts), the.is_emphasised) == (True, False, False)
     assert (name.is_capitalised, name.parts, name.is_emphasised) == (True, ("glitch", "university"), True)
     assert (runs.is_capitalised, runs.is_emphasised) == (False, False)
 
@@ -184,7 +184,7 @@ def test_spans_ascend_do_not_overlap_and_hold_what_was_read(text):
     end = 0
     for token in tokenise(text):
         assert end <= token.start < token.end <= len(text)
-        if not token.is_compound:
+        if not token.parts:
             assert texts(text[token.start : token.end]) == [token.text]
         end = token.end
 
