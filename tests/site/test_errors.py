@@ -24,7 +24,7 @@ def test_one_in_a_prompt_is_told_in_the_prompts_format() -> None:
     openai, anthropic = (server_error(RequestFactory().post(path)) for path in ("/v1/responses", "/v1/messages"))
 
     assert json.loads(openai.content)["error"]["type"] == "api_error"
-    assert json.loads(anthropic.content)["error"]["message"].startswith("something went wrong")
+    assert json.loads(anthropic.content)["error"]["message"].startswith("internal error")
     assert json.loads(anthropic.content)["type"] == "error"
 
 

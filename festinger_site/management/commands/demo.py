@@ -1,4 +1,4 @@
-"""``manage.py demo``: what Festinger does, shown on a Festinger that runs for half a minute."""
+"""``manage.py demo``: shows what Festinger does, on a temporary instance."""
 
 import json
 import os
