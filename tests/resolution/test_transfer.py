@@ -580,6 +580,28 @@ def test_what_is_written_meanwhile_is_not_in_the_file() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_nobody_waits_for_a_preview(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(text: str) -> None:
+        say(text)
+        connections.close_all()
+
+    def report_progress(what: str, done: int, total: int) -> None:
+        if (what, done) == ("Placing", 1):  # the first fact of the file is placed
+            with ThreadPoolExecutor() as pool:
+                pool.submit(write, "new isa thing type").result(timeout=60)
+
+    say("a isa x type")
+    monkeypatch.setattr(writer, "FACTS_AT_ONCE", 1)
+
+    report = transfer.preview(
+        file_of(fact("new isa thing type"), fact("a isa y type")), progress=report_progress, differences="take"
+    )
+
+    assert report.facts == {"new": 1, "taken": 1}
+    assert facts() == {"a isa x type", "new isa thing type"}
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_file_that_is_imported_twice_at_once_is_there_once() -> None:
     content = file_of(
         *[fact(f"thing{i} isa repo type") for i in range(50)], fact("kvasir ispart glitch team")
