@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import weakref
 from collections.abc import AsyncIterator, Callable
 from typing import Any, BinaryIO, Final
 
@@ -156,13 +157,12 @@ class FileParts:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        # Nobody closes a response that is never sent, because the client has left already.
+        self.close = weakref.finalize(self, file.close)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while part := await asyncio.to_thread(self._file.read, BYTES_AT_ONCE):
             yield part
-
-    def close(self) -> None:
-        self._file.close()
 
 
 # --- import ---
