@@ -206,11 +206,11 @@ class Decision(models.Model):
     its own."""
 
     class Kind(models.TextChoices):
-        DECOMPOSE = "decompose", "decompose the dimension"
-        UPDATE = "update", "the newcomer takes the place"
-        RELOCATE = "relocate", "the newcomer goes to another dimension"
-        DISMISS = "dismiss", "the newcomer is dropped"
-        UNDO = "undo", "undo a decision"
+        DECOMPOSE = "decompose", "dimension decomposed"
+        UPDATE = "update", "new fact replaces existing"
+        RELOCATE = "relocate", "new fact moved to another dimension"
+        DISMISS = "dismiss", "existing fact kept"
+        UNDO = "undo", "decision undone"
 
     # What its name is made of, to be selected with it; and what it and its undoing changed, which may be much: lists
     # defer that.

@@ -116,7 +116,8 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[Any], str]:
     """The keys of the rows that an action processes, and the end of its report, which says if there were more."""
     keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])
-    return keys[:ACTION_MAX], "; more were chosen: do it again for the rest" if len(keys) > ACTION_MAX else ""
+    more = f". Only {ACTION_MAX:,} rows are processed at a time; repeat for the rest"
+    return keys[:ACTION_MAX], more if len(keys) > ACTION_MAX else ""
 
 
 def address(model: type[Model], key: Any) -> str:

@@ -162,12 +162,12 @@ def of_listener(process: dict[str, Any] | None) -> Sign:
     if process is None:
         return Sign(part, State.UNKNOWN, NO_SERVER)
     if not process["database"]["reachable"]:
-        return Sign(part, State.UNKNOWN, "Not known while the database does not answer.")
+        return Sign(part, State.UNKNOWN, "Unknown while the database does not answer.")
     if not process["ready"]:
         return Sign(
             part,
             State.BAD,
-            "This process has not loaded the world yet: prompts go on without recollections.",
+            "This process has not loaded the graph yet; prompts are forwarded without recollections.",
             f"It tries again every few seconds. If it stays so, look at {LOGS.format('proxy')} for cache.load_failed.",
         )
     cache = process["cache"]
@@ -175,19 +175,19 @@ def of_listener(process: dict[str, Any] | None) -> Sign:
         return Sign(
             part,
             State.BAD,
-            "This process does not hear what changes: what it recalls may be out of date.",
+            "Not receiving change notifications; recollections may be stale.",
             f"It connects again by itself. If it stays so, look at {LOGS.format('proxy')} for coherence.lost.",
         )
     knows = f"{cache['tokens']:,} words and {cache['edges']:,} facts"
-    return Sign(part, State.GOOD, f"This process knows {knows}, and hears what changes.")
+    return Sign(part, State.GOOD, f"{knows} loaded; receiving changes.")
 
 
 def of_servers(ages_s: Sequence[float], process: dict[str, Any] | None) -> Sign:
     part = "Server"
     if process is not None and not process["database"]["reachable"]:
-        return Sign(part, State.UNKNOWN, "Not known while the database does not answer.")
+        return Sign(part, State.UNKNOWN, "Unknown while the database does not answer.")
     if not ages_s:
-        return Sign(part, State.UNKNOWN, "No server process has given a sign of life yet.")
+        return Sign(part, State.UNKNOWN, "No heartbeat from a server process yet.")
     return of_processes(part, ages_s, "server process", "server processes", "proxy")
 
 
@@ -195,13 +195,13 @@ def of_processes(part: str, ages_s: Sequence[float], one: str, many: str, log: s
     """Of a part with at least one process, whose others may have died."""
     late = [age_s for age_s in ages_s if age_s > LATE_S]
     if not late:
-        who = "It gave a sign" if len(ages_s) == 1 else f"All {len(ages_s)} {many} gave signs"
-        return Sign(part, State.GOOD, f"{who} of life, the last {format_duration(ages_s[0])} ago.")
+        who = "Alive" if len(ages_s) == 1 else f"All {len(ages_s)} {many} are alive"
+        return Sign(part, State.GOOD, f"{who}; the last heartbeat was {format_duration(ages_s[0])} ago.")
     have = "has" if len(late) == 1 else "have"
     return Sign(
         part,
         State.WARNING,
-        f"{len(late)} of {format_count(len(ages_s), one, many)} {have} given no sign of life"
+        f"{len(late)} of {format_count(len(ages_s), one, many)} {have} sent no heartbeat"
         f" for {format_duration(late[0])}.",
         f"Look at {LOGS.format(log)}; the heartbeats say which. One that died while others go on is forgotten after"
         " an hour.",
@@ -216,7 +216,7 @@ def of_worker(ages_s: Sequence[float]) -> Sign:
     return Sign(
         part,
         State.WARNING if ages_s and ages_s[0] <= SILENT_S else State.BAD,
-        f"No worker has given a sign of life {silence}: statements are not placed, conflicts are not decided.",
+        f"No heartbeat from a worker {silence}: statements are not placed, conflicts are not decided.",
         f"Look at {LOGS.format('worker')}, or start one: celery -A festinger_site worker.",
     )
 
@@ -226,14 +226,14 @@ def of_beat(ages_s: Sequence[float], worker: Sign) -> Sign:
     part = "Beat"
     age_s = ages_s[0] if ages_s else None
     if age_s is not None and age_s <= LATE_S:
-        return Sign(part, State.GOOD, f"What it sends arrives: the last {format_duration(age_s)} ago.")
+        return Sign(part, State.GOOD, f"Its messages arrive; the last {format_duration(age_s)} ago.")
     if worker.needs_someone:
-        return Sign(part, State.UNKNOWN, "Not known while no worker takes what it sends.")
+        return Sign(part, State.UNKNOWN, "Unknown while no worker is running.")
     silence = "yet" if age_s is None else f"for {format_duration(age_s)}"
     return Sign(
         part,
         State.WARNING if age_s is not None and age_s <= SILENT_S else State.BAD,
-        f"Nothing of beat has arrived {silence}: no run starts by itself, nothing old is deleted.",
+        f"No heartbeat from beat {silence}: scheduled runs do not start, and old data is not deleted.",
         f"Look at {LOGS.format('beat')}, and whether the schedule “pulse of beat” is enabled.",
     )
 
@@ -245,7 +245,7 @@ def of_broker(broker: Broker, worker: Sign) -> Sign:
             part,
             State.BAD,
             f"{broker.name} does not answer: {ended(broker.error)} Nothing wakes the workers.",
-            "Look whether it runs, and at CELERY_BROKER_URL.",
+            "Check that it is running, and check CELERY_BROKER_URL.",
         )
     waiting = f"{format_count(broker.waiting, 'wake-up waits', 'wake-ups wait')} in {broker.name}"
     oldest = f", the oldest for {format_duration(broker.oldest_s)}" if broker.waiting and broker.oldest_s else ""
@@ -306,7 +306,7 @@ def of_models(models: Models) -> Sign:
         return Sign(
             part,
             State.WARNING,
-            f"The {models.daily_calls:,} calls of today are used up: nothing is explained or decided until midnight.",
+            f"The {models.daily_calls:,} calls for today are used up: nothing is explained or decided until midnight.",
             "Wait, or raise llm_daily_calls in the settings.",
         )
     names = " and ".join(dict.fromkeys(models.names))
@@ -317,7 +317,7 @@ def of_models(models: Models) -> Sign:
             f"The last call failed: {ended(models.last_error)}",
             "Test the connection of the language model, and look at its calls.",
         )
-    return Sign(part, State.GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls of today are used.")
+    return Sign(part, State.GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today.")
 
 
 def of_config_file(process: dict[str, Any] | None) -> Sign:
@@ -329,22 +329,22 @@ def of_config_file(process: dict[str, Any] | None) -> Sign:
         return Sign(
             part,
             State.BAD,
-            f"It was refused as a whole: {ended(config['error'])} What it said before is in force.",
+            f"It was rejected: {ended(config['error'])} The previous settings stay in effect.",
             f"Correct {config['path']}: it is read again when it changes.",
         )
-    says = "It is in force" if config["exists"] else "There is none, the defaults are in force"
-    overridden = f"; the environment wins over {', '.join(config['overridden'])}" if config["overridden"] else ""
+    says = "It is in effect" if config["exists"] else "There is no file; the defaults are in effect"
+    overridden = f"; the environment overrides {', '.join(config['overridden'])}" if config["overridden"] else ""
     return Sign(part, State.GOOD, f"{says}{overridden}.")
 
 
 def of_settings(mistakes: Sequence[str]) -> Sign:
     part = "Settings"
     if not mistakes:
-        return Sign(part, State.GOOD, "All can be read.")
+        return Sign(part, State.GOOD, "All are valid.")
     return Sign(
         part,
         State.BAD,
-        f"{ended('; '.join(mistakes))} The default is in force.",
+        f"{ended('; '.join(mistakes))} The default is used instead.",
         "Correct the value in the settings.",
     )
 
@@ -354,7 +354,7 @@ LOSSES: Final = {
     "dropped_encounters": ("message that was not counted", "messages that were not counted"),
     "dropped_events": ("event", "events"),
     "dropped_injections": ("block of a conversation", "blocks of conversations"),
-    "enrich_errors": ("request that went on without recollection", "requests that went on without recollection"),
+    "enrich_errors": ("request forwarded without a recollection", "requests forwarded without a recollection"),
 }
 
 
@@ -368,7 +368,7 @@ def of_losses(process: dict[str, Any] | None) -> Sign:
     return Sign(
         part,
         State.WARNING,
-        f"Since this process started, there was lost: {', '.join(lost)}.",
+        f"Lost since this process started: {', '.join(lost)}.",
         f"Look at {LOGS.format('proxy')} for dropped, refused and enrich.failed. A new process counts anew.",
     )
 

@@ -17,7 +17,7 @@ from memory.models import Soas
 WORDS: Final = {
     "is_muted: False -> True": "muted",
     "is_muted: True -> False": "unmuted",
-    "is_common: False -> True": "called a dictionary word",
+    "is_common: False -> True": "marked as a common word",
     "is_common: True -> False": "called a name",
 }
 # As the flusher writes it, of what is counted by the time of the update.

@@ -54,7 +54,7 @@ class KindFilter(SimpleListFilter):
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         standard, *others = super().choices(changelist)
-        yield standard | {"display": "All but dictionary words"}
+        yield standard | {"display": "All but common words"}
         yield from others
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Soas]) -> QuerySet[Soas]:
@@ -138,7 +138,7 @@ class SoasAdmin(Page):
 
     @admin.display(description="marks")
     def marks(self, concept: Soas) -> str:
-        marks = (("muted", concept.is_muted), ("dictionary word", concept.is_common))
+        marks = (("muted", concept.is_muted), ("common word", concept.is_common))
         return ", ".join(name for name, is_so in marks if is_so)
 
     @admin.action(description="Mute: never recall, never ask", permissions=["change"])
@@ -224,7 +224,7 @@ class SoasAdmin(Page):
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_common = self._marked(request, concept_id, "common")
         concept_flags.set_common(concept.pk, request.user, to=is_common)
-        become = "a dictionary word now: its saliency stays 0" if is_common else "a name now, no dictionary word"
+        become = "a common word now: its saliency stays 0" if is_common else "a name now, no longer a common word"
         self.message_user(request, format_html("{} is {}.", link(concept), become), messages.SUCCESS)
         return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
 

@@ -84,7 +84,7 @@ class ConflictAdmin(ReadOnly, Page):
             "is_whole": is_whole,
             "words_max": conflict_list.WORDS_MAX,
             "here": _in_list(request),
-            "bulk": {"dismiss": "Keep what stands", "update": "Take the new", "approve": "Approve the proposals"},
+            "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
             "may_decide": self.has_decide_permission(request),
             "last_run": Run.objects.order_by("-started_at", "-id").first(),

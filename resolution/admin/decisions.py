@@ -103,7 +103,7 @@ class DecisionAdmin(ReadOnly, Page):
         except DecisionError as error:
             messages.error(request, f"Nothing was undone. {error}")
             return redirect(next_page(request) or _page_of(Decision.objects.get(pk=decision_id), request))
-        messages.success(request, "Undone: the world is as it was before that decision.")
+        messages.success(request, "Undone: the graph is as it was before that decision.")
         return redirect(next_page(request) or _page_of(done, request))
 
 

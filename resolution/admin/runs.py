@@ -140,7 +140,9 @@ class RunAdmin(ReadOnly, Page):
             raise PermissionDenied
         run = get_object_or_404(Run, pk=run_id)
         if run.status == Run.Status.RUNNING:
-            self.message_user(request, f"Run {run_id} goes on: it can be undone when it has ended.", messages.ERROR)
+            self.message_user(
+                request, f"Run {run_id} is still in progress; undo it when it has finished.", messages.ERROR
+            )
         else:
             self.undo(request, run)
         return redirect("admin:resolution_run_change", run_id)
@@ -220,7 +222,7 @@ def told(run: Run, report: UndoReport) -> list[tuple[int, str]]:
         found.append(
             (messages.WARNING, f"{_decisions(report.left)} not reached in time: undo the rest in the same way.")
         )
-    return found or [(messages.WARNING, f"Nothing of run {run.pk} is left to be undone.")]
+    return found or [(messages.WARNING, f"Run {run.pk} has nothing left to undo.")]
 
 
 def _decisions(count: int) -> str:

@@ -18,11 +18,11 @@ Way = Callable[[Page], None]
 
 
 def keep(page: Page) -> None:
-    page.get_by_role("button", name="Keep what stands").click()
+    page.get_by_role("button", name="Keep existing").click()
 
 
 def take(page: Page) -> None:
-    page.get_by_role("button", name="Take the new").click()
+    page.get_by_role("button", name="Use new").click()
 
 
 def both(page: Page) -> None:
@@ -86,12 +86,12 @@ def test_two_clicks_lead_from_the_list_to_a_decision_or_one_and_the_next_one_ope
     first, second, third = (world.dispute(whole, "isa_isa", f"clicks-{number}") for number in range(3))
 
     olga.opens(LIST)
-    olga.page.get_by_role("button", name=re.compile(f"^Keep what stands: {first.word} ")).click()
+    olga.page.get_by_role("button", name=re.compile(f"^Keep existing: {first.word} ")).click()
     expect(olga.page).to_have_url(re.compile(f"{address(LIST)}$"))
     assert world.status(whole, first.id) == "dismissed"
 
     olga.page.locator(f"a[href^='{address(PAGE, second.id)}']").click()
-    olga.page.get_by_role("button", name="Take the new").click()
+    olga.page.get_by_role("button", name="Use new").click()
     expect(olga.page).to_have_url(re.compile(f"{address(PAGE, third.id)}$"))
     assert world.status(whole, second.id) == "resolved"
 
@@ -123,7 +123,7 @@ def test_a_decision_is_undone_right_there(whole: Festinger, olga: Person, way: s
     olga.page.get_by_role("button", name="Undo").first.click()
 
     expect(olga.page).to_have_url(re.compile(address(PAGE, dispute.id)))
-    expect(olga.page.get_by_role("button", name="Keep what stands")).to_be_visible()
+    expect(olga.page.get_by_role("button", name="Keep existing")).to_be_visible()
     assert (world.facts(whole, dispute.word), world.status(whole, dispute.id)) == (before, "pending")
     assert [kind for kind, *_ in world.decisions(whole, dispute.id)] == [WAYS[way][1], "undo"]
 
@@ -154,7 +154,7 @@ def test_what_another_decided_is_skipped_and_the_rest_is_done(whole: Festinger, 
 
     olga.page.get_by_label("All on this page").check()
     olga.page.get_by_label("Reason for all that are selected").fill("noise")
-    olga.page.get_by_role("button", name="Keep what stands", exact=True).click()
+    olga.page.get_by_role("button", name="Keep existing", exact=True).click()
 
     olga.is_told("2 kept as they stand.")
     olga.is_told("1 skipped:")
@@ -204,5 +204,5 @@ def test_a_viewer_sees_the_desk_without_a_button_that_decides(whole: Festinger, 
     vera.opens(PAGE, dispute.id)
     expect(vera.page.get_by_text("looked-at is a container").first).to_be_visible()
     assert deciding.count() == 0
-    for name in ("Keep what stands", "Take the new", "Both are true", "Other dimension", "Undo"):
+    for name in ("Keep existing", "Use new", "Both are true", "Other dimension", "Undo"):
         assert vera.page.get_by_role("button", name=name).count() == 0

@@ -14,7 +14,7 @@ PAGE = "resolution_conflict_change"
 
 def stands_at(olga: Person, conflict: int) -> None:
     expect(olga.page).to_have_url(re.compile(f"{address(PAGE, conflict)}$"))
-    expect(olga.page.get_by_role("button", name="Keep what stands")).to_be_visible()
+    expect(olga.page.get_by_role("button", name="Keep existing")).to_be_visible()
 
 
 def test_the_keyboard_alone_clears_the_desk(whole: Festinger, olga: Person) -> None:
@@ -67,7 +67,7 @@ def test_conflicts_are_searched_selected_and_decided_together(whole: Festinger, 
     expect(olga.page.locator(".desk-open")).to_have_count(2)
     olga.types("j", "x", "j", "x")
     expect(olga.page.locator("#desk-count")).to_have_text("2 selected")
-    tab_to(olga, "Keep what stands")
+    tab_to(olga, "Keep existing")
     olga.types("Enter")
 
     olga.is_told("2 kept as they stand.")

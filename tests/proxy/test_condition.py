@@ -60,22 +60,22 @@ WRONG: dict[str, tuple[dict[str, Any], State, str]] = {
     "Listener": (
         {"process": process(database={"reachable": True, "listening": False})},
         State.BAD,
-        "This process does not hear what changes: what it recalls may be out of date.",
+        "Not receiving change notifications; recollections may be stale.",
     ),
     "Worker": (
         {"ages_s": {"proxy": [2.0], "worker": [180.0, 200.0], "beat": [7.0]}},
         State.BAD,
-        "No worker has given a sign of life for 3 minutes: statements are not placed, conflicts are not decided.",
+        "No heartbeat from a worker for 3 minutes: statements are not placed, conflicts are not decided.",
     ),
     "Server": (
         {"ages_s": {"proxy": [2.0, 9.0, 130.0], "worker": [4.0], "beat": [7.0]}},
         State.WARNING,
-        "1 of 3 server processes has given no sign of life for 2 minutes.",
+        "1 of 3 server processes has sent no heartbeat for 2 minutes.",
     ),
     "Beat": (
         {"ages_s": {"proxy": [2.0], "worker": [4.0], "beat": [100.0]}},
         State.WARNING,
-        "Nothing of beat has arrived for 1 minute: no run starts by itself, nothing old is deleted.",
+        "No heartbeat from beat for 1 minute: scheduled runs do not start, and old data is not deleted.",
     ),
     "Broker": (
         {"broker": Broker("PGMQ", waiting=2_000, oldest_s=600.0)},
@@ -95,17 +95,17 @@ WRONG: dict[str, tuple[dict[str, Any], State, str]] = {
     "config.yaml": (
         {"process": process(config={"path": "/c.yaml", "exists": True, "error": "line 3: no", "overridden": []})},
         State.BAD,
-        "It was refused as a whole: line 3: no. What it said before is in force.",
+        "It was rejected: line 3: no. The previous settings stay in effect.",
     ),
     "Settings": (
         {"config_mistakes": ("zero_hit_max takes a whole number from 0 to 20, not 'x'",)},
         State.BAD,
-        "zero_hit_max takes a whole number from 0 to 20, not 'x'. The default is in force.",
+        "zero_hit_max takes a whole number from 0 to 20, not 'x'. The default is used instead.",
     ),
     "Losses": (
         {"process": process(dropped_observations=1, dropped_events=1_200)},
         State.WARNING,
-        "Since this process started, there was lost: 1 statement, 1,200 events.",
+        "Lost since this process started: 1 statement, 1,200 events.",
     ),
 }
 
@@ -149,7 +149,7 @@ def test_a_world_that_is_not_loaded_is_bad_whatever_is_heard() -> None:
     sign = judged(replace(WELL, process=process(ready=False)), "Listener")
 
     assert sign.state == State.BAD
-    assert "has not loaded the world yet" in sign.says
+    assert "has not loaded the graph yet" in sign.says
 
 
 def test_wake_ups_that_pile_up_without_a_worker_are_the_workers_matter() -> None:
@@ -191,7 +191,7 @@ def test_concepts_that_wait_for_a_model_are_no_trouble_of_the_queue() -> None:
 def test_a_spent_budget_is_told() -> None:
     models = replace(WELL.models, asked_today=1000)
 
-    assert "The 1,000 calls of today are used up" in judged(replace(WELL, models=models), "Models").says
+    assert "The 1,000 calls for today are used up" in judged(replace(WELL, models=models), "Models").says
 
 
 @pytest.mark.parametrize(
@@ -205,11 +205,11 @@ def test_a_span_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
 def test_one_of_several_workers_that_fell_silent_is_told_beside_those_that_work() -> None:
     sign = silent_workers(4.0, 9.0, 130.0)
 
-    assert (sign.state, sign.says) == (State.WARNING, "1 of 3 workers has given no sign of life for 2 minutes.")
+    assert (sign.state, sign.says) == (State.WARNING, "1 of 3 workers has sent no heartbeat for 2 minutes.")
 
 
 def test_several_workers_do_well_where_all_of_them_give_signs() -> None:
-    assert silent_workers(4.0, 9.0).says == "All 2 workers gave signs of life, the last 4 seconds ago."
+    assert silent_workers(4.0, 9.0).says == "All 2 workers are alive; the last heartbeat was 4 seconds ago."
 
 
 def test_of_server_processes_nothing_is_known_before_their_first_sign() -> None:

@@ -487,7 +487,7 @@ def test_a_conflict_is_decided_once(conflict: Conflict, kind: str) -> None:
     dismiss(conflict.pk, Actor("ron", Source.OPERATOR), "")
     before = dump()
 
-    with pytest.raises(DecisionError, match="already decided by ron: the newcomer is dropped"):
+    with pytest.raises(DecisionError, match="already decided by ron: existing fact kept"):
         decide(conflict.pk, OPERATOR, verdict(kind))
 
     assert dump() == before

@@ -97,7 +97,7 @@ def test_a_conflict_is_decided_once(server: Served) -> None:
 
     assert again.status_code == 409
     assert again.json() == {
-        "error": f"Conflict {conflict_id} was already decided by hermione: the newcomer takes the place."
+        "error": f"Conflict {conflict_id} was already decided by hermione: new fact replaces existing."
     }
 
 

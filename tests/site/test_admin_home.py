@@ -261,7 +261,7 @@ def test_the_health_says_what_postgres_knows_and_what_to_do(viewer: Client) -> N
 
     shown = health(viewer)
 
-    assert "No worker has given a sign of life for 3 minutes: statements are not placed" in shown
+    assert "No heartbeat from a worker for 3 minutes: statements are not placed" in shown
     assert "celery -A festinger_site worker" in shown
     assert "good Beat" in shown
 

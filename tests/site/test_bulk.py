@@ -66,7 +66,7 @@ def test_of_many_facts_so_many_are_retired_and_the_rest_when_it_is_done_again(op
     left = facts()
     second = take_all(operator, "edge", "retire", left[0], flavour="isa")
 
-    assert (first, len(left)) == ("3 retired; more were chosen: do it again for the rest.", 2)
+    assert (first, len(left)) == ("3 retired. Only 3 rows are processed at a time; repeat for the rest.", 2)
     assert (second, facts()) == ("2 retired.", [])
 
 
@@ -100,7 +100,7 @@ def test_what_fails_late_leaves_retired_what_was_retired_before(monkeypatch: pyt
 def test_so_many_concepts_are_muted_and_unmuted_at_once(operator: Client) -> None:
     Soas.objects.all().update(is_common=True)
     words = Soas.objects.bulk_create(Soas(token=f"word{i}") for i in range(MAX + 1))
-    more = "; more were chosen: do it again for the rest."
+    more = ". Only 3 rows are processed at a time; repeat for the rest."
 
     assert take_all(operator, "soas", "mute", words[0]) == f"3 muted{more}"
     assert take_all(operator, "soas", "mute", words[0]) == "1 muted."
@@ -121,7 +121,10 @@ def test_of_many_observations_so_many_are_tried_again(operator: Client) -> None:
     told = take_all(operator, "observation", "try_again", rows[0])
     take_all(operator, "observation", "try_again", rows[0])
 
-    assert told == "3 wait again, a worker takes them within seconds; more were chosen: do it again for the rest."
+    assert (
+        told
+        == "3 wait again, a worker takes them within seconds. Only 3 rows are processed at a time; repeat for the rest."
+    )
     assert not Observation.objects.filter(state="failed").exists()
 
 

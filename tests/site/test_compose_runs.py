@@ -217,8 +217,8 @@ def test_prepare_shows_the_password_of_the_first_operator_once(site):
     ("name", "why_not"),
     [
         ("proxy", "proxy: does not answer on port"),
-        ("worker", "worker: has given no sign of life yet"),
-        ("beat", "beat: has given no sign of life yet"),
+        ("worker", "worker: has sent no heartbeat yet"),
+        ("beat", "beat: has sent no heartbeat yet"),
     ],
 )
 def test_what_was_not_started_is_not_healthy(site, name, why_not):

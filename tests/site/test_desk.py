@@ -175,7 +175,7 @@ def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the
 
     shown = text(answer)
     assert "2 kept as they stand." in shown
-    assert f"1 skipped: Conflict {decided.pk} was already decided by hermione: the newcomer takes the place." in shown
+    assert f"1 skipped: Conflict {decided.pk} was already decided by hermione: new fact replaces existing." in shown
     assert (status(first), status(second), status(decided)) == ("dismissed", "dismissed", "resolved")
     assert set(Decision.objects.filter(kind="dismiss").values_list("reason", flat=True)) == {"spring cleaning"}
 
@@ -256,7 +256,7 @@ def test_each_type_is_decided_each_way_and_undone(
     assert Decision.objects.get(kind=decision).reason == "I know it"
     assert facts() == before
     assert undone.redirect_chain[-1][0] == page_of(conflict)
-    assert "Undone: the world is as it was before that decision." in text(undone)
+    assert "Undone: the graph is as it was before that decision." in text(undone)
     assert status(conflict) == "pending"
 
 
@@ -370,7 +370,7 @@ def test_the_second_of_two_operators_is_told_who_decided_what(operator: Client) 
 
     answer = second.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "dismiss"})
 
-    assert f"Conflict {conflict.pk} was already decided by hermione: the newcomer takes the place." in text(answer)
+    assert f"Conflict {conflict.pk} was already decided by hermione: new fact replaces existing." in text(answer)
     assert "Now: gnommoweb is a container [type]." in text(answer)
     assert Decision.objects.count() == 1
 

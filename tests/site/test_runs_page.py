@@ -205,7 +205,7 @@ def test_a_run_without_decisions_has_nothing_to_be_undone(operator: Client) -> N
     run = ended()
 
     assert "Undo this whole run" not in page(operator, of(run))
-    assert told(operator.post(of(run, "undo"), follow=True)) == [f"Nothing of run {run.pk} is left to be undone."]
+    assert told(operator.post(of(run, "undo"), follow=True)) == [f"Run {run.pk} has nothing left to undo."]
 
 
 def test_where_the_time_is_over_the_rest_stays_and_is_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_a_run_under_way_is_not_undone(operator: Client) -> None:
 
     answer = operator.post(of(run, "undo"), follow=True)
 
-    assert told(answer) == [f"Run {run.pk} goes on: it can be undone when it has ended."]
+    assert told(answer) == [f"Run {run.pk} is still in progress; undo it when it has finished."]
     assert parent_of("gnommoweb") == "container"
     assert "Undo this whole run" not in answer.content.decode()
 
