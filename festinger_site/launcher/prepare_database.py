@@ -12,9 +12,10 @@ from django.core.management import call_command
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from festinger_site.home import PROJECT
 from memory.db.locks import hold_preparation_lock
 
-EXAMPLE = settings.PROJECT / "config.example.yaml"
+EXAMPLE = PROJECT / "config.example.yaml"
 
 
 class Aside:
