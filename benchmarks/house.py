@@ -34,7 +34,7 @@ IRREGULAR_PARTICIPLES = frozenset(
     """.split()  # noqa: SIM905
 )
 NO_PARTICIPLES = frozenset(
-    "embed even exceed feed golden happen listen need often open proceed seed speed token when".split()  # noqa: SIM905
+    "embed even exceed feed flatten shorten golden happen listen need often open proceed seed speed token when".split()  # noqa: SIM905
 )
 # Names that a framework chose: Django looks for a management command's class under this one.
 GIVEN_TYPES = {"Command"}

@@ -24,7 +24,7 @@ from proxy.api.passthrough import pass_through  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
 from proxy.errors import BodyTooLarge  # noqa: E402
 from proxy.upstream.asgi_types import Receive, Scope, Send  # noqa: E402
-from proxy.upstream.relay import bounded, send_error  # noqa: E402
+from proxy.upstream.relay import limit_body, send_error  # noqa: E402
 
 PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
@@ -74,7 +74,7 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
     # Django reads the whole body before it looks at anything, so its size is limited here.
     limit = runtime.current().settings_file.rules.limits.max_body_bytes
     try:
-        await stock(scope, bounded(receive, limit), send)
+        await stock(scope, limit_body(receive, limit), send)
     except BodyTooLarge as error:
         await send_error(send, scope["path"], error)
 

@@ -12,7 +12,7 @@ from django.urls import ResolverMatch, resolve
 from proxy import runtime
 from proxy.errors import ProxyError
 from proxy.upstream.asgi_types import Receive, Scope, Send
-from proxy.upstream.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
+from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
 
 Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -46,7 +46,7 @@ class LeanHandler(ASGIHandler):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             limit = runtime.current().settings_file.rules.limits.max_body_bytes
-            body = await read_body(bounded(receive, limit))
+            body = await read_body(limit_body(receive, limit))
         except ClientGone:
             return
         except ProxyError as error:

@@ -19,7 +19,7 @@ from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from memory.domain.text.tokenizer import tokenise
-from memory.models import Soas, called_like
+from memory.models import Soas, find_called_like
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged through; beyond, one searches
 WORDS_MAX: Final = 200  # words that match a search: with more, people type on
@@ -102,7 +102,7 @@ def as_token(text: str) -> str:
 
 def word_ids(text: str) -> list[int]:
     """The first words in alphabetical order that begin with the text, or of which it is a part."""
-    words = Soas.objects.filter(called_like(text)).order_by("token")
+    words = Soas.objects.filter(find_called_like(text)).order_by("token")
     return list(words.values_list("pk", flat=True)[:WORDS_MAX])
 
 

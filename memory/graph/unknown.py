@@ -5,7 +5,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from memory.models import Edge, Evidence, Soas
 
 
-def unknown(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
+def find_unknown(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
     """The most salient ones first, by an index; ``with_sentences`` each with the newest sentence that names it, as
     ``sentence``. What is the parent of something, or a dimension, is explained by that."""
     newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")

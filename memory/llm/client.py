@@ -71,12 +71,12 @@ def ask(
                 continue
             pause_s = failure.retry_after_s or _pause_s(tries)
             if not failure.may_pass or tries == TRIES or time.monotonic() + pause_s >= end:
-                raise asking.told(failure) from None
+                raise asking.as_error(failure) from None
         time.sleep(pause_s)
         tries += 1
 
 
-def chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
+def find_chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
     """The model that operators chose for this. Raises NoModel, which says what to do."""
     model_id = getattr(tuning or Config.tuning(), setting)
     if model_id is None:
@@ -90,7 +90,7 @@ def chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
 def missing(setting: Use, tuning: Tuning | None = None) -> str:
     """What it means that no model is chosen for this, and what to do; empty where one is."""
     try:
-        chosen(setting, tuning)
+        find_chosen(setting, tuning)
     except NoModel as error:
         return f"{WITHOUT[setting]} {error}"
     return ""
@@ -146,10 +146,10 @@ class _Asking:
             return answer
         except HttpFailure as failure:
             self.failure = failure
-            error = str(self.told(failure))
+            error = str(self.as_error(failure))
             raise
         except LlmError as failure:
-            error = self.shown(str(failure))
+            error = self.clean_text(str(failure))
             raise type(failure)(error) from None
         finally:
             call_log.end(call_id, usage, started=started, error=error)
@@ -161,7 +161,7 @@ class _Asking:
         except NoBudget:
             if self.failure is None:
                 raise
-            raise self.told(self.failure) from None
+            raise self.as_error(self.failure) from None
 
     async def send(self, question: Question, timeout_s: float) -> Reply:
         """The clients' own time-outs, which are off, start again with every byte; this one does not."""
@@ -190,19 +190,19 @@ class _Asking:
         if failure.status not in (400, 422):
             return False
         without = _REFUSED.get(self.place, frozenset())
-        option = self.provider.refused_option(failure.message, without)
+        option = self.provider.find_refused_option(failure.message, without)
         if option is not None:
             _REFUSED[self.place] = without | {option}
         return option is not None
 
-    def told(self, failure: HttpFailure) -> LlmError:
-        message = self.shown(failure.message)
+    def as_error(self, failure: HttpFailure) -> LlmError:
+        message = self.clean_text(failure.message)
         if failure.status == 0:
             return Unavailable(f"It cannot be reached: {message}")
         kind = Unavailable if failure.may_pass else Misconfigured
         return kind(f"Status {failure.status}: {message}")
 
-    def shown(self, text: str) -> str:
+    def clean_text(self, text: str) -> str:
         """A text from outside as one line that may be stored and read by people: without the key."""
         line = " ".join(text.replace("\0", "").encode("utf-8", "replace").decode().split())
         if self.access.key:

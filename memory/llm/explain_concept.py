@@ -19,7 +19,7 @@ def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answe
     """The facts that the model knows of the concept, valid and at most one a dimension; none if it is unknown.
 
     Blocks as memory.llm.ask does, and raises LlmError."""
-    dimensions = listed_dimensions()
+    dimensions = list_dimensions()
     prompt = prompt_for(concept.token, evidence_of(concept), dimensions)
     answer = ask(model, LlmCall.Purpose.EXPLAIN, concept.token, system=SYSTEM, prompt=prompt, schema=SCHEMA)
     explained, rejected = read_explanation(answer.data, concept.token, dimensions)
@@ -35,7 +35,7 @@ def evidence_of(concept: Soas) -> list[QuotedSentence]:
     return [QuotedSentence(row.role, row.sentence) for row in rows]
 
 
-def listed_dimensions() -> dict[str, str]:
+def list_dimensions() -> dict[str, str]:
     """Names and questions: the seeds, then the others that have the most facts."""
     seeds = {name: question for name, question, _ in SEED_DIMENSIONS}
     used = (

@@ -51,7 +51,7 @@ class Provider(Protocol):
     async def send(self, access: Access, question: Question, without: frozenset[str]) -> Reply:
         """Asks once, without these options. Raises HttpFailure, or Unreadable."""
 
-    def refused_option(self, message: str, without: frozenset[str]) -> str | None:
+    def find_refused_option(self, message: str, without: frozenset[str]) -> str | None:
         """The option that a 400 with this message complains of and that the request had; None for none."""
 
 
@@ -63,7 +63,7 @@ def system_with_schema(question: Question) -> str:
     )
 
 
-def told_by(body: object, otherwise: str) -> str:
+def error_message_in(body: object, otherwise: str) -> str:
     """The message in an error's body: in ``{"error": {"message": ...}}``, as OpenAI and Anthropic do, or less deep."""
     for _ in range(3):
         if not isinstance(body, dict):

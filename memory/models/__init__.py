@@ -5,7 +5,7 @@ The graph is written by memory/graph/store.py, what was heard by memory/ingest/f
 and the flags of ``soas`` in the admin.
 """
 
-from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, called_like
+from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
 from memory.models.messages import Evidence, SeenMessage
 from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
@@ -25,5 +25,5 @@ __all__ = [
     "SeenMessage",
     "Soas",
     "Source",
-    "called_like",
+    "find_called_like",
 ]

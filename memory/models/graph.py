@@ -41,7 +41,7 @@ def parts_of(token: str) -> models.Func:
     )
 
 
-def called_like(text: str) -> Q:
+def find_called_like(text: str) -> Q:
     """The tokens that begin with the text, or of which it is a part: university finds glitch_university. By indexes."""
     has_part = Q(token__regex=JOINTS) & Q(ArrayContains(parts_of("token"), [text]))
     return Q(token__startswith=text) | has_part

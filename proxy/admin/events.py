@@ -137,7 +137,7 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="loops")
     def loops_met(self, event: Any) -> SafeString | str:
-        return format_html_join("", "{}<br>", ((link(loop, told(loop)),) for loop in event.loops)) or "none"
+        return format_html_join("", "{}<br>", ((link(loop, describe_event(loop)),) for loop in event.loops)) or "none"
 
     @admin.display(description="last message of a user")
     def what_was_said(self, event: Any) -> SafeString:
@@ -185,5 +185,5 @@ class LoopEventAdmin(EventAdmin):
         return render_preformatted("\n".join(event.repeated))
 
 
-def told(loop: LoopEvent) -> str:
+def describe_event(loop: LoopEvent) -> str:
     return f"{loop.get_kind_display()}, {loop.count} times: {', '.join(loop.steps)}"

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from memory import llm
 from memory.admin.base import Page, ReadOnly
-from memory.graph.unknown import unknown
+from memory.graph.unknown import find_unknown
 from memory.models import Config
 from memory.settings.registry import Tuning
 from proxy.admin.charts import charts
@@ -22,7 +22,7 @@ from proxy.health import probes, status
 from proxy.health.status import State
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
-from resolution.admin.runs import shown
+from resolution.admin.runs import describe_run
 from resolution.models import Run
 from resolution.views.phrases import ago
 from resolution.views.queue_summary import waiting
@@ -57,11 +57,11 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         last = Run.objects.order_by("-started_at", "-id").first()
         parts |= {
             "sees_runs": True,
-            "shown": shown(last) if last else None,
+            "shown": describe_run(last) if last else None,
             "no_model": llm.missing("resolve_model_id", tuning),
         }
     if may("memory.view_soas"):
-        asked = asked_about(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
+        asked = list_unknown(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         parts |= {"sees_unknown": True, "unknown": asked}
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
@@ -70,10 +70,10 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
 
 
-def asked_about(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:
+def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:
     """The unknown words. What was refused as a statement about one stands in its field, to be corrected."""
     refused = {given.get("concept", ""): given.get("statement", "")}
-    words = unknown(tuning.saliency_read_threshold, with_sentences=sees_evidence)
+    words = find_unknown(tuning.saliency_read_threshold, with_sentences=sees_evidence)
     return [
         {
             "concept": word,

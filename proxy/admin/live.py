@@ -16,7 +16,7 @@ from proxy.telemetry.live_feed import Mark, Wanted
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
     """The last events, the newest first."""
-    wanted = wanted_in(request)
+    wanted = read_filters(request)
     served, mark = live_feed.newest(wanted)
     agents, models = live_feed.names()
     shown = {
@@ -33,11 +33,11 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def rows(request: HttpRequest) -> HttpResponse:
     """The events since a mark, and the next mark."""
-    served, mark = live_feed.since(Mark.read(request.GET.get("since", "")), wanted_in(request))
+    served, mark = live_feed.since(Mark.read(request.GET.get("since", "")), read_filters(request))
     return render(request, "proxy/live_rows.html", rows_shown(served, mark))
 
 
-def wanted_in(request: HttpRequest) -> Wanted:
+def read_filters(request: HttpRequest) -> Wanted:
     if not request.user.has_perm("proxy.view_recollectionevent"):
         raise PermissionDenied
     told = request.GET

@@ -140,7 +140,7 @@ async def list_conflicts(request: ASGIRequest, wanted: Query[Wanted]) -> JsonRes
     Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest.
     `count` is how many there are on all pages."""
     caller_with(request, "agent")
-    return JsonResponse(await sync_to_async(listed)(wanted))
+    return JsonResponse(await sync_to_async(find_conflicts)(wanted))
 
 
 @router.get("/conflicts/{conflict_id}", summary="One conflict")
@@ -166,9 +166,9 @@ async def resolve_conflict(request: ASGIRequest, conflict_id: int, given: Verdic
     409 where it was decided already, or the world has changed meanwhile; then nothing has happened."""
 
     def decide(actor: Actor) -> dict[str, Any]:
-        return _decided(decisions.decide(conflict_id, actor, _verdict(given)))
+        return _decision_out(decisions.decide(conflict_id, actor, _verdict(given)))
 
-    return JsonResponse(await changed(request, decide))
+    return JsonResponse(await apply_change(request, decide))
 
 
 @router.post("/conflicts/{conflict_id}/dismiss", summary="Dismiss a conflict")
@@ -178,9 +178,9 @@ async def dismiss_conflict(
     """The incoming fact is dropped, the world stays as it is."""
 
     def dismiss(actor: Actor) -> dict[str, Any]:
-        return _decided(decisions.decide(conflict_id, actor, Verdict("dismiss", read_reason(given.reason))))
+        return _decision_out(decisions.decide(conflict_id, actor, Verdict("dismiss", read_reason(given.reason))))
 
-    return JsonResponse(await changed(request, dismiss))
+    return JsonResponse(await apply_change(request, dismiss))
 
 
 @router.post("/conflicts/{conflict_id}/approve", summary="Approve what the resolver proposed")
@@ -188,9 +188,9 @@ async def approve_conflict(request: ASGIRequest, conflict_id: int) -> JsonRespon
     """With the setting `resolution_mode` at `propose`, the resolver only proposes; this does what it proposed."""
 
     def approve(actor: Actor) -> dict[str, Any]:
-        return _decided(resolver.approve(conflict_id, actor))
+        return _decision_out(resolver.approve(conflict_id, actor))
 
-    return JsonResponse(await changed(request, approve))
+    return JsonResponse(await apply_change(request, approve))
 
 
 @router.post("/decisions/{decision_id}/undo", summary="Undo a decision")
@@ -200,9 +200,9 @@ async def undo_decision(
     """The graph and the conflict are as before, however long ago it was; 409 says what is in the way."""
 
     def take_back(actor: Actor) -> dict[str, Any]:
-        return _decided(undo.undo(decision_id, actor, given.reason))
+        return _decision_out(undo.undo(decision_id, actor, given.reason))
 
-    return JsonResponse(await changed(request, take_back))
+    return JsonResponse(await apply_change(request, take_back))
 
 
 # --- runs ---
@@ -224,7 +224,7 @@ async def run_resolver(request: ASGIRequest, given: Annotated[RunIn, Body()] = A
 async def list_runs(request: ASGIRequest, page: Query[Page]) -> JsonResponse:
     """The newest first. `count` is how many there are on all pages."""
     caller_with(request, "agent")
-    return JsonResponse(await sync_to_async(listed_runs)(page))
+    return JsonResponse(await sync_to_async(find_runs)(page))
 
 
 @router.get("/resolve/runs/{run_id}", summary="A run's progress and result")
@@ -232,7 +232,7 @@ async def get_run(request: ASGIRequest, run_id: int) -> JsonResponse:
     """`seen` of `total` conflicts are done; `counts` is what became of them, `note` why it ended early and the first
     errors. Its `status` is `running`, `done`, `failed`, or `skipped` where no model is configured."""
     caller_with(request, "agent")
-    told = await sync_to_async(found_run)(run_id)
+    told = await sync_to_async(find_run)(run_id)
     if told is None:
         raise NotFound(f"There is no run {run_id}.")
     return JsonResponse(told)
@@ -252,7 +252,7 @@ async def undo_run(request: ASGIRequest, run_id: int, given: Annotated[ReasonIn,
             ],
         }
 
-    return JsonResponse(await changed(request, take_back))
+    return JsonResponse(await apply_change(request, take_back))
 
 
 # --- the parts of them ---
@@ -264,15 +264,15 @@ def caller_with(request: ASGIRequest, permission: Permission) -> Any:
     return caller
 
 
-async def changed(request: ASGIRequest, change: Callable[[Actor], Done]) -> Done:
+async def apply_change(request: ASGIRequest, change: Callable[[Actor], Done]) -> Done:
     """Makes a change in an operator's name, and returns when this process's cache has it: the next prompt shows it."""
     caller = caller_with(request, "operator")
-    async with runtime.current().coherence.barrier(announce), told_as_errors():
+    async with runtime.current().coherence.barrier(announce), translate_errors():
         return await sync_to_async(change)(Actor(caller.name, Source.OPERATOR))
 
 
 @asynccontextmanager
-async def told_as_errors() -> AsyncIterator[None]:
+async def translate_errors() -> AsyncIterator[None]:
     try:
         yield
     except UnknownId as error:
@@ -295,14 +295,14 @@ def _sentence(error: Exception) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _decided(decision: Any) -> dict[str, Any]:
+def _decision_out(decision: Any) -> dict[str, Any]:
     return {
         "decision": serializers.decision_out(decision),
         "conflict": serializers.conflict_out(decision.conflict_id),
     }
 
 
-def listed(wanted: Wanted) -> dict[str, Any]:
+def find_conflicts(wanted: Wanted) -> dict[str, Any]:
     rows = _matching(wanted)
     is_open = Case(When(status__in=OPEN, then=Value(0)), default=Value(1))
     in_order = rows.order_by(is_open, "-priority", "created_at", "id")
@@ -327,12 +327,12 @@ def _matching(wanted: Wanted) -> QuerySet[Conflict]:
     return rows if wanted.status == "all" else rows.filter(status=wanted.status)
 
 
-def listed_runs(page: Page) -> dict[str, Any]:
+def find_runs(page: Page) -> dict[str, Any]:
     rows = Run.objects.order_by("-started_at", "-id")
     items = [serializers.run_out(run) for run in rows[page.offset : page.offset + page.limit]]
     return {"items": items, "count": rows.count()}
 
 
-def found_run(run_id: int) -> dict[str, Any] | None:
+def find_run(run_id: int) -> dict[str, Any] | None:
     run = Run.objects.filter(pk=run_id).first()
     return serializers.run_with_decisions_out(run) if run is not None else None

@@ -7,11 +7,11 @@ from posixpath import normpath
 from typing import Any
 
 from proxy import runtime
-from proxy.auth.permissions import forwarded_headers
+from proxy.auth.permissions import strip_own_token
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Scope, Send
 from proxy.upstream.modelfiles import CHANGING, forgetting
-from proxy.upstream.relay import ClientGone, Relay, bounded, send_error, until_client_leaves
+from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
@@ -58,15 +58,15 @@ class IncomingBody(AsyncIterator[bytes]):
 async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
     is_bounded = not scope["path"].startswith(UNBOUNDED)
     limit = runtime.current().settings_file.rules.limits.max_body_bytes
-    incoming = IncomingBody(bounded(receive, limit) if is_bounded else receive)
+    incoming = IncomingBody(limit_body(receive, limit) if is_bounded else receive)
 
-    async def gone() -> Event:
+    async def wait_until_gone() -> Event:
         await incoming.done.wait()
         while (event := await receive())["type"] != "http.disconnect":
             pass  # a request without a body still has one empty message
         return event
 
-    await until_client_leaves(_forward(scope, incoming, send), gone)
+    await until_client_leaves(_forward(scope, incoming, send), wait_until_gone)
 
 
 async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
@@ -89,7 +89,7 @@ async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
     if normpath(scope["path"]).startswith(HIDDEN):
         raise NotFound
     current = runtime.current()
-    headers = forwarded_headers(current.world, scope)
+    headers = strip_own_token(current.world, scope)
     given = dict(scope["headers"])
     if b"content-length" not in given and b"transfer-encoding" not in given:
         incoming.done.set()

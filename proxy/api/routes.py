@@ -29,7 +29,7 @@ from memory.recall.recollect import recollect
 from proxy import runtime
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
-from proxy.auth.permissions import caller_of, forwarded_headers, require
+from proxy.auth.permissions import caller_of, require, strip_own_token
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.enrichment.pipeline import Enriched
@@ -61,13 +61,13 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     """A prompt, in whichever wire format its path speaks."""
     started = time.perf_counter()
     current = runtime.current()
-    headers = forwarded_headers(current.world, request.scope)
+    headers = strip_own_token(current.world, request.scope)
     done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
         done = current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
     enriched = time.perf_counter()
     if done.answer is not None:
-        return made_up(done)
+        return mitigation_response(done)
     answer = await current.upstream.open("POST", target(request.scope), headers, done.body)
     logger.info(
         "prompt.forwarded",
@@ -89,7 +89,7 @@ def own_headers(done: Enriched) -> Headers:
     return [(name, value.encode()) for name, value in given if value]
 
 
-def made_up(done: Enriched) -> HttpResponse:
+def mitigation_response(done: Enriched) -> HttpResponse:
     """The circuit breaker's answer: the model is not asked."""
     assert done.answer is not None
     content_type, content = done.answer
@@ -134,7 +134,7 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
     async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, statement)
-    return told(outcome)
+    return outcome_response(outcome)
 
 
 @api.post("/recollect", summary="What would be recalled", tags=["memory"])
@@ -146,7 +146,7 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     recollection = recollect(current.world, Mentions.of([reading]), time.time())
     return {
         "block": recollection.block.text,
-        "concepts": listed(recollection.reasons),
+        "concepts": list_reasons(recollection.reasons),
         "cues": [describe_match(triple) for triple in reading.triples or ()],
     }
 
@@ -166,7 +166,7 @@ async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
         raise NotFound(f"no request {request_id!r} is known; events are kept for 7 days")
     reasons = event.pop("reasons")
     event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
-    return event | {"concepts": listed(reasons)}
+    return event | {"concepts": list_reasons(reasons)}
 
 
 @api.post("/reload", summary="Read the cache anew", tags=["operating"])
@@ -202,7 +202,7 @@ STATUS = {
 }
 
 
-def told(outcome: Outcome) -> JsonResponse:
+def outcome_response(outcome: Outcome) -> JsonResponse:
     content: dict[str, Any] = {"status": outcome.status, "fact": fact_out(outcome.fact)}
     if outcome.status in ("conflict", "decided", "superseded", "outdated"):
         content["existing"] = fact_out(outcome.existing) if outcome.existing else None
@@ -213,7 +213,7 @@ def told(outcome: Outcome) -> JsonResponse:
     return JsonResponse(content, status=STATUS[outcome.status])
 
 
-def listed(reasons: Mapping[str, str]) -> list[dict[str, str]]:
+def list_reasons(reasons: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"concept": word, "why": why} for word, why in sorted(reasons.items())]
 
 

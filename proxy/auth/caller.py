@@ -23,7 +23,7 @@ class Caller:
 def identify(cache: Cache, headers: HeaderMap, peer: str | None) -> Caller:
     token = token_of(cache, headers)
     return Caller(
-        name=token.name if token else _given_name(headers) or f"anonymous@{peer or 'unknown'}",
+        name=token.name if token else _read_name(headers) or f"anonymous@{peer or 'unknown'}",
         token=token,
         is_local=is_loopback(peer) and b"forwarded" not in headers and b"x-forwarded-for" not in headers,
     )
@@ -57,6 +57,6 @@ def is_loopback(peer: str | None) -> bool:
     return (mapped or address).is_loopback
 
 
-def _given_name(headers: HeaderMap) -> str:
+def _read_name(headers: HeaderMap) -> str:
     raw = headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
     return "".join(character for character in raw if character.isprintable()).strip()[:NAME_MAX]

@@ -36,7 +36,7 @@ def require(caller: Caller, needed: Permission) -> None:
         )
 
 
-def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
+def strip_own_token(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, and
     ForwardingLoop where the request has been here before (Via, RFC 9110 section 7.6.3)."""
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):

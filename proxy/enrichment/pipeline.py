@@ -29,8 +29,8 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.stream_guard import TailGuard
-from proxy.telemetry.events import Events, shortened
-from proxy.telemetry.prompt_texts import said_last
+from proxy.telemetry.events import Events, shorten_reasons
+from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.relay import StreamGuard
 
 logger = logging.getLogger(__name__)
@@ -154,7 +154,7 @@ class Enricher:
 
         event = request_event(asked, placed, unread if is_loaded else 0, started)
         if self.cache.tuning.keeps_prompt_text:
-            event["said"] = said_last(prompt.parts, readings)
+            event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
         return done
 
@@ -213,7 +213,7 @@ class Enricher:
 
 def request_event(asked: RequestInfo, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
     """What ``/why`` and the live view say of the request."""
-    reasons, left_out = shortened(placed.recollection.reasons if placed is not None else {})
+    reasons, left_out = shorten_reasons(placed.recollection.reasons if placed is not None else {})
     return {
         **asked,
         "block": placed.text if placed is not None else "",

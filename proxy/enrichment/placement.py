@@ -73,7 +73,7 @@ class BlockPlacer:
         tails = {index: tail.text for index, tail in standing.tails.items()}
         edit = Edit(standing.top.text, conversation.system or "", tails)
         return (
-            Placed(edit, recollection, is_shown=True) if goes_to_top or goes_to_end else _unplaced(edit, recollection)
+            Placed(edit, recollection, is_shown=True) if goes_to_top or goes_to_end else _leave_out(edit, recollection)
         )
 
     def _place_at_top(
@@ -86,7 +86,7 @@ class BlockPlacer:
             return Placed(Edit(text, system or ""), recollection, is_shown=True)
         if text and thread.prompt.parts[last].takes_block:
             return Placed(Edit(tails={last: text}), recollection, is_shown=True)
-        return _unplaced(Edit(), recollection)
+        return _leave_out(Edit(), recollection)
 
     def _select_standing(
         self, conversation: Conversation | None, thread: Thread, system: str | None, now: float
@@ -108,7 +108,7 @@ class BlockPlacer:
         return Standing(conversation.top, kept)
 
 
-def _unplaced(edit: Edit, recollection: Recollection) -> Placed:
+def _leave_out(edit: Edit, recollection: Recollection) -> Placed:
     """Nothing of the recollection is in the prompt, if there is any; the reasons say so."""
     chosen = ("recalled", "asked")
     reasons = {word: NO_PLACE if reason in chosen else reason for word, reason in recollection.reasons.items()}

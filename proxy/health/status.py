@@ -139,7 +139,7 @@ def of_upstream(process: dict[str, Any] | None) -> Sign:
     return Sign(
         part,
         State.BAD,
-        f"{upstream['url']} does not answer: {ended(upstream['error'])} Agents get errors.",
+        f"{upstream['url']} does not answer: {end_sentence(upstream['error'])} Agents get errors.",
         "Start Ollama there, or change upstream.url in config.yaml (FESTINGER_UPSTREAM wins over it).",
     )
 
@@ -151,8 +151,8 @@ def of_database(process: dict[str, Any] | None) -> Sign:
     return Sign(
         part,
         State.BAD,
-        f"It does not answer this process: {ended(process['database']['error'])} Prompts go on with what is remembered;"
-        " nothing is learned.",
+        f"It does not answer this process: {end_sentence(process['database']['error'])} Prompts are served from the"
+        " cache; nothing is learned.",
         "Look whether Postgres runs (postgres.log in the folder log of Festinger's home) and has connections left.",
     )
 
@@ -244,7 +244,7 @@ def of_broker(broker: Broker, worker: Sign) -> Sign:
         return Sign(
             part,
             State.BAD,
-            f"{broker.name} does not answer: {ended(broker.error)} Nothing wakes the workers.",
+            f"{broker.name} does not answer: {end_sentence(broker.error)} Nothing wakes the workers.",
             "Check that it is running, and check CELERY_BROKER_URL.",
         )
     waiting = f"{format_count(broker.waiting, 'wake-up waits', 'wake-ups wait')} in {broker.name}"
@@ -314,7 +314,7 @@ def of_models(models: Models) -> Sign:
         return Sign(
             part,
             State.WARNING,
-            f"The last call failed: {ended(models.last_error)}",
+            f"The last call failed: {end_sentence(models.last_error)}",
             "Test the connection of the language model, and look at its calls.",
         )
     return Sign(part, State.GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today.")
@@ -329,7 +329,7 @@ def of_config_file(process: dict[str, Any] | None) -> Sign:
         return Sign(
             part,
             State.BAD,
-            f"It was rejected: {ended(config['error'])} The previous settings stay in effect.",
+            f"It was rejected: {end_sentence(config['error'])} The previous settings stay in effect.",
             f"Correct {config['path']}: it is read again when it changes.",
         )
     says = "It is in effect" if config["exists"] else "There is no file; the defaults are in effect"
@@ -344,7 +344,7 @@ def of_settings(mistakes: Sequence[str]) -> Sign:
     return Sign(
         part,
         State.BAD,
-        f"{ended('; '.join(mistakes))} The default is used instead.",
+        f"{end_sentence('; '.join(mistakes))} The default is used instead.",
         "Correct the value in the settings.",
     )
 
@@ -376,7 +376,7 @@ def of_losses(process: dict[str, Any] | None) -> Sign:
 # --- words ---
 
 
-def ended(sentence: str) -> str:
+def end_sentence(sentence: str) -> str:
     """With a full stop; what others say is kept to a length that can be read."""
     text = " ".join(sentence.split())
     text = text if len(text) <= 300 else f"{text[:299]}…"

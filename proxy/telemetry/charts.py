@@ -125,7 +125,7 @@ class Series:
             return UNKNOWN
         return f"{value:,.1f}" if self.kind == "ms" else f"{value:,.0f}"
 
-    def said(self, values: Sequence[float | None], labels: Sequence[str]) -> str:
+    def describe(self, values: Sequence[float | None], labels: Sequence[str]) -> str:
         """What the picture shows, for those who do not see it."""
         known = [(value, label) for value, label in zip(values, labels, strict=True) if value is not None]
         if not known:
@@ -187,7 +187,7 @@ def charts(hours: Sequence[Figures], chosen: Range, now: datetime, zone: tzinfo)
                 "headline": " / ".join(one.headline(values[one.figure]) for one in panel.series),
                 "names": " / ".join(one.name for one in panel.series) if len(panel.series) > 1 else "",
                 "said": f"{panel.title}, last {chosen.title}. "
-                + "; ".join(one.said(values[one.figure], labels) for one in panel.series),
+                + "; ".join(one.describe(values[one.figure], labels) for one in panel.series),
             }
             for panel in PANELS
         ],

@@ -127,7 +127,7 @@ class Recollections(Known):
         """What was ``said``, where that is to be kept, is masked here, off the hot path. Streams go on in between."""
         for event in batch:
             said = event.pop("said", "")
-            event.setdefault("prompt_text", prompt_texts.kept(said) if said else "")
+            event.setdefault("prompt_text", prompt_texts.mask_text(said) if said else "")
             if said:
                 await asyncio.sleep(0)
 
@@ -166,7 +166,7 @@ class Events:
 
     def _add_loop(self, asked: Event, loop: Event, repeated: Sequence[str]) -> None:
         logger.warning("loop.met", extra={"request": asked["request"], "agent": asked["agent"], **loop})
-        self._loops.add(asked | loop | {"repeated": [kept(text) for text in repeated[:EXCERPTS_MAX]]})
+        self._loops.add(asked | loop | {"repeated": [mask_excerpt(text) for text in repeated[:EXCERPTS_MAX]]})
         self._wanted.set()
 
     async def find(self, request: str) -> Event | None:
@@ -183,7 +183,7 @@ class Events:
                 cursor = await connection.execute(FIND, [request])
                 if row := await cursor.fetchone():
                     found = dict(zip((*SHOWN, "at"), row, strict=True))
-                    return found | {"loops": await stored_loops(connection, request)}
+                    return found | {"loops": await read_loops(connection, request)}
         return None
 
     async def run(self) -> None:
@@ -212,7 +212,7 @@ class Events:
         await asyncio.wait([asyncio.create_task(self.write())], timeout=LAST_WRITE_S)
 
 
-async def stored_loops(connection: Connection, request: str) -> list[Event]:
+async def read_loops(connection: Connection, request: str) -> list[Event]:
     rows = await (await connection.execute(FIND_LOOPS, [request])).fetchall()
     return [dict(zip(LOOP_SHOWN, row, strict=True)) for row in rows]
 
@@ -221,12 +221,12 @@ def loop_shown(event: Event) -> Event:
     return {column: event[column] for column in LOOP_SHOWN}
 
 
-def kept(text: str) -> str:
+def mask_excerpt(text: str) -> str:
     """What is stored of a repeated text: its beginning, without secrets."""
     return cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS]))
 
 
-def shortened(reasons: Mapping[str, str]) -> tuple[dict[str, str], int]:
+def shorten_reasons(reasons: Mapping[str, str]) -> tuple[dict[str, str], int]:
     """The reasons that are kept, those of what was shown first, and how many are not."""
     if len(reasons) <= REASONS_MAX:
         return dict(reasons), 0

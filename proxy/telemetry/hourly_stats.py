@@ -61,7 +61,7 @@ def take(now: datetime) -> list[datetime]:
     """Takes the figures of the running hour, and of those before it that were not taken after their end; which it took.
     Taking them again changes nothing."""
     running = hour_of(now)
-    hours = [*missed(running), running]
+    hours = [*find_missed_hours(running), running]
     with connection.cursor() as cursor:
         for hour in hours:
             tokens = edges = conflicts_open = None
@@ -73,7 +73,7 @@ def take(now: datetime) -> list[datetime]:
     return hours
 
 
-def missed(running: datetime) -> list[datetime]:
+def find_missed_hours(running: datetime) -> list[datetime]:
     """The hours before the running one that have no figures, or some that were taken too early; the earliest first."""
     with connection.cursor() as cursor:
         cursor.execute(FIRST)

@@ -18,7 +18,7 @@ SECRET_MAX: Final = 200  # characters before the end of what was read that may b
 NUL: Final = "\0"  # which Postgres does not store
 
 
-def said_last(parts: Sequence[Part], readings: Sequence[MaybeReading]) -> str:
+def find_last_user_text(parts: Sequence[Part], readings: Sequence[MaybeReading]) -> str:
     """How the last message of a user begins, as it came; empty where there is none. Who said a message is known of
     those that were read; of the others as the client says."""
     for part, reading in zip(reversed(parts), reversed(readings), strict=True):
@@ -28,7 +28,7 @@ def said_last(parts: Sequence[Part], readings: Sequence[MaybeReading]) -> str:
     return ""
 
 
-def kept(said: str) -> str:
+def mask_text(said: str) -> str:
     """What is stored of it. 0.1 to 1 ms: not for the hot path."""
     text, _ = unwrap(said, "user")
     masked = mask_secrets(text).replace(NUL, "\ufffd")

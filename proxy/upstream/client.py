@@ -89,7 +89,7 @@ class Server:
         return httpx.Request(
             method,
             self._url,
-            headers=framed(self._authorized(headers), content),
+            headers=frame_body(self._authorized(headers), content),
             stream=Body(content) if isinstance(content, AsyncIterator) else httpx.ByteStream(content or b""),
             extensions={"target": self._prefix + target.encode("latin-1")},
         )
@@ -115,7 +115,7 @@ class Body(httpx.AsyncByteStream):
         return self._chunks
 
 
-def framed(headers: Headers, content: bytes | AsyncIterator[bytes] | None) -> Headers:
+def frame_body(headers: Headers, content: bytes | AsyncIterator[bytes] | None) -> Headers:
     """The headers with the length of the content, or with its encoding where the length is not known."""
     if isinstance(content, bytes):
         headers.append((b"content-length", b"%d" % len(content)))

@@ -47,13 +47,13 @@ class GuardedStream(AsyncIterator[bytes]):
             chunk, self._has_ended = self._pass_on(chunk)
         except Exception:
             logger.exception("guard.failed")
-            self._pass_on = unguarded
+            self._pass_on = pass_all
         if self._has_ended:
             await self._stream.aclose()
         return chunk
 
 
-def unguarded(chunk: bytes) -> tuple[bytes, bool]:
+def pass_all(chunk: bytes) -> tuple[bytes, bool]:
     return chunk, False
 
 
@@ -118,7 +118,7 @@ def knows_no_chunks(scope: Mapping[str, Any]) -> bool:
     return scope["http_version"] == "1.0" and scope["method"] != "HEAD"
 
 
-def bounded(receive: Receive, limit: int) -> Receive:
+def limit_body(receive: Receive, limit: int) -> Receive:
     """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge."""
     size = 0
 

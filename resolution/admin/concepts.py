@@ -21,7 +21,7 @@ from unfold.views import ChangeList
 from memory.admin.base import COUNTED_MAX, Page, address, as_token, limit_selection, link, next_page, with_keys
 from memory.domain.formatting import format_fact
 from memory.domain.types import Triple, whole_number
-from memory.models import Edge, Soas, called_like
+from memory.models import Edge, Soas, find_called_like
 from resolution.admin import concept_flags
 from resolution.admin.acting import actor_of
 from resolution.admin.looking import sees
@@ -124,7 +124,7 @@ class SoasAdmin(Page):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         name = as_token(search_term)
-        return (queryset.filter(called_like(name)) if name else queryset), False
+        return (queryset.filter(find_called_like(name)) if name else queryset), False
 
     # --- the list's columns and actions ---
 
@@ -191,7 +191,7 @@ class SoasAdmin(Page):
             return JsonResponse({"error": f"depth is 1 to {DEPTH_MAX}"}, status=400)
         concept = get_object_or_404(Soas, pk=concept_id)
         found = concept_graph.look(concept, int(depth), with_conflicts=sees(request).conflicts)
-        return JsonResponse(pictured(found))
+        return JsonResponse(as_graph(found))
 
     @method_decorator(require_POST)
     def teach(self, request: HttpRequest, concept_id: int) -> HttpResponse:
@@ -206,7 +206,7 @@ class SoasAdmin(Page):
             self.message_user(request, f"Nothing was stored. {error}", messages.ERROR)
             return redirect(again(back, concept, statement))
         for outcome in outcomes:
-            level, sentence = told(outcome, is_muted=concept.is_muted)
+            level, sentence = report_taught(outcome, is_muted=concept.is_muted)
             self.message_user(request, sentence, level)
         if any(outcome.status == "invalid" for outcome in outcomes):
             return redirect(again(back, concept, statement))
@@ -241,7 +241,7 @@ def again(page: str, concept: Soas, statement: str) -> str:
     return parts._replace(query=f"{parts.query}&{kept}" if parts.query else kept).geturl()
 
 
-def told(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
+def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
     """What became of a fact that was taught: for the operator, with its level."""
     fact = _claim(outcome.fact)
     existing = _claim(outcome.existing) if outcome.existing is not None else "another fact"
@@ -272,7 +272,7 @@ def _with_conflict(sentence: str, conflict: Conflict | None) -> SafeString | str
     return sentence if conflict is None else format_html("{} {}", sentence, link(conflict, "See the conflict"))
 
 
-def pictured(found: Neighbourhood) -> dict[str, Any]:
+def as_graph(found: Neighbourhood) -> dict[str, Any]:
     """The neighbourhood as the page's script takes it."""
     return {
         "nodes": [

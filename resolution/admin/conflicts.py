@@ -28,7 +28,7 @@ from resolution.resolver import AlreadyRunning
 from resolution.views import conflict_list
 from resolution.views.conflict_detail import Names, dossier
 from resolution.views.conflict_list import Filters
-from resolution.views.phrases import told
+from resolution.views.phrases import describe_decision
 
 NONE_OPEN = "No conflict is open."
 LIST = "admin:resolution_conflict_changelist"
@@ -77,7 +77,7 @@ class ConflictAdmin(ReadOnly, Page):
             "title": "Conflicts",
             "filters": filters,
             "choices": conflict_list.choices(),
-            "dimensions": conflict_list.disputed_dimensions(),
+            "dimensions": conflict_list.list_dimensions(),
             "page": page,
             "counted_max": COUNTED_MAX,
             "rows": conflict_list.rows(conflict_list.whole(cast(QuerySet[Conflict], page.object_list))),
@@ -241,7 +241,7 @@ def _decided(request: HttpRequest, decision: Decision) -> SafeString:
     """What was decided, with a button that takes it back: it belongs to the form #desk-undo of the desk's pages."""
     return format_html(
         "Decided. {}. {}",
-        told(decision.kind, decision.arguments, decision.conflict),
+        describe_decision(decision.kind, decision.arguments, decision.conflict),
         format_html(
             '<button type="submit" form="desk-undo" formaction="{}{}" class="fst-button desk-undo">Undo</button>',
             reverse("admin:resolution_decision_undo", args=[decision.pk]),

@@ -23,7 +23,7 @@ from resolution.models import DecidedTriple, Decision
 from resolution.views import decision_diff
 from resolution.views.conflict_detail import Decided
 from resolution.views.conflict_list import Filters
-from resolution.views.phrases import told
+from resolution.views.phrases import describe_decision
 
 
 @admin.register(Decision)
@@ -73,7 +73,7 @@ class DecisionAdmin(ReadOnly, Page):
 
     @admin.display(description="what")
     def what(self, decision: Decision) -> str:
-        return told(decision.kind, decision.arguments, decision.conflict)
+        return describe_decision(decision.kind, decision.arguments, decision.conflict)
 
     @admin.display(description="by")
     def by(self, decision: Decision) -> str:

@@ -186,11 +186,11 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
         if row is None:
             self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)
         else:
-            self.message_user(request, _retired(request, edge, row, back), messages.SUCCESS)
+            self.message_user(request, _report_retired(request, edge, row, back), messages.SUCCESS)
         return redirect(back)
 
 
-def _retired(request: HttpRequest, edge: Edge, row: EdgeHistory, back: str) -> SafeString:
+def _report_retired(request: HttpRequest, edge: Edge, row: EdgeHistory, back: str) -> SafeString:
     """What is told of it, with the button that takes it back."""
     return format_html(
         '<form method="post" action="{}" class="fst-row">Retired: {}. It is in the history.'

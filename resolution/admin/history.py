@@ -19,7 +19,7 @@ from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, rende
 from memory.models import Edge, EdgeHistory
 from resolution.decisions import retirement
 from resolution.errors import CannotPutBack
-from resolution.views.phrases import happened, names_in
+from resolution.views.phrases import describe_history, names_in
 
 Action = EdgeHistory.Action
 
@@ -36,7 +36,7 @@ class HistoryList(ChangeList):
         taken = set(Edge.objects.filter(slots).values_list("concept_id", "dim_id")) if retired else set()
         may_put_back = request.user.has_perm("memory.delete_edge")
         for row in rows:
-            row.what_happened = happened(row, tokens)
+            row.what_happened = describe_history(row, tokens)
             is_free = row.action == Action.RETIRE and (row.concept_id, row.dim_id) not in taken
             row.can_return = may_put_back and is_free
             row.page_of_list = request.get_full_path()
@@ -70,7 +70,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     @admin.display(description="what")
     def what(self, row: EdgeHistory) -> str:
         told: str | None = getattr(row, "what_happened", None)
-        return happened(row, names_in((row.before, row.after))) if told is None else told
+        return describe_history(row, names_in((row.before, row.after))) if told is None else told
 
     @admin.display(description="concept")
     def concept_link(self, row: EdgeHistory) -> SafeString:

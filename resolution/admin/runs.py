@@ -82,9 +82,9 @@ class RunAdmin(ReadOnly, Page):
         run = kwargs["obj"]
         is_running = run.status == Run.Status.RUNNING
         more = {
-            "shown": shown(run),
+            "shown": describe_run(run),
             "decided": decisions_of(run, request.GET.get("page")),
-            "left": list(left_by(run)[: LEFT_SHOWN + 1]),
+            "left": list(count_left(run)[: LEFT_SHOWN + 1]),
             "left_shown": LEFT_SHOWN,
             "model": LanguageModel.objects.filter(model_name=run.model_name).first() if run.model_name else None,
             "undoable": 0 if is_running else undoable(run).count(),
@@ -129,7 +129,7 @@ class RunAdmin(ReadOnly, Page):
         if not self.has_view_permission(request):
             raise PermissionDenied
         run = get_object_or_404(Run, pk=run_id)
-        answer = render(request, "resolution/run_progress.html", {"shown": shown(run)})
+        answer = render(request, "resolution/run_progress.html", {"shown": describe_run(run)})
         if run.status != Run.Status.RUNNING:
             answer.headers["HX-Trigger"] = ENDED
         return answer
@@ -154,11 +154,11 @@ class RunAdmin(ReadOnly, Page):
         except DecisionError as error:
             self.message_user(request, str(error), messages.ERROR)
             return
-        for level, sentence in told(run, report):
+        for level, sentence in report_undo(run, report):
             self.message_user(request, sentence, level)
 
 
-def shown(run: Run) -> dict[str, Any]:
+def describe_run(run: Run) -> dict[str, Any]:
     """A run as its pieces of pages show it."""
     now = timezone.now()
     is_running = run.status == Run.Status.RUNNING
@@ -201,14 +201,14 @@ def undoable(run: Run) -> QuerySet[Decision]:
     return run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
 
 
-def left_by(run: Run) -> QuerySet[Conflict]:
+def count_left(run: Run) -> QuerySet[Conflict]:
     """What the run tried or proposed, and nobody has decided since."""
     names = ("concept", "dim", "existing_parent", "incoming_parent")
     still_open = (Conflict.Status.PENDING, Conflict.Status.PROPOSED)
     return run.conflicts.filter(status__in=still_open).select_related(*names).order_by("id")
 
 
-def told(run: Run, report: UndoReport) -> list[tuple[int, str]]:
+def report_undo(run: Run, report: UndoReport) -> list[tuple[int, str]]:
     """What the operator is told of the undoing, with the level of each sentence."""
     done, refused = len(report.undone), len(report.refused)
     found: list[tuple[int, str]] = []

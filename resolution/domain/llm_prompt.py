@@ -121,7 +121,7 @@ class Question:
 def question(case: Case) -> Question:
     names = _NAMES[case.collision_type]
     task = _TASKS[case.collision_type].format(**_words(case)) + (_DIMENSIONS + "\n" if names else "")
-    prompt = f"{task}\nThe document:\n{quoted(_document(case))}"
+    prompt = f"{task}\nThe document:\n{quote_text(_document(case))}"
     return Question(SYSTEM, prompt, schema(case.collision_type))
 
 
@@ -141,7 +141,7 @@ def schema(collision_type: str) -> dict[str, object]:
     }
 
 
-def quoted(document: Mapping[str, object]) -> str:
+def quote_text(document: Mapping[str, object]) -> str:
     """JSON in which no text can end its own quotation, begin a line, or pass for a tag."""
     return json.dumps(document, ensure_ascii=False, indent=1).translate(_ODD)
 

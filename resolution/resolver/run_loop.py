@@ -80,7 +80,7 @@ class Course:
     def go(self) -> Run:
         """Carries it out and closes it, whatever happens."""
         try:
-            with run_records.kept_alive(self.row):
+            with run_records.keep_alive(self.row):
                 self.treat_all(self.prepared())
             run_records.close(self.row, Run.Status.DONE, self.note())
         except Over as over:
@@ -98,7 +98,7 @@ class Course:
 
     def prepared(self) -> LanguageModel:
         try:
-            model = llm.chosen("resolve_model_id")
+            model = llm.find_chosen("resolve_model_id")
         except llm.NoModel as error:
             raise Over(Run.Status.SKIPPED, f"no model: {error}") from None
         total = self.waiting().count()
@@ -210,7 +210,7 @@ class Course:
 
     def tell(self) -> None:
         run_records.note_progress(
-            self.row, conflicts_seen=len(self.treated), counts=dict(self.counts), **run_records.spent(self.row)
+            self.row, conflicts_seen=len(self.treated), counts=dict(self.counts), **run_records.sum_cost(self.row)
         )
 
     def changes(self) -> int:

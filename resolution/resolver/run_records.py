@@ -70,15 +70,15 @@ def begin(run: Run) -> bool:
     """Makes the caller the one who carries the run out; False where somebody else is, or it has ended.
 
     Nobody has begun it as long as its only sign of life is its making: both times are of that statement."""
-    return _unbegun().filter(pk=run.pk).update(alive_at=Now()) == 1
+    return _select_unbegun().filter(pk=run.pk).update(alive_at=Now()) == 1
 
 
-def unbegun() -> Run | None:
+def find_unbegun() -> Run | None:
     """The run that was asked for and that nobody carries out yet."""
-    return _unbegun().first()
+    return _select_unbegun().first()
 
 
-def _unbegun() -> QuerySet[Run]:
+def _select_unbegun() -> QuerySet[Run]:
     return Run.objects.filter(status=Run.Status.RUNNING, alive_at=F("started_at"))
 
 
@@ -125,7 +125,7 @@ def subject(run: Run, conflict_id: int) -> str:
     return f"{_prefix(run)}conflict {conflict_id}"
 
 
-def spent(run: Run) -> dict[str, Any]:
+def sum_cost(run: Run) -> dict[str, Any]:
     """What the run has used so far, failed calls too; the cost as far as it is known."""
     calls = LlmCall.objects.filter(at__gte=run.started_at, purpose=LlmCall.Purpose.RESOLVE)
     return calls.filter(subject__startswith=_prefix(run)).aggregate(
@@ -134,7 +134,7 @@ def spent(run: Run) -> dict[str, Any]:
 
 
 @contextmanager
-def kept_alive(run: Run) -> Iterator[None]:
+def keep_alive(run: Run) -> Iterator[None]:
     """Gives signs of life meanwhile, however long a language model takes for its answer."""
     ended = threading.Event()
     thread = threading.Thread(target=_give_signs, args=(run.pk, ended), name="signs of life", daemon=True)

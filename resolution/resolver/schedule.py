@@ -71,13 +71,13 @@ def start_on_schedule(now: datetime | None = None) -> Run | None:
 
 def start_what_is_due() -> Run | None:
     """Looks whether any run is to start, and carries it out; None where none is. Called every minute."""
-    if (asked := run_records.unbegun()) is not None:
+    if (asked := run_records.find_unbegun()) is not None:
         return resolver.carry_out(asked)
     if (dead := run_records.close_dead()) is not None and dead.trigger in CARRIED_ON:
-        return _run(dead.trigger, dead.actor, limit=_left(dead))
+        return _run(dead.trigger, dead.actor, limit=_find_left(dead))
     if run_records.under_way():
         return None
-    if waiting := _undecided_collisions():
+    if waiting := _find_undecided():
         return _run(Run.Trigger.COLLISION, conflict_ids=waiting)
     if is_missed(timezone.now(), time.monotonic() - LOADED_AT):
         return _run(Run.Trigger.SCHEDULE)
@@ -102,14 +102,14 @@ def first_after(time: datetime) -> datetime:
     return cron.first_after(Config.tuning().resolution_schedule, time)
 
 
-def _undecided_collisions() -> list[int]:
+def _find_undecided() -> list[int]:
     """The conflicts that are to be decided some minutes after they arose, and have not failed yet: those wait for the
     schedule."""
     tuning = Config.tuning()
     if tuning.resolution_trigger != "on_collision" or _had_trouble():
         return []
     try:
-        llm.chosen("resolve_model_id")
+        llm.find_chosen("resolve_model_id")
     except llm.NoModel:
         return []
     arisen = timezone.now() - timedelta(minutes=tuning.resolution_delay_minutes)
@@ -125,7 +125,7 @@ def _had_trouble() -> bool:
     return last.note != ""
 
 
-def _left(dead: Run) -> int | None:
+def _find_left(dead: Run) -> int | None:
     return None if dead.limit is None else max(0, dead.limit - dead.conflicts_seen)
 
 

@@ -55,7 +55,7 @@ def carry_out(row: Run) -> Run | None:
 def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str]]:
     """What the resolver would decide now about each conflict, or why it cannot. Nothing changes, but the model is
     asked. Raises LlmError where it cannot be asked at all."""
-    model = llm.chosen("resolve_model_id")
+    model = llm.find_chosen("resolve_model_id")
     has_answered, unanswered = False, 0  # in a row
     error: Exception | None = None
     for conflict in run_loop.pending().select_related(*judge.RELATED)[:limit]:

@@ -11,7 +11,7 @@ from memory.models import Edge, EdgeHistory, Evidence, Soas
 from resolution.domain.phrases import by_whom, percent
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Conflict
-from resolution.views.phrases import happened
+from resolution.views.phrases import describe_history
 
 FACTS_MAX: Final = 100
 MEMBERS_MAX: Final = 25
@@ -116,7 +116,7 @@ class Portrait:
 
 def portrait(concept_id: int, sees: Sees = EVERYTHING) -> Portrait | None:
     """None where there is no such concept."""
-    concept = _counted(sees).filter(pk=concept_id).first()
+    concept = _count_to(sees).filter(pk=concept_id).first()
     if concept is None:
         return None
     facts = list(_facts(sees).filter(concept=concept).order_by("-dim_id")[: FACTS_MAX + 1])
@@ -131,8 +131,8 @@ def portrait(concept_id: int, sees: Sees = EVERYTHING) -> Portrait | None:
         sees=sees,
         facts=[Known(edge) for edge in facts[:FACTS_MAX]],
         members=[Known(edge) for edge in members],
-        further=_bounded(getattr(concept, "members", 0), shown=len(members)),
-        in_dimension=_bounded(getattr(concept, "in_dimension", 0)),
+        further=_limit(getattr(concept, "members", 0), shown=len(members)),
+        in_dimension=_limit(getattr(concept, "in_dimension", 0)),
         sentences=list(sentences[:SENTENCES_MAX]),
         conflicts=conflicts[:CONFLICTS_MAX],
         history=_events(rows[:HISTORY_MAX], _words(conflicts, rows), taken),
@@ -192,7 +192,7 @@ def open_conflict() -> Subquery:
     return Subquery(same_slot.order_by(*IN_ORDER).values("pk")[:1])
 
 
-def _counted(sees: Sees) -> QuerySet[Soas]:
+def _count_to(sees: Sees) -> QuerySet[Soas]:
     concepts = Soas.objects.select_related("dimension")
     return concepts.annotate(members=_count(MEMBERS), in_dimension=_count(IN_DIMENSION)) if sees.facts else concepts
 
@@ -244,12 +244,12 @@ def _events(rows: list[EdgeHistory], tokens: dict[int, str], taken: set[int] | N
     """``taken``: the dimensions in which the concept has a place; None where that is not known."""
     retire = EdgeHistory.Action.RETIRE
     return [
-        Event(row, happened(row, tokens), row.action == retire and (taken is None or row.dim_id not in taken))
+        Event(row, describe_history(row, tokens), row.action == retire and (taken is None or row.dim_id not in taken))
         for row in rows
     ]
 
 
-def _bounded(counted: int, shown: int = 0) -> Number:
+def _limit(counted: int, shown: int = 0) -> Number:
     return Number(min(counted, COUNTED_MAX) - shown, is_least=counted > COUNTED_MAX)
 
 

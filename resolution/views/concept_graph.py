@@ -88,7 +88,7 @@ def look(concept: Soas, depth: int = 1, *, with_conflicts: bool = True) -> Neigh
     nodes = [Node(concept, 0)]
     nodes += [Node(row, distance) for distance, ring in enumerate(rings, start=1) for row in ring]
     shown = [node.concept.pk for node in nodes]
-    lines = [*_standing(shown, _disputed(shown) if with_conflicts else {}), *_claimed(claims, shown)]
+    lines = [*_standing(shown, _mark_disputed(shown) if with_conflicts else {}), *_claimed_edges(claims, shown)]
     return Neighbourhood(nodes, lines, len(known) - len(nodes) + 1, not is_whole)
 
 
@@ -137,7 +137,7 @@ def _standing(shown: Collection[int], disputed: Mapping[tuple[int, int], int]) -
     ]
 
 
-def _claimed(claims: Iterable[Conflict], shown: Collection[int]) -> list[Line]:
+def _claimed_edges(claims: Iterable[Conflict], shown: Collection[int]) -> list[Line]:
     return [
         Line(row.concept_id, row.incoming_parent_id, row.dim.token, row.incoming_is_isa, None, row.pk)
         for row in claims
@@ -150,7 +150,7 @@ def _claims(concept_ids: Collection[int]) -> list[Conflict]:
     return list(rows.order_by(*IN_ORDER)[:CLAIMS_MAX])
 
 
-def _disputed(concept_ids: Collection[int]) -> dict[tuple[int, int], int]:
+def _mark_disputed(concept_ids: Collection[int]) -> dict[tuple[int, int], int]:
     """The slots of these concepts that are disputed, with the conflict that is decided first."""
     rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).order_by(*IN_ORDER)
     last_first = rows.reverse().values_list("concept_id", "dim_id", "pk")

@@ -16,13 +16,13 @@ from resolution.views.conflict_list import RELATED, Row
 from resolution.views.phrases import (
     Side,
     Statement,
+    describe_decision,
+    describe_history,
+    describe_proposal,
     edge_side,
     existing_side,
-    happened,
     incoming_side,
     names_in,
-    proposed,
-    told,
 )
 
 NAMES_MAX = 40  # dimensions offered for a decision
@@ -101,7 +101,9 @@ def dossier(conflict_id: int) -> Dossier | None:
     slots = {(edge.concept_id, edge.dim_id): edge for edge in (*ring, *edges)}
     standing = conflict_facts.in_the_way(conflict, slots)
     history, statements = _history(conflict, standing)
-    row = Row(conflict, existing_side(conflict, standing, statements), incoming_side(conflict), proposed(conflict))
+    row = Row(
+        conflict, existing_side(conflict, standing, statements), incoming_side(conflict), describe_proposal(conflict)
+    )
     facts = [edge for edge in edges if edge.dim_id != conflict.dim_id]
     sentences = Evidence.objects.filter(concept_id=conflict.concept_id).order_by("-said_at", "-id")
     return Dossier(
@@ -110,7 +112,7 @@ def dossier(conflict_id: int) -> Dossier | None:
         history=history,
         known=[edge_side(edge) for edge in facts],
         rivals=[Row(rival, row.existing, incoming_side(rival)) for rival in rivals],
-        decided=[Decided(row, told(row.kind, row.arguments, conflict)) for row in _decisions(conflict)],
+        decided=[Decided(row, describe_decision(row.kind, row.arguments, conflict)) for row in _decisions(conflict)],
         sentences=list(sentences[:SENTENCES_MAX]),
         names=_names(conflict, facts),
     )
@@ -152,7 +154,7 @@ def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[Event], tu
     in_slot = [row for row in found if _is_in(row, conflict)][:HISTORY_MAX]
     stated = [row for row in found if standing is not None and _states(row, standing)][:STATEMENTS_MAX]
     return (
-        [Event(row.at, happened(row, tokens), by_whom(row.actor, row.source), row.reason) for row in in_slot],
+        [Event(row.at, describe_history(row, tokens), by_whom(row.actor, row.source), row.reason) for row in in_slot],
         tuple(Statement(by_whom(row.actor, row.source), row.role, row.at, row.reason, row.action) for row in stated),
     )
 

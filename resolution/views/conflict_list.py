@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import whole_number
-from memory.models import Dimension, Soas, Source, called_like
+from memory.models import Dimension, Soas, Source, find_called_like
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import CollisionType, Conflict
 from resolution.views import conflict_facts
-from resolution.views.phrases import Side, ago, existing_side, incoming_side, proposed
+from resolution.views.phrases import Side, ago, describe_proposal, existing_side, incoming_side
 
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
 WORDS_MAX = 1_000  # that are like what is searched for
@@ -118,7 +118,7 @@ def choices() -> dict[str, dict[str, str]]:
     }
 
 
-def disputed_dimensions() -> list[str]:
+def list_dimensions() -> list[str]:
     """The names of those with open conflicts."""
     is_disputed = Exists(Conflict.objects.filter(dim_id=OuterRef("pk"), status__in=OPEN))
     return list(
@@ -143,19 +143,19 @@ def too_many_are_like(words: str) -> bool:
     return bool(words) and _like(words)[WORDS_MAX : WORDS_MAX + 1].exists()
 
 
-def called(words: str, *, is_whole: bool) -> QuerySet[Soas]:
+def find_called(words: str, *, is_whole: bool) -> QuerySet[Soas]:
     """What is called like this, or unless that ``is_whole``, begins like it or has it as a part."""
     tokens = Soas.objects.filter(token=_name(words))
     return tokens if is_whole else tokens | _like(words)
 
 
 def _like(words: str) -> QuerySet[Soas]:
-    return Soas.objects.filter(called_like(words.lower()))
+    return Soas.objects.filter(find_called_like(words.lower()))
 
 
 def _about(words: str, is_whole: bool) -> Q:
     """Those whose concept or one of whose parents is called so, and the one with this number."""
-    ids = called(words, is_whole=is_whole).values("pk")
+    ids = find_called(words, is_whole=is_whole).values("pk")
     about = Q(concept_id__in=ids) | Q(existing_parent_id__in=ids) | Q(incoming_parent_id__in=ids)
     number = whole_number(words.removeprefix("#"))
     return about if number is None else about | Q(pk=number)
@@ -191,7 +191,7 @@ def rows(conflicts: Iterable[Conflict]) -> list[Row]:
     found = list(conflicts)
     edges = conflict_facts.edges_in(slot for row in found for slot in conflict_facts.slots(row))
     return [
-        Row(row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), proposed(row))
+        Row(row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), describe_proposal(row))
         for row in found
     ]
 

@@ -110,11 +110,11 @@ def _question(snapshot: Snapshot | None, tokens: Mapping[int, str]) -> str:
 
 def _triple(key: str, was: Snapshot | None, now: Snapshot | None, tokens: Mapping[int, str]) -> Change:
     concept_id, dim_id, parent_id = (tokens.get(number, "?") for number in read_key(key))
-    before, after = (_remembered(snapshot, tokens) for snapshot in (was, now))
+    before, after = (_describe_rulings(snapshot, tokens) for snapshot in (was, now))
     return Change(f"the statement “{concept_id} IN {parent_id} [{dim_id}]”", before, after)
 
 
-def _remembered(snapshot: Snapshot | None, tokens: Mapping[int, str]) -> str:
+def _describe_rulings(snapshot: Snapshot | None, tokens: Mapping[int, str]) -> str:
     if snapshot is None:
         return "not decided about"
     moved_to = snapshot["moved_to_id"]

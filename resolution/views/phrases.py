@@ -97,14 +97,14 @@ def newcomer(row: Conflict, dimension: str = "", is_isa: bool | None = None) -> 
     return format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
 
 
-def proposed(row: Conflict) -> str:
+def describe_proposal(row: Conflict) -> str:
     """What the resolver proposes, in words; empty where it does not."""
     if row.status != Conflict.Status.PROPOSED or not isinstance(row.proposal, dict):
         return ""
-    return told(row.proposal.get("decision", ""), row.proposal, row, "")
+    return describe_decision(row.proposal.get("decision", ""), row.proposal, row, "")
 
 
-def told(kind: str, names: Mapping[str, Any], row: Conflict, tense: str = "ed") -> str:
+def describe_decision(kind: str, names: Mapping[str, Any], row: Conflict, tense: str = "ed") -> str:
     """A decision on the conflict in one line: what was decided, or with an empty ``tense`` what would be."""
     done = bool(tense)
     if kind == "dismiss":
@@ -138,7 +138,7 @@ def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
     return dict(Soas.objects.filter(pk__in=ids).values_list("pk", "token"))
 
 
-def happened(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
+def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
     """One line of the history in words."""
     before, after = (in_words(shown, tokens) if shown else "" for shown in (row.before, row.after))
     match row.action:

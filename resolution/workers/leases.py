@@ -59,7 +59,7 @@ def finish(outcomes: Mapping[int, str]) -> None:
 def fail(row: Observation, error: Exception) -> None:
     """A row that could not be dealt with comes again later, but not for ever."""
     is_last = row.attempts >= len(RETRY_AFTER)
-    _held(row).update(
+    _is_held(row).update(
         attempts=F("attempts") + 1,
         last_error=f"{type(error).__name__}: {first_line(error)}"[:ERROR_MAX],
         state=State.FAILED if is_last else State.PENDING,
@@ -70,7 +70,7 @@ def fail(row: Observation, error: Exception) -> None:
 
 def put_off(row: Observation, wait: timedelta, why: str = "") -> None:
     """The row comes again after the wait, which is not counted as a failure of its own."""
-    _held(row).update(next_attempt_at=Now() + wait, claimed_until=None, last_error=why[:ERROR_MAX])
+    _is_held(row).update(next_attempt_at=Now() + wait, claimed_until=None, last_error=why[:ERROR_MAX])
 
 
 def put_off_all(kind: Observation.Kind, wait: timedelta) -> int:
@@ -89,5 +89,5 @@ def try_again(keys: Iterable[int]) -> int:
     return count
 
 
-def _held(row: Observation) -> QuerySet[Observation]:
+def _is_held(row: Observation) -> QuerySet[Observation]:
     return Observation.objects.filter(pk=row.pk, state=State.PENDING, claimed_until=row.claimed_until)

@@ -126,7 +126,7 @@ def explain_due(seconds: float = RUN_S) -> int:
     count = 0
     while time.monotonic() < end and leases.due(leases.Kind.CONCEPT).exists():
         try:
-            count += _explain_next(llm.chosen("write_model_id"))
+            count += _explain_next(llm.find_chosen("write_model_id"))
         except tuple(WAITS) as error:
             waiting = leases.put_off_all(leases.Kind.CONCEPT, WAITS[type(error)])
             logger.info("concepts.wait", extra={"concepts": waiting, "error": first_line(error)})

@@ -8,7 +8,7 @@ from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph import store
 from memory.llm import Unreadable
-from memory.llm.explain_concept import explain, listed_dimensions
+from memory.llm.explain_concept import explain, list_dimensions
 from memory.models import Dimension, Edge, Evidence, LlmCall, Soas, Source
 from tests.llm_server import LlmServer, Says
 
@@ -102,7 +102,7 @@ def test_the_seeds_come_first_and_then_the_most_used_of_the_others(gnommoweb: So
         for j in range(1 + i % 3):
             place(f"thing{j}", f"dimension-{i:02}")
 
-    listed = list(listed_dimensions())
+    listed = list(list_dimensions())
 
     seeds = [name for name, _, _ in bootstrap.SEED_DIMENSIONS]
     assert listed[:6] == seeds
@@ -113,4 +113,4 @@ def test_the_seeds_come_first_and_then_the_most_used_of_the_others(gnommoweb: So
 def test_an_operators_question_is_the_one_that_is_shown(gnommoweb: Soas):
     Dimension.objects.filter(soas__token="type").update(question="Which sort?")
 
-    assert listed_dimensions()["type"] == "Which sort?"
+    assert list_dimensions()["type"] == "Which sort?"

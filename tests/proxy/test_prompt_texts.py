@@ -16,7 +16,7 @@ from proxy.domain.formats.base import Part
 from proxy.models import RecollectionEvent
 from proxy.telemetry import prompt_texts
 from proxy.telemetry.events import Events
-from proxy.telemetry.prompt_texts import KEPT_MAX, READ_MAX, kept, said_last
+from proxy.telemetry.prompt_texts import KEPT_MAX, READ_MAX, find_last_user_text, mask_text
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -31,36 +31,36 @@ def read(role: str) -> Reading:
 def test_the_last_message_of_a_user_is_what_was_said() -> None:
     parts = [Part("user", "one", 0), Part("user", "two", 1), Part("assistant", "three", 2), Part("user", "", 3)]
 
-    assert said_last(parts, [None] * 4) == "two"
+    assert find_last_user_text(parts, [None] * 4) == "two"
 
 
 def test_what_a_tool_returned_is_not_what_a_user_said_however_the_client_calls_it() -> None:
     parts = [Part("user", "deploy it", 0), Part("user", '{"tool_name": "x", "tool_result": "y"}', 1)]
 
-    assert said_last(parts, [read("user"), read("tool")]) == "deploy it"
+    assert find_last_user_text(parts, [read("user"), read("tool")]) == "deploy it"
 
 
 def test_where_no_user_spoke_nothing_was_said() -> None:
-    assert said_last([Part("system", "be kind", 0)], [None]) == ""
+    assert find_last_user_text([Part("system", "be kind", 0)], [None]) == ""
 
 
 def test_only_the_beginning_of_a_long_message_is_taken_along() -> None:
-    assert said_last([Part("user", "x" * 10**6, 0)], [None]) == "x" * READ_MAX
+    assert find_last_user_text([Part("user", "x" * 10**6, 0)], [None]) == "x" * READ_MAX
 
 
 # --- what is kept of it ---
 
 
 def test_secrets_are_masked() -> None:
-    assert kept(f"use {SECRET} there") == f"use {MARK} there"
+    assert mask_text(f"use {SECRET} there") == f"use {MARK} there"
 
 
 def test_of_an_envelope_only_what_is_in_it_is_kept() -> None:
-    assert kept('{"user_message": "deploy it", "attachments": []}') == "deploy it"
+    assert mask_text('{"user_message": "deploy it", "attachments": []}') == "deploy it"
 
 
 def test_a_long_prompt_text_is_cut() -> None:
-    assert kept("a b " * 900) == ("a b " * 900)[:KEPT_MAX]
+    assert mask_text("a b " * 900) == ("a b " * 900)[:KEPT_MAX]
 
 
 @pytest.mark.parametrize("before", range(READ_MAX - len(SECRET), READ_MAX))
@@ -68,14 +68,14 @@ def test_a_secret_that_is_cut_in_two_is_not_kept(before: int) -> None:
     """Long secrets before it make room for what is at the end of what was read."""
     text = ("word " * 100 + SECRET * 80)[: before - 1] + " " + SECRET
 
-    found = kept(text[:READ_MAX])
+    found = mask_text(text[:READ_MAX])
 
     assert "ghp_" not in found
     assert MARK in found
 
 
 def test_what_postgres_does_not_store_is_replaced() -> None:
-    assert kept("a\0b") == "a\ufffdb"
+    assert mask_text("a\0b") == "a\ufffdb"
 
 
 # --- on its way to Postgres ---

@@ -13,9 +13,9 @@ from memory.llm.types import (
     Ending,
     Question,
     Reply,
+    error_message_in,
     no_answer,
     system_with_schema,
-    told_by,
     transport_failure,
 )
 
@@ -45,7 +45,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
             message = await client.messages.create(**request(access.name, question, without))
         except anthropic.APIStatusError as error:
             raise HttpFailure(
-                error.status_code, told_by(error.body, error.message), dict(error.response.headers)
+                error.status_code, error_message_in(error.body, error.message), dict(error.response.headers)
             ) from None
         except anthropic.APIError as error:
             raise transport_failure(error) from None
@@ -65,7 +65,7 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
     return body
 
 
-def refused_option(message: str, without: frozenset[str]) -> str | None:
+def find_refused_option(message: str, without: frozenset[str]) -> str | None:
     is_about_format = any(word in message for word in (FORMAT, "output_format", "schema", "structured output"))
     return FORMAT if is_about_format and FORMAT not in without else None
 

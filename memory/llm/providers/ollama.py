@@ -9,9 +9,9 @@ from memory.llm.types import (
     Access,
     Question,
     Reply,
+    error_message_in,
     no_answer,
     system_with_schema,
-    told_by,
     transport_failure,
 )
 
@@ -38,7 +38,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
     except ValueError:
         body = response.text
     if not response.is_success:
-        message = told_by(body, f"status {response.status_code}")
+        message = error_message_in(body, f"status {response.status_code}")
         raise HttpFailure(response.status_code, message, dict(response.headers))
     return read(body)
 
@@ -59,7 +59,7 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
     return body
 
 
-def refused_option(message: str, without: frozenset[str]) -> str | None:
+def find_refused_option(message: str, without: frozenset[str]) -> str | None:
     return next((option for option in (THINK, SCHEMA) if option in message and option not in without), None)
 
 

@@ -12,9 +12,9 @@ from memory.llm.types import (
     Access,
     Question,
     Reply,
+    error_message_in,
     no_answer,
     system_with_schema,
-    told_by,
     transport_failure,
 )
 
@@ -51,7 +51,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
         try:
             completion = await client.chat.completions.create(**request(access.name, question, without))
         except openai.APIStatusError as error:
-            message = told_by(error.body, error.message)
+            message = error_message_in(error.body, error.message)
             headers = dict(error.response.headers)
             raise HttpFailure(error.status_code, f"{message} {error.code or ''}".strip(), headers) from None
         except openai.APIError as error:
@@ -78,7 +78,7 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
     return body
 
 
-def refused_option(message: str, without: frozenset[str]) -> str | None:
+def find_refused_option(message: str, without: frozenset[str]) -> str | None:
     named = (option for option, signs in SIGNS if any(sign in message for sign in signs))
     return next((option for option in named if option not in without), None)
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.domain.types import Triple
-from resolution.domain.llm_prompt import SYSTEM, Case, Claim, Statement, question, quoted, schema
+from resolution.domain.llm_prompt import SYSTEM, Case, Claim, Statement, question, quote_text, schema
 from resolution.domain.verdicts import ALLOWED, read_verdict
 
 REPO = Triple("gnommoweb", "repo", "type", True)
@@ -150,4 +150,4 @@ def test_no_text_can_end_its_own_quotation(text: str) -> None:
 
 
 def test_the_quotation_stays_readable_in_any_language() -> None:
-    assert quoted({"said": "größer als 東京"}) == '{\n "said": "größer als 東京"\n}'
+    assert quote_text({"said": "größer als 東京"}) == '{\n "said": "größer als 東京"\n}'
