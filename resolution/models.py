@@ -1,4 +1,4 @@
-"""What is disputed: facts that collided with the world as it stands, and what was decided about them."""
+"""Conflicts, the decisions about them, and the resolver's runs."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -14,11 +14,11 @@ class CollisionType(models.TextChoices):
     ISA_ISA = "isa_isa", "two kinds"
     ISPART_ISPART = "ispart_ispart", "two places"
     MISCLASSIFICATION = "misclassification", "a kind and a place"
-    CYCLE = "cycle", "a ring"
+    CYCLE = "cycle", "a cycle"
 
 
 class Conflict(models.Model):
-    """A row of the resolution queue: an incoming fact that the graph refused, with what stands against it."""
+    """A row of the resolution queue: an incoming fact that the graph refused, and what it collided with."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -34,7 +34,7 @@ class Conflict(models.Model):
     incoming_parent = models.ForeignKey(Soas, models.PROTECT, related_name="conflicts_as_incoming")
     blocking_concept = models.ForeignKey(
         Soas, models.PROTECT, null=True, blank=True, related_name="conflicts_as_blocking",
-        help_text="For a ring: the subject of the edge that closes it.",
+        help_text="For a cycle: the subject of the edge that closes it.",
     )  # fmt: skip
     incoming_is_isa = models.BooleanField()
     incoming_confidence = models.FloatField()
@@ -110,7 +110,7 @@ class Conflict(models.Model):
 
     def __str__(self) -> str:
         if self.existing_parent is None:
-            return f"{self.concept} [{self.dim}]: {self.incoming_parent}, which closes a ring"
+            return f"{self.concept} [{self.dim}]: {self.incoming_parent}, which closes a cycle"
         return f"{self.concept} [{self.dim}]: {self.existing_parent} or {self.incoming_parent}"
 
     @property
@@ -202,7 +202,7 @@ class Run(models.Model):
 
 
 class Decision(models.Model):
-    """What was decided about a conflict, with the world before and after. Append-only: to undo it is a decision of
+    """What was decided about a conflict, with its surroundings before and after. Append-only: an undo is a decision of
     its own."""
 
     class Kind(models.TextChoices):
@@ -212,10 +212,9 @@ class Decision(models.Model):
         DISMISS = "dismiss", "existing fact kept"
         UNDO = "undo", "decision undone"
 
-    # What its name is made of, to be selected with it; and what it and its undoing changed, which may be much: lists
-    # defer that.
+    # What its name is made of: to be selected with it. What it and its undo changed may be large: lists defer that.
     NAMES = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
-    PICTURES = ("before", "after", "undone_by__before", "undone_by__after")
+    SNAPSHOTS = ("before", "after", "undone_by__before", "undone_by__after")
 
     kind = models.CharField(max_length=12, choices=Kind)
     conflict = models.ForeignKey(Conflict, models.PROTECT, related_name="decisions")
@@ -252,8 +251,8 @@ class Decision(models.Model):
 
 
 class DecidedTriple(models.Model):
-    """A triple that was decided about: its sentence, said again, changes nothing. A different agent reopens it, or the
-    same statement in a new conversation after a week."""
+    """A ruling: what was decided about a triple. Stating it again changes nothing, unless another agent does, or the
+    same one in a new conversation after a week."""
 
     class Kind(models.TextChoices):
         DISMISSED = "dismissed"
@@ -267,9 +266,9 @@ class DecidedTriple(models.Model):
     kind = models.CharField(max_length=12, choices=Kind)
     moved_to = models.ForeignKey(
         Soas, models.CASCADE, null=True, blank=True, related_name="+",
-        help_text="The dimension in which the fact stands now.",
+        help_text="The dimension that the fact is in now.",
     )  # fmt: skip
-    agents = ArrayField(models.CharField(max_length=120), help_text="Who had said it by then.")
+    agents = ArrayField(models.CharField(max_length=120), help_text="The agents that had said it by then.")
     conversation = models.BinaryField(
         default=b"", db_default=b"", help_text="The digest of the opening of the conversation."
     )

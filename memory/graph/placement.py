@@ -19,6 +19,7 @@ from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import (
     DELIBERATE,
     IMPORTED,
+    Action,
     Assertion,
     Attribution,
     SlotTaken,
@@ -40,8 +41,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Soas
 CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
-Action = EdgeHistory.Action
-Voice = tuple[str, str]  # agent, role
+AgentRole = tuple[str, str]
 # What becomes of a statement. "decided" is for the rules above these (resolution/intake): it was decided about before.
 Status = Literal["inserted", "confirmed", "superseded", "outdated", "conflict", "decided", "invalid"]
 # What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
@@ -103,7 +103,7 @@ class Slots:
             self._dimensions[dim_id] = ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
         self._edges: dict[Slot, Edge] = {}
-        self._voices: dict[TripleIds, dict[Voice, datetime | None]] = defaultdict(dict)
+        self._voices: dict[TripleIds, dict[AgentRole, datetime | None]] = defaultdict(dict)
         self._changes = _Changes()
 
     def _split(self, dim_id: int) -> Iterator[int]:
@@ -239,7 +239,7 @@ class Slots:
         self._note(Action.CONFIRM, edge, attribution, before)
         voices[voice] = now
 
-    def _note(self, action: EdgeHistory.Action, edge: Edge, attribution: Attribution, before: Snapshot | None) -> None:
+    def _note(self, action: Action, edge: Edge, attribution: Attribution, before: Snapshot | None) -> None:
         row = build_history(action, edge, attribution, before=before, after=take_snapshot(edge))
         self._changes.history.append(row)
 

@@ -40,12 +40,12 @@ def prune_statements(now: datetime) -> int:
     """Deletes the statements that were settled long ago, unless their message is remembered: as long as it may be
     resent, the row keeps it from teaching again. How many went."""
     seen = SeenMessage.objects.filter(digest=OuterRef("digest"))
-    return prune(_select_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
+    return prune(_find_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
 
 
 def prune_questions(now: datetime) -> int:
     """Deletes the concepts that a language model was asked about long ago; how many went."""
-    return prune(_select_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
+    return prune(_find_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
 
 
 def prune_calls(now: datetime) -> int:
@@ -53,7 +53,7 @@ def prune_calls(now: datetime) -> int:
     return prune(LlmCall.objects.filter(at__lt=now - CALLS_KEPT), by="at")
 
 
-def _select_settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observation]:
+def _find_settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observation]:
     return Observation.objects.filter(kind=kind, created_at__lt=before).exclude(state=Observation.State.PENDING)
 
 
@@ -111,7 +111,7 @@ def _forget(words: QuerySet[Soas]) -> int:
         with transaction.atomic(), connection.cursor() as cursor:
             lock_until_commit(Lock.VOCABULARY)  # a flusher must not count a word that is about to go
             # Not those that somebody has locked, who may be about to use them.
-            free = _select_unused(words).select_for_update(of=("self",), skip_locked=True)
+            free = _find_unused(words).select_for_update(of=("self",), skip_locked=True)
             ids = list(free.values_list("id", flat=True))
             cursor.execute("DELETE FROM evidence WHERE concept_id = ANY(%s)", [ids])
             cursor.execute("DELETE FROM soas WHERE id = ANY(%s)", [ids])
@@ -121,7 +121,7 @@ def _forget(words: QuerySet[Soas]) -> int:
         return 0
 
 
-def _select_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
+def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
     """Those to which no row refers but their evidence. Histories also tell of parents, in JSON; every edge came into
     the world with an ``after``."""
     told = EdgeHistory.objects.annotate(parent=Cast(KT("after__parent_id"), models.IntegerField()))

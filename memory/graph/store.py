@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, restore_edge, take_snapshot
-from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
 
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
@@ -83,6 +84,24 @@ def lock_closing_edge(ids: TripleIds) -> Edge | None:
     """The same, locked. The caller holds the lock of the dimension: nobody else changes the way up."""
     closing = find_closing_edge(ids)
     return lock_edge((closing.concept_id, closing.dim_id)) if closing is not None else None
+
+
+def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
+    """The words that agents use and of which nothing is known, the most salient first; ``with_sentences`` each with the
+    newest sentence that names it, as ``sentence``. What is the parent of something, or a dimension, is explained by
+    that."""
+    newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")
+    unexplained = Soas.objects.filter(
+        ~Exists(Edge.objects.filter(concept=OuterRef("pk"))),
+        ~Exists(Edge.objects.filter(parent=OuterRef("pk"))),
+        is_common=False,
+        is_muted=False,
+        novelty=0,
+        saliency__gte=least_saliency,
+    )
+    if with_sentences:
+        unexplained = unexplained.annotate(sentence=Subquery(newest.values("sentence")[:1]))
+    return unexplained.order_by("-saliency", "-pk")  # as an index has it
 
 
 # --- writing edges ---

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from memory import llm
 from memory.admin.base import Page, ReadOnly
-from memory.graph.unknown import find_unknown
+from memory.graph.store import find_unexplained
 from memory.models import Config
 from memory.settings.registry import Tuning
 from proxy.admin.charts import charts
@@ -73,7 +73,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:
     """The unknown words. What was refused as a statement about one stands in its field, to be corrected."""
     refused = {given.get("concept", ""): given.get("statement", "")}
-    words = find_unknown(tuning.saliency_read_threshold, with_sentences=sees_evidence)
+    words = find_unexplained(tuning.saliency_read_threshold, with_sentences=sees_evidence)
     return [
         {
             "concept": word,

@@ -40,7 +40,7 @@ class DecisionAdmin(ReadOnly, Page):
         return [path("<int:decision_id>/undo/", view, name="resolution_decision_undo"), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        return super().get_queryset(request).select_related(*Decision.NAMES, "undone_by").defer(*Decision.PICTURES)
+        return super().get_queryset(request).select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
@@ -121,7 +121,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[DecidedTriple]:
         rows = super().get_queryset(request).select_related("concept", "dim", "parent", "moved_to")
         return rows.prefetch_related(
-            Prefetch("decision", Decision.objects.select_related(*Decision.NAMES).defer(*Decision.PICTURES))
+            Prefetch("decision", Decision.objects.select_related(*Decision.NAMES).defer(*Decision.SNAPSHOTS))
         )
 
     @admin.display(description="decision")

@@ -22,11 +22,11 @@ from memory.domain.types import whole_number
 from memory.models import Edge, EdgeHistory
 from resolution.admin.looking import sees
 from resolution.decisions import retirement
-from resolution.domain.phrases import percent
 from resolution.domain.verdicts import read_reason
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
 from resolution.views.concept_detail import open_conflict, sheet
+from resolution.views.phrases import percent
 
 LIST = "admin:memory_edge_changelist"
 

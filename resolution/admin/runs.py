@@ -193,7 +193,7 @@ def price(run: Run) -> str:
 
 
 def decisions_of(run: Run, page: str | None) -> Any:
-    in_order = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.PICTURES).order_by("id")
+    in_order = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("id")
     return BoundedPaginator(in_order, PAGE).get_page(page)
 
 

@@ -9,6 +9,7 @@ from memory.db.connections import chunks
 from memory.db.transactions import run_transaction
 from memory.domain.types import TripleIds
 from memory.graph import store
+from memory.graph.store import Action
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
@@ -16,7 +17,6 @@ from resolution.errors import CannotPutBack
 from resolution.intake.conflict_queue import rebase
 from resolution.models import DecidedTriple
 
-Action = EdgeHistory.Action
 PORTION = 100  # facts of one transaction, which keeps the locks of their dimensions until its end
 
 
@@ -60,7 +60,7 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
     if (existing := store.lock_edge(ids.slot)) is not None:
         raise CannotPutBack(f"It cannot be put back, because its place is taken: {existing}.")
     if (closing := store.find_closing_edge(ids)) is not None:
-        raise CannotPutBack(f"It cannot be put back, because it would close a ring with {closing}.")
+        raise CannotPutBack(f"It cannot be put back, because it would close a cycle with {closing}.")
     edge = store.put_back(row.before, Actor(actor, Source.OPERATOR).attribute(reason))
     rulings.forget(ids)
     rebase(ids.slot, fill=False)

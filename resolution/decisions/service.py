@@ -31,8 +31,6 @@ from resolution.models import CollisionType, Conflict, DecidedTriple, Decision
 
 logger = logging.getLogger(__name__)
 
-Kind = DecidedTriple.Kind
-
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
@@ -129,13 +127,13 @@ def _lock_existing(conflict: Conflict) -> tuple[Edge | None, bool]:
     if edge is not None and edge.parent_id == conflict.incoming_parent_id:
         return None, True
     if edge is not None and edge.parent_id != conflict.existing_parent_id:
-        raise Outdated(f"Conflict {conflict.pk} has changed meanwhile: now {edge} stands there.")
+        raise Outdated(f"Conflict {conflict.pk} has changed meanwhile: the graph now says {edge}.")
     if edge is not None or conflict.existing_parent_id is not None:
         return edge, False
     closing = store.lock_closing_edge(conflict.incoming)
     if closing is not None and closing.concept_id != conflict.blocking_concept_id:
         raise Outdated(
-            f"Conflict {conflict.pk} has changed meanwhile: now {closing} closes the ring. Look at it again."
+            f"Conflict {conflict.pk} has changed meanwhile: now {closing} closes the cycle. Look at it again."
         )
     return closing, False
 
@@ -164,7 +162,7 @@ def _decompose(dispute: Dispute) -> None:
     _refuse_placed(dispute)
     conflict, existing, verdict = dispute.conflict, dispute.existing, dispute.verdict
     if existing is None:
-        raise DecisionError(f"Nothing stands against {conflict.incoming_text} any more: update puts it there.")
+        raise DecisionError(f"Nothing contradicts {conflict.incoming_text} any more: an update puts it in the graph.")
     flavours = {verdict.existing_dimension: existing.is_isa, verdict.new_dimension: conflict.incoming_is_isa}
     for name in sorted(flavours, key=dispute.dim_ids.__getitem__):
         _ensure_dimension(dispute.dim_ids[name], is_isa=flavours[name], split_from_id=conflict.dim_id)
@@ -172,19 +170,19 @@ def _decompose(dispute: Dispute) -> None:
     speakers = rulings.find_speakers([existing])
     existing_id, new_id = dispute.dim_ids[verdict.existing_dimension], dispute.dim_ids[verdict.new_dimension]
     if existing_id != conflict.dim_id and _move(dispute, existing, verdict.existing_dimension):
-        rulings.remember(speakers, Kind.DECOMPOSED, moved_to_id=existing_id)
+        rulings.remember(speakers, DecidedTriple.Kind.DECOMPOSED, moved_to_id=existing_id)
     if new_id == conflict.dim_id:
         _insert_incoming(dispute)
     else:
         _restate_incoming(dispute, verdict.new_dimension, is_isa=conflict.incoming_is_isa)
-        _remember_incoming(dispute, Kind.DECOMPOSED, moved_to_id=new_id)
+        _remember_incoming(dispute, DecidedTriple.Kind.DECOMPOSED, moved_to_id=new_id)
 
 
 def _update(dispute: Dispute) -> None:
     """The incoming fact is right: what it is against is retired, and it takes its slot."""
     _refuse_placed(dispute)
     if dispute.existing is not None:
-        rulings.remember(rulings.find_speakers([dispute.existing]), Kind.RETIRED)
+        rulings.remember(rulings.find_speakers([dispute.existing]), DecidedTriple.Kind.RETIRED)
         store.retire(dispute.existing, dispute.attribution)
     _insert_incoming(dispute)
 
@@ -195,20 +193,20 @@ def _relocate(dispute: Dispute) -> None:
     conflict, verdict = dispute.conflict, dispute.verdict
     dim_id = dispute.dim_ids[verdict.dimension]
     if dim_id == conflict.dim_id:
-        raise InvalidDecision(f"{conflict.dim} is where it collided; name another dimension.")
+        raise InvalidDecision(f"{conflict.dim} is where it collided: name another dimension.")
     there = store.lock_edge((conflict.concept_id, dim_id))
     if there is not None and there.parent_id != conflict.incoming_parent_id:
         raise DecisionError(f"That place is taken: {there}.")
     is_isa = conflict.incoming_is_isa if verdict.is_isa is None else verdict.is_isa
     _ensure_dimension(dim_id, is_isa=is_isa)
     _restate_incoming(dispute, verdict.dimension, is_isa=is_isa)
-    _remember_incoming(dispute, Kind.RELOCATED, moved_to_id=dim_id)
+    _remember_incoming(dispute, DecidedTriple.Kind.RELOCATED, moved_to_id=dim_id)
 
 
 def _dismiss(dispute: Dispute) -> None:
     """The incoming fact is dropped, the graph stays."""
     if not dispute.is_placed:
-        _remember_incoming(dispute, Kind.DISMISSED)
+        _remember_incoming(dispute, DecidedTriple.Kind.DISMISSED)
 
 
 CHANGES: Final[dict[str, Callable[[Dispute], None]]] = {
@@ -221,12 +219,12 @@ CHANGES: Final[dict[str, Callable[[Dispute], None]]] = {
 
 def _refuse_placed(dispute: Dispute) -> None:
     if dispute.is_placed:
-        raise DecisionError(f"{dispute.conflict.incoming_text} stands already; the conflict can be dismissed.")
+        raise DecisionError(f"{dispute.conflict.incoming_text} is in the graph already; the conflict can be dismissed.")
 
 
 def _refuse_cycle(ids: TripleIds, error: type[DecisionError] = DecisionError) -> None:
     if (closing := store.find_closing_edge(ids)) is not None:
-        raise error(f"That would close a ring: {closing}.")
+        raise error(f"That would close a cycle: {closing}.")
 
 
 def _ensure_dimension(dim_id: int, *, is_isa: bool, split_from_id: int | None = None) -> None:
@@ -282,7 +280,7 @@ def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
     if outcome.status in ("superseded", "outdated"):  # whichever is newer, nobody decided about that one
         raise DecisionError(f"That place is taken: {outcome.existing}.")
     if outcome.conflict is not None and outcome.conflict.collision_type == CollisionType.CYCLE:
-        raise DecisionError(f"That would close a ring: {outcome.existing}.")
+        raise DecisionError(f"That would close a cycle: {outcome.existing}.")
 
 
 def _remember_incoming(dispute: Dispute, kind: DecidedTriple.Kind, *, moved_to_id: int | None = None) -> None:

@@ -102,7 +102,7 @@ def _find(decision_id: int) -> Decision:
     if decision is None:
         raise UnknownId(f"There is no decision {decision_id}.")
     if decision.kind == Decision.Kind.UNDO:
-        raise DecisionError("An undoing is not undone: decide the conflict again.")
+        raise DecisionError("An undo cannot be undone: decide the conflict again.")
     return decision
 
 
@@ -128,9 +128,9 @@ def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> No
         if (edge and (edge.parent_id, edge.is_isa)) == (left and (left["parent_id"], left["is_isa"])):
             continue
         concept_id, dim_id = read_slot(key)
-        stands = f"{edge.parent} stands there" if edge is not None else "nothing stands there"
+        now = f"it is now {edge.parent}" if edge is not None else "it is now empty"
         words = Soas.objects.in_bulk([concept_id, dim_id])
-        raise DecisionError(f"{words[concept_id]} [{words[dim_id]}] has changed since: now {stands}.")
+        raise DecisionError(f"{words[concept_id]} [{words[dim_id]}] has changed since: {now}.")
 
 
 # --- the parts of the surroundings ---
@@ -155,7 +155,7 @@ def _put_edges_back(decision: Decision, edges: Mapping[str, Edge | None], attrib
             words = Soas.objects.in_bulk([snapshot[name] for name in names])
             concept, parent, dimension = (words[snapshot[name]].token for name in names)
             fact = format_fact(concept, parent, dimension, is_isa=snapshot["is_isa"])
-            raise DecisionError(f"{fact} would now close a ring.") from error
+            raise DecisionError(f"{fact} would now close a cycle.") from error
 
 
 def _with_confirmations(decision: Decision, slot: str, was: Snapshot, edges: Mapping[str, Edge | None]) -> Snapshot:

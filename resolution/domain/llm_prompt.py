@@ -1,4 +1,4 @@
-"""What a language model is asked about a conflict: the prompt and the schema of its answer, by the collision's type."""
+"""Asks a language model about a conflict: builds the prompt, and the schema of the answer, by the collision's type."""
 
 import json
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ _NAMES: Final[dict[str, dict[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class QuotedStatement:
     """Someone's words for a fact; ``at`` is a day and time to read."""
 
     by: str
@@ -88,15 +88,15 @@ class Claim:
     fact: Triple
     confidence: float
     source: str
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[QuotedStatement, ...] = ()
     last_confirmed: str = ""
     is_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A conflict with all that a decision needs. ``existing`` is None for a ring: then ``ring`` is the chain of facts
-    from the newcomer's parent to the concept, the one that closes it last."""
+    """A conflict with all that a decision needs. ``existing`` is None for a cycle: then ``ring`` is the chain of facts
+    from the incoming parent to the concept, the one that closes it last."""
 
     collision_type: str
     incoming: Claim
@@ -110,7 +110,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ConflictQuestion:
     """What is sent: the schema is a JSON schema whose first field is the reasoning."""
 
     system: str
@@ -118,14 +118,22 @@ class Question:
     schema: dict[str, object]
 
 
-def question(case: Case) -> Question:
-    names = _NAMES[case.collision_type]
-    task = _TASKS[case.collision_type].format(**_words(case)) + (_DIMENSIONS + "\n" if names else "")
-    prompt = f"{task}\nThe document:\n{quote_text(_document(case))}"
-    return Question(SYSTEM, prompt, schema(case.collision_type))
+def build_question(case: Case) -> ConflictQuestion:
+    fact = case.incoming.fact
+    task = _TASKS[case.collision_type].format(
+        concept=fact.concept,
+        dimension=fact.dimension,
+        incoming=fact.parent,
+        existing=case.existing.fact.parent if case.existing else "",
+        closing=_format_fact(case.ring[-1].fact) if case.ring else "",
+    )
+    if _NAMES[case.collision_type]:
+        task += _DIMENSIONS + "\n"
+    prompt = f"{task}\nThe document:\n{quote_json(_build_document(case))}"
+    return ConflictQuestion(SYSTEM, prompt, build_schema(case.collision_type))
 
 
-def schema(collision_type: str) -> dict[str, object]:
+def build_schema(collision_type: str) -> dict[str, object]:
     """Every field is required and none may be added: so all three providers can hold the model to it."""
     properties: dict[str, object] = {
         "reasoning": {"type": "string", "description": "why, in one to three sentences"},
@@ -141,8 +149,9 @@ def schema(collision_type: str) -> dict[str, object]:
     }
 
 
-def quote_text(document: Mapping[str, object]) -> str:
-    """JSON in which no text can end its own quotation, begin a line, or pass for a tag."""
+def quote_json(document: Mapping[str, object]) -> str:
+    """JSON in which no text can end its own quotation, begin a line, or pass for a tag: what people and programs said
+    must not read as instructions."""
     return json.dumps(document, ensure_ascii=False, indent=1).translate(_ODD)
 
 
@@ -153,27 +162,14 @@ _ODD: Final = {
 }
 
 
-def _words(case: Case) -> dict[str, str]:
-    fact = case.incoming.fact
-    existing = case.existing.fact.parent if case.existing else ""
-    closing = _in_words(case.ring[-1].fact) if case.ring else ""
-    return {
-        "concept": fact.concept,
-        "dimension": fact.dimension,
-        "incoming": fact.parent,
-        "existing": existing,
-        "closing": closing,
-    }
-
-
-def _document(case: Case) -> dict[str, object]:
+def _build_document(case: Case) -> dict[str, object]:
     document: dict[str, object] = {"now": case.now, "dimension": case.incoming.fact.dimension}
     if case.existing:
-        document["known_fact"] = _claim(case.existing)
-    document["new_fact"] = _claim(case.incoming)
+        document["known_fact"] = _build_claim(case.existing)
+    document["new_fact"] = _build_claim(case.incoming)
     if case.ring:
-        document["ring"] = [_claim(claim) for claim in case.ring]
-    document["other_facts_about_the_concept"] = [_in_words(fact) for fact in case.other_facts]
+        document["ring"] = [_build_claim(claim) for claim in case.ring]
+    document["other_facts_about_the_concept"] = [_format_fact(fact) for fact in case.other_facts]
     document["sentences_that_name_the_concept"] = list(case.sentences)
     if case.dimensions:
         document["dimensions"] = dict(case.dimensions)
@@ -182,8 +178,8 @@ def _document(case: Case) -> dict[str, object]:
     return document
 
 
-def _claim(claim: Claim) -> JsonValue:
-    document: dict[str, JsonValue] = {"fact": _in_words(claim.fact)}
+def _build_claim(claim: Claim) -> JsonValue:
+    document: dict[str, JsonValue] = {"fact": _format_fact(claim.fact)}
     if claim.is_gone:
         return document | {"note": "this fact was taken out since"}
     document |= {"confidence": round(claim.confidence, 2), "source": claim.source}
@@ -196,5 +192,5 @@ def _claim(claim: Claim) -> JsonValue:
     return document
 
 
-def _in_words(fact: Triple) -> str:
+def _format_fact(fact: Triple) -> str:
     return f"{fact.concept} {'ISA' if fact.is_isa else 'ISPART'} {fact.parent} [{fact.dimension}]"

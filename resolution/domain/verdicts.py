@@ -24,6 +24,14 @@ WORDS_MAX = 4  # more words than that are a sentence
 AROUND = " \t\r\n.,;:!?'\"`\u2019"
 
 
+def classify_collision(existing_is_isa: bool, incoming_is_isa: bool) -> str:
+    """The type of a collision in one slot."""
+    # Two kinds: the dimension is too coarse. Two places: one is wrong. One of each: it is the wrong dimension.
+    if existing_is_isa != incoming_is_isa:
+        return "misclassification"
+    return "isa_isa" if existing_is_isa else "ispart_ispart"
+
+
 class VerdictMistake(ValueError):
     """What was written is no verdict; the text says why."""
 

@@ -11,7 +11,7 @@ from memory.graph import store
 from memory.graph.placement import Placement
 from memory.graph.store import Attribution
 from memory.models import Source
-from resolution.domain.collisions import classify
+from resolution.domain.verdicts import classify_collision
 from resolution.models import CollisionType, Conflict
 
 logger = logging.getLogger(__name__)
@@ -57,14 +57,14 @@ class Queue:
     def close(self, ids: TripleIds) -> None:
         """The triple was placed: it is no longer disputed."""
         if ids in self._open:
-            self._close(ids, Conflict.Status.RESOLVED, "It was stated again, and stands now.")
+            self._close(ids, Conflict.Status.RESOLVED, "It was stated again, and is in the graph now.")
 
     def close_older(self, ids: TripleIds, said_at: datetime) -> None:
         """The triple was stated where the newest statement wins: what was said before it is outdated."""
         # Such conflicts were queued before the dimension's policy was changed. A cycle stays a cycle.
         for other, row in list(self._open.items()):
             if other.slot == ids.slot and row.collision_type != CollisionType.CYCLE and row.said_at <= said_at:
-                self._close(other, Conflict.Status.DISMISSED, "A later statement took the place.")
+                self._close(other, Conflict.Status.DISMISSED, "A later statement replaced it.")
 
     def _close(self, ids: TripleIds, status: Conflict.Status, reason: str) -> None:
         self._change(self._open.pop(ids), status=status, resolution={"reason": reason}, resolved_at=timezone.now())
@@ -92,7 +92,7 @@ def rebase(slot: Slot, *, fill: bool) -> None:
     for row in rows.order_by(*IN_ORDER):
         edge = store.lock_edge(slot)
         if edge is not None and edge.parent_id != row.incoming_parent_id:
-            _turn_against(row, edge.parent_id, None, classify(edge.is_isa, row.incoming_is_isa))
+            _turn_against(row, edge.parent_id, None, classify_collision(edge.is_isa, row.incoming_is_isa))
         elif edge is not None:
             _resolve(row)
         elif (closing := store.find_closing_edge(row.incoming)) is not None:
@@ -128,7 +128,7 @@ def _build_conflict(placement: Placement, attribution: Attribution, *, is_isa: b
         incoming_is_isa=is_isa,
         incoming_confidence=attribution.confidence,
         incoming_source=attribution.source,
-        collision_type=CollisionType.CYCLE if edge is None else classify(edge.is_isa, is_isa),
+        collision_type=CollisionType.CYCLE if edge is None else classify_collision(edge.is_isa, is_isa),
         agent=attribution.agent,
         role=attribution.role,
         conversation=attribution.conversation,

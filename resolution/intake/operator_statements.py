@@ -1,7 +1,8 @@
-"""What an operator writes about one concept, in whichever way people would, as facts that are asserted."""
+"""Reads what an operator writes about one concept, in plain words or in the syntax of ``gutask iknowthat``, and asserts
+it."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -36,12 +37,12 @@ class NotUnderstood(ValueError):
 def teach(concept: str, text: str, actor: Actor) -> list[Outcome]:
     """What became of each fact that the statement holds, in its order; at least one. Raises NotUnderstood, and then
     nothing is stored."""
-    facts = read(concept, text)
+    facts = read_facts(concept, text)
     attribution = actor.attribute(mask_secrets(_clean(text)))
     return [assert_fact(fact, attribution) for fact in facts]
 
 
-def read(concept: str, text: str) -> list[Triple]:
+def read_facts(concept: str, text: str) -> list[Triple]:
     """The facts about the concept that the statement holds; the concept itself may be left out. Raises
     NotUnderstood."""
     if len(text) > STATEMENT_MAX:
@@ -49,7 +50,8 @@ def read(concept: str, text: str) -> list[Triple]:
     text = _clean(text)
     if not text:
         raise NotUnderstood(f"The statement is empty. {HINT}")
-    facts = _written(concept, text) if _is_written(text) else _spoken(concept, text)
+    has_flags = any(word.lower() in _FLAGS for word in text.split())
+    facts = [_read_syntax(concept, text)] if has_flags else _read_sentence(concept, text)
     for fact in facts:
         if fact.concept != concept:
             raise NotUnderstood(
@@ -62,31 +64,33 @@ def _clean(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
-def _is_written(text: str) -> bool:
-    return any(word.lower() in _FLAGS for word in text.split())
-
-
-def _written(concept: str, text: str) -> list[Triple]:
-    """In the language of ``gutask iknowthat``."""
+def _read_syntax(concept: str, text: str) -> Triple:
     if text.split()[0].lower() in _FLAGS:
         text = f"{concept} {text}"
     context = re.search(r"\s*\[([^\[\]]+)\]\s*\Z", text)
     if context is not None:
         text = f"{text[: context.start()]} in context of {context[1]}"
+    return _parse(text)
+
+
+def _parse(text: str) -> Triple:
     try:
-        return [parse_fact(text)]
+        return parse_fact(text)
     except FactMistake as mistake:
-        raise NotUnderstood(f"That is no fact: {mistake}. {_sentence(mistake.hint)}") from mistake
+        hint = f"{mistake.hint[:1].upper()}{mistake.hint[1:]}."
+        raise NotUnderstood(f"That is no fact: {mistake}. {hint}") from mistake
 
 
-def _spoken(concept: str, text: str) -> list[Triple]:
+def _read_sentence(concept: str, text: str) -> list[Triple]:
     """In plain words. A dimension that is named at the end is the last fact's."""
     text = _PRONOUN.sub("", text, count=1) if _PRONOUN.match(text) else text
     context = _CONTEXT.search(text)
     sentence = text[: context.start()] if context is not None else text
-    facts = [fact for clause in _clauses(sentence) for fact in _stated(concept, clause)]
+    facts = [fact for clause in _clauses(sentence) for fact in _read_clause(concept, clause)]
     if context is not None:
-        facts[-1] = _in_context(facts[-1], context[1] or context[2])
+        last, relation = facts[-1], "-isa" if facts[-1].is_isa else "-ispart"
+        named = _parse(f"{last.concept} {relation} {last.parent} in context of {context[1] or context[2]}")
+        facts[-1] = replace(last, dimension=named.dimension)
     return facts
 
 
@@ -101,12 +105,12 @@ def _clauses(sentence: str) -> Iterator[str]:
     yield sentence[start:]
 
 
-def _stated(concept: str, clause: str) -> list[Triple]:
+def _read_clause(concept: str, clause: str) -> list[Triple]:
     """The facts of a clause; at least one. Raises NotUnderstood."""
     first = next(find_forms(f" {clause}"), None)
     sentence = f"{concept} {clause}" if first is not None and first.start == 1 else clause
-    common = _common_words(sentence)
-    # Looked for once more as if every word could be a subject: so a statement about another thing is told as one.
+    common = _find_common_words(sentence)
+    # The second time as if every word could be a subject: a statement about another thing gets an answer that says so.
     for words in (_Words(concept, common), _Words(concept, common, any_subject=True)):
         triples = find_cues(sentence, vocabulary=words)
         if triples:
@@ -114,29 +118,10 @@ def _stated(concept: str, clause: str) -> list[Triple]:
     raise NotUnderstood(f'No fact was found in "{clause}". {HINT}')
 
 
-def _in_context(fact: Triple, dimension: str) -> Triple:
-    relation = "-isa" if fact.is_isa else "-ispart"
-    try:
-        named = parse_fact(f"{fact.concept} {relation} {fact.parent} in context of {dimension}")
-    except FactMistake as mistake:
-        raise NotUnderstood(f"That is no fact: {mistake}. {_sentence(mistake.hint)}") from mistake
-    return replace(fact, dimension=named.dimension)
-
-
-def _common_words(text: str) -> frozenset[str]:
+def _find_common_words(text: str) -> frozenset[str]:
     words = {token.text for token in tokenise(text)}
-    return frozenset(Soas.objects.filter(token__in=_parts(words), is_common=True).values_list("token", flat=True))
-
-
-def _parts(words: Collection[str]) -> Iterator[str]:
-    """The words, and those that a name of several joins."""
-    for word in words:
-        yield word
-        yield from word.split("_")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    words |= {part for word in words for part in word.split("_")}  # those that a name of several joins
+    return frozenset(Soas.objects.filter(token__in=words, is_common=True).values_list("token", flat=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory import llm
 from memory.domain.types import Triple
 from memory.models import Edge, EdgeHistory, Evidence, LanguageModel, LlmCall
-from resolution.domain.llm_prompt import Case, Claim, Statement, question
+from resolution.domain.llm_prompt import Case, Claim, QuotedStatement, build_question
 from resolution.domain.verdicts import Verdict, read_verdict
 from resolution.models import CollisionType, Conflict
 from resolution.views import conflict_facts
@@ -26,7 +26,7 @@ RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_con
 
 def judge(conflict: Conflict, model: LanguageModel, subject: str) -> Verdict:
     """What the model decides. Raises LlmError, and VerdictMistake where its answer is no verdict on this conflict."""
-    asked = question(gather(conflict))
+    asked = build_question(gather(conflict))
     answer = llm.ask(
         model, LlmCall.Purpose.RESOLVE, subject, system=asked.system, prompt=asked.prompt, schema=asked.schema
     )
@@ -51,7 +51,7 @@ def gather(conflict: Conflict) -> Case:
 
 
 def _incoming(conflict: Conflict) -> Claim:
-    said = Statement(
+    said = QuotedStatement(
         by=conflict.agent,
         role=conflict.role,
         source=conflict.incoming_source,
@@ -80,7 +80,7 @@ def _claim(edge: Edge) -> Claim:
         action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM],
     )
     statements = tuple(
-        Statement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)
+        QuotedStatement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)
         for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]
     )
     return Claim(_fact(edge), edge.confidence, edge.source, statements, _at(edge.last_confirmed))

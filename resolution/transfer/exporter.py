@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 
-from resolution.domain.collisions import classify
+from resolution.domain.verdicts import classify_collision
 from resolution.transfer.interchange import format_header, format_line
 from resolution.transfer.report import Progress, ignore_progress
 
@@ -87,5 +87,5 @@ def _values(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
     *values, existing_is_isa = row
     if existing_is_isa is not None:
         is_isa, collision, blocking = 3, 4, 6
-        values[collision], values[blocking] = classify(existing_is_isa, values[is_isa]), None
+        values[collision], values[blocking] = classify_collision(existing_is_isa, values[is_isa]), None
     return tuple(values)

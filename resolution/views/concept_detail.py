@@ -8,10 +8,9 @@ from django.db.models import Case, Count, F, IntegerField, Max, OuterRef, Q, Que
 from django.db.models.expressions import RawSQL
 
 from memory.models import Edge, EdgeHistory, Evidence, Soas
-from resolution.domain.phrases import by_whom, percent
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Conflict
-from resolution.views.phrases import describe_history
+from resolution.views.phrases import by_whom, describe_history, percent
 
 FACTS_MAX: Final = 100
 MEMBERS_MAX: Final = 25

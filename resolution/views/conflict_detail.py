@@ -8,7 +8,6 @@ from typing import Final
 from django.db.models import Case, Q, QuerySet, Subquery, Value, When
 
 from memory.models import Edge, EdgeHistory, Evidence
-from resolution.domain.phrases import by_whom
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Conflict, Decision
 from resolution.views import conflict_facts
@@ -16,6 +15,7 @@ from resolution.views.conflict_list import RELATED, Row
 from resolution.views.phrases import (
     Side,
     Statement,
+    by_whom,
     describe_decision,
     describe_history,
     describe_proposal,
@@ -120,7 +120,7 @@ def dossier(conflict_id: int) -> Dossier | None:
 
 def _decisions(conflict: Conflict) -> QuerySet[Decision]:
     """The newest first."""
-    rows = Decision.objects.filter(conflict=conflict).select_related("undone_by").defer(*Decision.PICTURES)
+    rows = Decision.objects.filter(conflict=conflict).select_related("undone_by").defer(*Decision.SNAPSHOTS)
     return rows.order_by("-id")[:DECISIONS_MAX]
 
 

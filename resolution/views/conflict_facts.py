@@ -13,7 +13,8 @@ from resolution.models import Conflict
 RING_MAX = 50  # steps
 EDGE = ("concept", "parent", "dim")
 
-# The way up from the newcomer's parent, as far as the newcomer's concept.
+# The way up from the incoming parent to the concept. In SQL: a page shows the whole way in one query, while
+# memory.graph.store.find_closing_edge asks step by step for the one edge that a writer needs.
 RING = """
     WITH RECURSIVE step (edge_id, parent_id, number) AS (
         SELECT edge_id, parent_id, 1 FROM urd WHERE id = %s AND dim_id = %s AND parent_id <> id

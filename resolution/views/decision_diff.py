@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from memory.graph.snapshots import Snapshot
 from memory.models import Soas
 from resolution.decisions.snapshots import read_key
-from resolution.domain.phrases import percent
 from resolution.models import Decision
-from resolution.views.phrases import in_words
+from resolution.views.phrases import in_words, percent
 
 NOTHING = "nothing"
 

@@ -3,15 +3,32 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.utils.timesince import timesince
 
 from memory.domain.formatting import format_fact
 from memory.models import Edge, EdgeHistory, Soas, Source
-from resolution.domain.phrases import by_whom, percent
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import CollisionType, Conflict
+
+# How a fact came to be known, after the name of who said it; by the value of Source.
+WAYS: Final = {
+    "cloud_llm": ", from a language model",
+    "inferred": ", read in a prompt",
+    "festinger": ", in a resolution",
+    "gutask": " via gutask",
+    "operator": ", as an operator",
+}
+
+
+def by_whom(agent: str, source: str) -> str:
+    """``dobby, read in a prompt``; nobody's name where none is known."""
+    return f"{agent}{WAYS.get(source, f', {source}')}".lstrip(", ")
+
+
+def percent(confidence: float) -> str:
+    return f"{round(confidence * 100)} %"
 
 
 @dataclass(frozen=True, slots=True)

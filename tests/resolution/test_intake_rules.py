@@ -160,7 +160,7 @@ class TestAChangedPolicy:
             ("service", "dismissed"),
             ("container", "pending"),
         ]
-        assert rows[0].resolution == {"reason": "A later statement took the place."}
+        assert rows[0].resolution == {"reason": "A later statement replaced it."}
         assert rows[0].resolved_at is not None
 
     def test_a_row_whose_newcomer_now_stands_is_resolved(self) -> None:

@@ -124,7 +124,7 @@ def test_a_ring_comes_as_the_chain_up_to_the_fact_that_closes_it() -> None:
 
 def test_a_fact_that_was_taken_out_meanwhile_is_said_to_be_gone() -> None:
     conflict = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
-    retire(Edge.objects.get(concept__token="gnommoweb"), actor="a", source=said().source, reason="wrong")
+    retire(Edge.objects.get(concept__token="gnommoweb"), said(agent="a", evidence="wrong"))
 
     existing = gather(seen(conflict)).existing
 

@@ -180,7 +180,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     llm.answers(UPDATE)
     resolve()
     edge = Edge.objects.get(concept__token="gnommoweb")
-    retire(edge, actor="kreacher", source=Source.OPERATOR, reason="gone")
+    retire(edge, said(agent="kreacher", source=Source.OPERATOR, evidence="gone"))
     state("gnommoweb ispart lovelace runs-on")
 
     with pytest.raises(DecisionError, match="lovelace"):
@@ -419,7 +419,7 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
         from django.db import connection, transaction
 
         with transaction.atomic():
-            retire(Edge.objects.get(concept__token="a"), actor="k", source=Source.OPERATOR, reason="moved")
+            retire(Edge.objects.get(concept__token="a"), said(agent="k", source=Source.OPERATOR, evidence="moved"))
         state("a ispart lovelace runs-on")
         connection.close()
         return UPDATE

@@ -45,7 +45,7 @@ def words(seed_dimensions: None) -> None:
     ],
 )
 def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Triple]) -> None:
-    assert operator_statements.read("gnommoweb", text) == facts
+    assert operator_statements.read_facts("gnommoweb", text) == facts
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Triple]) 
 )
 def test_what_is_no_fact_about_it_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(NotUnderstood, match=why):
-        operator_statements.read("gnommoweb", text)
+        operator_statements.read_facts("gnommoweb", text)
 
 
 def test_a_dictionary_word_can_be_taught_where_it_is_shown() -> None:
-    assert operator_statements.read("server", "is a machine") == [Triple("server", "machine", "type", True)]
+    assert operator_statements.read_facts("server", "is a machine") == [Triple("server", "machine", "type", True)]
 
 
 def test_what_is_taught_stands_as_the_operators_word_with_what_was_written() -> None:

@@ -116,7 +116,7 @@ def test_a_ring_is_named_without_a_fact_that_stands(operator: Client) -> None:
 
     shown = text(operator.get(f"/admin/resolution/conflict/{ring.pk}/change/"))
 
-    assert "odin [type]: kvasir, which closes a ring" in shown
+    assert "odin [type]: kvasir, which closes a cycle" in shown
 
 
 def test_a_link_starts_no_run(operator: Client) -> None:

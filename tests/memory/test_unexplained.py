@@ -7,8 +7,7 @@ from django.utils import timezone
 
 from memory import bootstrap
 from memory.domain.types import Triple
-from memory.graph.store import Attribution
-from memory.graph.unknown import find_unknown
+from memory.graph.store import Attribution, find_unexplained
 from memory.models import Evidence, Soas, Source
 from resolution.intake.assertions import assert_fact
 
@@ -26,7 +25,7 @@ def test_the_most_salient_come_first_without_common_muted_and_seldom_ones() -> N
     named("noise", 400, is_muted=True)
     named("once", 1)
 
-    assert [word.token for word in find_unknown(1.5)] == ["ramanujan", "turing", "kvasir"]
+    assert [word.token for word in find_unexplained(1.5)] == ["ramanujan", "turing", "kvasir"]
 
 
 def test_what_has_a_fact_or_stands_in_one_is_known() -> None:
@@ -36,7 +35,7 @@ def test_what_has_a_fact_or_stands_in_one_is_known() -> None:
     said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
     assert_fact(Triple("gnommoweb", "glitch_university", "membership", False), said)
 
-    assert [word.token for word in find_unknown(0.5)] == ["kvasir"]
+    assert [word.token for word in find_unexplained(0.5)] == ["kvasir"]
 
 
 def test_each_has_the_newest_sentence_that_names_it() -> None:
@@ -46,4 +45,4 @@ def test_each_has_the_newest_sentence_that_names_it() -> None:
         said_at = now - timedelta(hours=age)
         Evidence.objects.create(concept=kvasir, sentence=sentence, role="user", agent="dobby", said_at=said_at)
 
-    assert [word.sentence for word in find_unknown(0.5)] == ["restart kvasir.", None]
+    assert [word.sentence for word in find_unexplained(0.5)] == ["restart kvasir.", None]
