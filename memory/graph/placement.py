@@ -95,6 +95,7 @@ class Slots:
         tokens = ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
         self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
         self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
+        # Words, then dimensions, then edges: all writers lock in this order, so that no two of them can deadlock.
         is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
         if not is_import:
             lock_dimensions(is_isa)
@@ -214,8 +215,8 @@ class Slots:
         return Placement("superseded", ids, edge, replaced=replaced)
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> None:
-        """The same voice only moves the times; another one also raises the confidence, once. A fact that was read
-        somewhere and is now stated on purpose becomes a stated one."""
+        """Moves the times, and raises the confidence if it is another agent, or the same in another role, that says it
+        for the first time."""
         before = take_snapshot(edge)
         voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
         voice = (attribution.agent, attribution.role)
@@ -227,11 +228,13 @@ class Slots:
         if voice not in voices and voice not in self._voices[ids] and not is_author:
             raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
             edge.confidence = max(raised, attribution.confidence)
+        # A fact that was read somewhere and is now stated on purpose becomes a stated one.
         if attribution.source in DELIBERATE and edge.source not in DELIBERATE:
             edge.source, edge.agent = attribution.source, attribution.agent
             edge.confidence = max(edge.confidence, attribution.confidence)
         if edge.pk is not None:
             self._changes.changed[edge.pk] = edge
+        # The history need not grow with every repeat: one a day will do where nothing but the times has changed.
         now = timezone.now()
         is_noted = noted is not None and noted > now - CONFIRMATION_IS_NOTED_EVERY
         if is_noted and (edge.confidence, edge.source) == (before["confidence"], before["source"]):
@@ -274,5 +277,5 @@ def _with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
 
 
 def _edges(concept_ids: set[int], dim_ids: set[int]) -> QuerySet[Edge]:
-    """Of these concepts in these dimensions: more than the slots asked for, but in one query."""
+    # More than the slots asked for (each concept in each dimension), but in one query.
     return Edge.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)

@@ -1,4 +1,4 @@
-"""What is old goes, a batch at a time: messages that nobody resends, what was learned from them, words that were met
+"""Deletes what is old, a batch at a time: messages that nobody resends, what was learned from them, words that were met
 once and never again, calls of language models."""
 
 import logging
@@ -27,29 +27,29 @@ WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
 
 # Rows of one transaction. Over 2,000 touched words make every process load its cache anew (migration 0002).
 BATCH = 1_900
-PAUSE_S = 0.1  # between two batches, for the others
-RUN_S = 20.0  # of one run: whoever stops the worker does not wait long. The next run goes on
+PAUSE_S = 0.1  # between two batches, so that other writers get their turn
+RUN_S = 20.0  # of one run, so that a worker stops soon; the next run goes on
 
 
 def prune_seen_messages(now: datetime) -> int:
-    """Deletes the messages that nobody has sent for long; how many went."""
+    """Deletes the messages that nobody has sent for long; how many it deleted."""
     return prune(SeenMessage.objects.filter(last_seen__lt=now - SEEN_MESSAGES_KEPT), by="last_seen")
 
 
 def prune_statements(now: datetime) -> int:
-    """Deletes the statements that were settled long ago, unless their message is remembered: as long as it may be
-    resent, the row keeps it from teaching again. How many went."""
+    """Deletes the statements that were settled long ago, unless their message is remembered; how many it deleted."""
+    # As long as a message may be resent, the row keeps it from teaching again.
     seen = SeenMessage.objects.filter(digest=OuterRef("digest"))
     return prune(_find_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
 
 
 def prune_questions(now: datetime) -> int:
-    """Deletes the concepts that a language model was asked about long ago; how many went."""
+    """Deletes the questions that a language model was asked long ago; how many it deleted."""
     return prune(_find_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
 
 
 def prune_calls(now: datetime) -> int:
-    """Deletes the calls of language models that were long ago; how many went."""
+    """Deletes old calls of language models; how many it deleted."""
     return prune(LlmCall.objects.filter(at__lt=now - CALLS_KEPT), by="at")
 
 
@@ -58,7 +58,7 @@ def _find_settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observat
 
 
 def prune(rows: QuerySet[Any], by: str) -> int:
-    """Deletes rows that nothing refers to, in the order of a column; how many went."""
+    """Deletes rows that nothing refers to, in the order of a column; how many it deleted."""
     gone = 0
     for _ in turns():
         count = _delete_first(rows.order_by(by))
@@ -70,7 +70,7 @@ def prune(rows: QuerySet[Any], by: str) -> int:
 
 def prune_words(now: datetime) -> int:
     """Deletes the words that were met at most once, long ago, and that nothing refers to, with their evidence; how
-    many went. Of words that came into the world without being met nobody knows the age: they stay."""
+    many it deleted."""
     gone = last_id = 0
     for _ in turns():
         candidates = _idle_words(now).filter(id__gt=last_id).order_by("id").values_list("id", flat=True)
@@ -92,6 +92,7 @@ def turns() -> Iterator[None]:
 
 
 def _idle_words(now: datetime) -> QuerySet[Soas]:
+    # Words that came into the graph without being met have no ``last_seen``: nobody knows their age, and they stay.
     return Soas.objects.filter(
         encounter_count__lte=1, novelty=0, asked_count=0, is_common=False, is_muted=False,
         last_seen__lt=now - WORDS_KEPT,
@@ -106,11 +107,11 @@ def _delete_first(rows: QuerySet[Any]) -> int:
 
 
 def _forget(words: QuerySet[Soas]) -> int:
-    """Deletes those of the words that are free to go. Where one came to be used meanwhile, all stay this time."""
+    """Deletes those of the words that nobody uses. Where one came to be used meanwhile, all stay this time."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             lock_until_commit(Lock.VOCABULARY)  # a flusher must not count a word that is about to go
-            # Not those that somebody has locked, who may be about to use them.
+            # Whoever has locked a word may be about to use it: those are left out.
             free = _find_unused(words).select_for_update(of=("self",), skip_locked=True)
             ids = list(free.values_list("id", flat=True))
             cursor.execute("DELETE FROM evidence WHERE concept_id = ANY(%s)", [ids])
@@ -122,10 +123,10 @@ def _forget(words: QuerySet[Soas]) -> int:
 
 
 def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
-    """Those to which no row refers but their evidence. Histories also tell of parents, in JSON; every edge came into
-    the world with an ``after``."""
-    told = EdgeHistory.objects.annotate(parent=Cast(KT("after__parent_id"), models.IntegerField()))
-    words = words.filter(~Exists(told.filter(parent=OuterRef("pk"))))
+    """Those to which no row refers but their evidence."""
+    # The history names parents in JSON, too; every edge that ever was has a row with an ``after``.
+    history = EdgeHistory.objects.annotate(parent=Cast(KT("after__parent_id"), models.IntegerField()))
+    words = words.filter(~Exists(history.filter(parent=OuterRef("pk"))))
     for relation in Soas._meta.get_fields(include_hidden=True):
         if isinstance(relation, models.ManyToOneRel) and relation.related_model is not Evidence:
             referring = relation.related_model._default_manager.filter(**{relation.field.name: OuterRef("pk")})

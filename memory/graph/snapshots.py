@@ -6,10 +6,9 @@ from typing import Any
 
 from django.db import models
 
-from memory.models import Edge
-
 Snapshot = dict[str, Any]
 
+PLAIN = (str, int, float)
 EDGE_FIELDS = (
     "concept_id",
     "parent_id",
@@ -25,17 +24,13 @@ EDGE_FIELDS = (
 
 def take_snapshot(row: models.Model, fields: Iterable[str] = EDGE_FIELDS) -> Snapshot:
     """The values of the row's fields, as JSON has them; an edge's by default."""
-    return {name: _encode(getattr(row, name)) for name in fields}
+    # Most values are JSON already. Up to two snapshots are taken for each statement: a call for each value would show.
+    return {name: value if isinstance(value := getattr(row, name), PLAIN) else _encode(value) for name in fields}
 
 
 def read_snapshot(model: type[models.Model], snapshot: Snapshot) -> dict[str, Any]:
     """The values as the fields of the model take them."""
     return {name: _decode(model._meta.get_field(name), value) for name, value in snapshot.items()}
-
-
-def restore_edge(snapshot: Snapshot) -> Edge:
-    """The edge, which is not stored yet."""
-    return Edge(**read_snapshot(Edge, snapshot))
 
 
 def _encode(value: Any) -> Any:

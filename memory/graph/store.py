@@ -15,7 +15,7 @@ from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.domain.types import Slot, Triple, TripleIds
-from memory.graph.snapshots import Snapshot, restore_edge, take_snapshot
+from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
 
 # Stated on purpose, not read in passing.
@@ -65,9 +65,8 @@ def lock_edge(slot: Slot) -> Edge | None:
 
 def find_closing_edge(ids: TripleIds, edge_at: Callable[[Slot], Edge | None] = find_edge) -> Edge | None:
     """The edge that the triple would close to a cycle: the last step on the way up from its parent to its concept.
-    None where the way ends elsewhere. ``edge_at`` reads a slot, from Postgres with a query for each step.
-
-    An early answer with a name in it: what is sure is the trigger of migration 0002, which sees every write."""
+    None where the way ends elsewhere. ``edge_at`` reads a slot, by default with a query for each step."""
+    # The trigger of migration 0002 has the last word, for it sees every write. Here one learns which edge it is about.
     step, passed = ids.parent_id, set[int]()
     while step not in passed:  # a cycle that was stored without the trigger would have no end
         passed.add(step)
@@ -81,7 +80,7 @@ def find_closing_edge(ids: TripleIds, edge_at: Callable[[Slot], Edge | None] = f
 
 
 def lock_closing_edge(ids: TripleIds) -> Edge | None:
-    """The same, locked. The caller holds the lock of the dimension: nobody else changes the way up."""
+    """The same, locked; the caller holds the lock of the dimension, so nobody else changes the way up."""
     closing = find_closing_edge(ids)
     return lock_edge((closing.concept_id, closing.dim_id)) if closing is not None else None
 
@@ -111,7 +110,7 @@ def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT)
     """Stores a new edge, whose dimension exists, and returns it with its words.
 
     Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
-    with transaction.atomic():
+    with transaction.atomic():  # a savepoint: a refusal must not cost the caller's transaction
         insert_edges([edge])
     make_novel([edge.concept_id])
     build_history(action, edge, attribution, before=None, after=take_snapshot(edge)).save(force_insert=True)
@@ -150,6 +149,7 @@ def insert_edges(edges: Iterable[Edge]) -> None:
             columns(rows, 9),
         )
         keys = {(dim_id, concept_id): edge_id for dim_id, concept_id, edge_id in cursor.fetchall()}
+    # The unique index settles a race: a slot that somebody else has filled returns no key.
     if keys.keys() != new.keys():
         raise SlotTaken("a slot was filled meanwhile")
     for slot, edge in new.items():
@@ -187,7 +187,7 @@ def retire(edge: Edge, attribution: Attribution, action: Action = Action.RETIRE)
 def put_back(snapshot: Snapshot, attribution: Attribution) -> Edge:
     """The edge of the snapshot, in the graph again, with its dimension. Raises what ``insert`` raises."""
     ensure_dimension(snapshot["dim_id"], is_isa=snapshot["is_isa"])
-    return insert(restore_edge(snapshot), attribution, Action.UNDO)
+    return insert(Edge(**read_snapshot(Edge, snapshot)), attribution, Action.UNDO)
 
 
 def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
@@ -227,14 +227,15 @@ def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
 
 
 def _ids_of(tokens: list[str]) -> dict[str, int]:
-    """Locked against being pruned before they are used."""
+    # The lock keeps the words from being pruned before they are used.
     with connection.cursor() as cursor:
         cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
         return dict(cursor.fetchall())
 
 
 def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "") -> Dimension:
-    """A dimension exists exactly as long as its root edge: both come in one transaction."""
+    """The dimension, which is added with its root where it does not exist."""
+    # A dimension exists exactly as long as its root edge: both come in one transaction.
     dimension, created = Dimension.objects.get_or_create(
         soas_id=dim_id, defaults={"is_isa": is_isa, "question": question}
     )
@@ -305,7 +306,7 @@ def _json(snapshot: Snapshot | None) -> str | None:
 
 
 def make_novel(concept_ids: Iterable[int]) -> None:
-    """Of these concepts, facts were placed."""
+    """Notes that facts were placed about these concepts."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE soas SET novelty = 1 WHERE id IN (SELECT id FROM soas WHERE id = ANY(%s) AND novelty < 1"

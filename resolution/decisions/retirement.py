@@ -17,7 +17,8 @@ from resolution.errors import CannotPutBack
 from resolution.intake.conflict_queue import rebase
 from resolution.models import DecidedTriple
 
-PORTION = 100  # facts of one transaction, which keeps the locks of their dimensions until its end
+# Facts of one transaction: it keeps the locks of their dimensions until its end, and statements wait for them.
+PORTION = 100
 
 
 def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> int:
@@ -55,6 +56,7 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
     ids = TripleIds(row.concept_id, row.dim_id, row.before["parent_id"])
     store.lock_dimensions([ids.dim_id])
     _refuse_returned(row, ids.parent_id)
+    # The history refers to the parent by its id only: nothing keeps the word from being pruned.
     if not Soas.objects.select_for_update(of=("self",), no_key=True).filter(pk=ids.parent_id).exists():
         raise CannotPutBack("It cannot be put back: a word of it is no longer in the vocabulary.")
     if (existing := store.lock_edge(ids.slot)) is not None:

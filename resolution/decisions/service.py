@@ -89,6 +89,7 @@ def _decide(conflict_id: int, actor: Actor, verdict: Verdict, seen: Conflict | N
         run=actor.run,
         claimed_until=None,
     )
+    # Whatever else is open in a slot that changed is against another fact now, or has room.
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids.values())):
         rebase(slot, fill=True)
     after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))
@@ -98,10 +99,12 @@ def _decide(conflict_id: int, actor: Actor, verdict: Verdict, seen: Conflict | N
 # --- what it is about ---
 
 
-def _find(conflict_id: int) -> Conflict:
-    """The conflict, not locked: its concept, dimension and incoming parent never change. Raises UnknownId."""
-    related = ("concept", "dim", "incoming_parent")
-    conflict = Conflict.objects.select_related(*related).filter(id=conflict_id).first()
+def _find(conflict_id: int, *, is_locked: bool = False) -> Conflict:
+    """Without a lock only its concept, dimension and incoming parent are sure: they never change. Raises UnknownId."""
+    rows = Conflict.objects.select_related("concept", "dim", "incoming_parent")
+    if is_locked:
+        rows = rows.select_for_update(of=("self",))
+    conflict = rows.filter(id=conflict_id).first()
     if conflict is None:
         raise UnknownId(f"There is no conflict {conflict_id}.")
     return conflict
@@ -109,8 +112,7 @@ def _find(conflict_id: int) -> Conflict:
 
 def _lock(conflict_id: int, seen: Conflict | None) -> Conflict:
     """Raises DecisionError if it was decided, or is no longer what was ``seen``."""
-    Conflict.objects.select_for_update().get(id=conflict_id)
-    conflict = _find(conflict_id)
+    conflict = _find(conflict_id, is_locked=True)
     if conflict.status not in OPEN:
         last = Decision.objects.filter(conflict=conflict).exclude(kind=Decision.Kind.UNDO).order_by("-id").first()
         if last is None:

@@ -83,6 +83,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     edges = {key: store.lock_edge(read_slot(key)) for key in after["edges"]}
     _refuse_changed(edges, after)
 
+    # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
     own_slot = decision.conflict.slot
     concepts = {own_slot[0], *(read_slot(key)[0] for key in after["edges"])}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
@@ -121,8 +122,8 @@ def _refuse_undone(decision: Decision) -> None:
 
 
 def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> None:
-    """Compare and set: each slot must hold the fact that the decision left there, which may have been confirmed
-    since."""
+    """Each slot must hold the fact that the decision left there."""
+    # Only which fact it is, not how sure: one that was confirmed since is still the same fact.
     for key, left in after["edges"].items():
         edge = edges[key]
         if (edge and (edge.parent_id, edge.is_isa)) == (left and (left["parent_id"], left["is_isa"])):
@@ -199,8 +200,8 @@ def _withdraw(row: Conflict, decision: Decision) -> None:
 
 
 def _stays_closed(row: Conflict) -> bool:
-    """Whether the same collision is open again in another row (it is open once), or was caused by a decision that is
-    undone by now."""
+    """Whether the same collision is open again in another row, or was caused by a decision that is undone by now."""
+    # The constraint conflict_open_once allows one open row for a triple.
     same = Conflict.objects.filter(
         concept_id=row.concept_id, dim_id=row.dim_id, incoming_parent_id=row.incoming_parent_id, status__in=OPEN
     )

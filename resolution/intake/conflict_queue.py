@@ -46,6 +46,7 @@ class Queue:
         """The open conflict of this collision: a new one, or the one that is there already, of which a repeat changes
         nothing but the priority."""
         priority = PRIORITY.get(attribution.source, 0)
+        # The row keeps the first attribution: it is what the decision will be about.
         known = self._open.get(placement.ids)
         if known is None:
             known = self._open[placement.ids] = _build_conflict(placement, attribution, is_isa=is_isa)
