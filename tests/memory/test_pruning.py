@@ -259,7 +259,7 @@ def test_a_word_that_somebody_holds_is_left_for_the_next_time(dsn: str) -> None:
 def test_a_word_that_comes_to_be_used_at_the_last_moment_stays(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     old = word("zorblat")
     word("kvasir")
-    monkeypatch.setattr(retention, "_unused", lambda words: words)
+    monkeypatch.setattr(retention, "_find_unused", lambda words: words)
     Evidence.objects.create(concept=old, sentence="zorblat is up", role="user", agent="dobby")
     with psycopg.connect(dsn) as writer:
         writer.execute("INSERT INTO dimension (id, is_isa) VALUES (%s, true)", [old.pk])
