@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -13,8 +14,7 @@ from benchmarks.plan import Plan
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part
 from proxy.domain.loops import LoopDetector, Tail
-from tests.proxy.domain.loops import further, labelled, third
-from tests.proxy.domain.loops.agents import parts_of
+from tests.proxy.domain.loops import labelled
 from tests.proxy.domain.loops.streams import LOOPING, RIGHT
 
 TITLE = "loops among labelled conversations and answers, and the time to look for one"
@@ -38,11 +38,8 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
 def conversations() -> list[tuple[bool, bool]]:
     """For each whether it is a loop, and whether one was found."""
     detector = LoopDetector()
-    judged = []
-    for one in (*labelled.labelled(), *further.labelled(), *third.labelled()):
-        parts = parts_of(one.conversation.wire, one.conversation.payload)
-        judged.append((one.kind is not None, detector.find_loop(parts, RULES) is not None))
-    return judged
+    every = chain.from_iterable(map(labelled.load, labelled.SETS))
+    return [(one.kind is not None, detector.find_loop(one.parts, RULES) is not None) for one in every]
 
 
 def answers() -> list[tuple[bool, bool]]:

@@ -18,13 +18,16 @@ PROMPTS = 50  # per round; their median is the round's figure
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     """Needs no database."""
-    file = cues.HANDED if cues.HANDED.exists() else cues.OWN
-    found = cues.measure(file)
-    accuracy = {"sentences": found["sentences"], "precision": found["precision"], "recall": found["recall"]}
-    rows: Rows = {file.name: accuracy}
+    files = (cues.CUES, cues.OWN, cues.STATEMENTS)
+    rows: Rows = {file.name: accuracy(file) for file in files}
     rows |= {f"{name} of a new 2 KB": {"µs": value} for name, value in times(plan.rounds).items()}
     rows |= {f"{name} of 48 KB": {"µs": value * 1000} for name, value in cues.times().items()}
-    yield Figures("cues", "what is read from a message", rows, {file.name: AIM})
+    yield Figures("cues", "what is read from a message", rows, {file.name: AIM for file in files})
+
+
+def accuracy(file: Path) -> dict[str, float]:
+    found = cues.measure(file)
+    return {"sentences": found["sentences"], "precision": found["precision"], "recall": found["recall"]}
 
 
 def times(rounds: int) -> dict[str, float]:

@@ -1,6 +1,6 @@
-"""The ASGI application: the lifespan, and who answers what.
+"""The ASGI application: its lifespan, and which handler answers which path.
 
-Prompts take the lean handler, Festinger's own pages Django's stock handler, all else streams to the upstream.
+Prompts go to the lean handler, Festinger's own pages to Django's, everything else streams to the upstream.
 """
 
 import os
@@ -68,10 +68,10 @@ async def route(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def own(scope: Scope, receive: Receive, send: Send) -> None:
-    """Django reads the whole body before it asks anything: it is bounded here. HEAD is GET, whose body the server
-    leaves out."""
+    """Answers Festinger's own pages. HEAD is GET, whose body the server leaves out."""
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
+    # Django reads the whole body before it looks at anything, so its size is limited here.
     limit = runtime.current().settings_file.rules.limits.max_body_bytes
     try:
         await stock(scope, bounded(receive, limit), send)

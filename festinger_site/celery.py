@@ -1,6 +1,6 @@
 """The Celery application: ``celery -A festinger_site worker|beat``.
 
-A message is only a wake-up; the tables are the queue of record. So any broker may lose or double any message.
+A message only wakes a worker up; the tables are the queue of record. So the broker may lose or repeat any message.
 """
 
 import logging.config
@@ -27,10 +27,10 @@ def use_django_logging(**_: object) -> None:
 
 @signals.worker_ready.connect
 def sweep(**_: object) -> None:
-    """What a worker that died had taken on, and what was said while none was there."""
+    """Takes up what a worker that died had claimed, and what was said while none was running."""
     try:
         send_wakeup("resolution.tasks.sweep")
-    except Exception as error:  # whatever the broker is: beat sends the next one
+    except Exception as error:  # brokers have errors of their own; beat sends the next one
         logging.getLogger(__name__).warning("wake.failed", extra={"error": str(error)})
 
 

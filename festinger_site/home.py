@@ -1,15 +1,15 @@
-"""The home folder: everything Festinger keeps outside its database, and where the embedded one is reached.
+"""The home folder: everything Festinger keeps outside its database, and the address of the embedded one.
 
-    secret_key          Django's key, for its owner only
-    encryption_keys     what the keys of language models are encrypted with, for its owner only
-    (memory/access/key_encryption.py) postgres/           the embedded database's files, or a link to them
-    (festinger_site/launcher/postgres_account.py) run/                sockets, where their path is short enough
-    config.yaml         what operators may change while it runs (proxy/config_file/watcher.py), for its owner only
-    config.last_good.yaml   the same as it was when it could last be used
-    journal/            what is to be learned while Postgres is away (memory/outbox/journal.py), for its owner only
-    uploads/            worlds that wait to be imported (resolution/transfer/uploads.py), for its owner only
-    supervisor/  log/   what the processes are told and what they say
-    *.lock              who runs, starts or uses this home (festinger_site/launcher/home_locks.py)
+    secret_key              Django's key
+    encryption_keys         encrypt the API keys of language models (memory/access/key_encryption.py)
+    postgres/               the embedded database's files, or a link to them (launcher/postgres_account.py)
+    run/                    sockets, where their path is short enough
+    config.yaml             what operators may change while it runs (proxy/config_file/watcher.py)
+    config.last_good.yaml   its last valid version
+    journal/                what is to be learned while Postgres is away (memory/outbox/journal.py)
+    uploads/                files that wait to be imported (resolution/transfer/uploads.py)
+    supervisor/  log/       supervisord's configuration, and what the processes say
+    *.lock                  who runs, starts or uses this home (launcher/home_locks.py)
 
 Imports no Django: settings.py and the launcher read it first.
 """
@@ -44,33 +44,33 @@ PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
 
 
 def path() -> Path:
-    """Absolute and with links resolved, so that one home has one name; it need not exist."""
+    """Absolute, with links resolved, so that a home has one name only; it need not exist."""
     raw = read_environment().FESTINGER_HOME
     return (Path(raw).expanduser() if raw else PROJECT / "var").resolve()
 
 
 def config_path() -> Path:
-    """Where config.yaml is looked for. Its links stay: a mounted file may be moved by changing one."""
+    """Where config.yaml is looked for. Links are not resolved: platforms replace a mounted file by changing one."""
     raw = read_environment().FESTINGER_CONFIG
     return Path(raw).expanduser().absolute() if raw else path() / "config.yaml"
 
 
 def ensure() -> Path:
-    """The home, made if absent. Its parents keep their permissions.
+    """The home, created if absent. Its parents keep their permissions.
 
-    Raises EnvironmentMistake where it cannot be made."""
+    Raises EnvironmentMistake where it cannot be created."""
     home = path()
     try:
         if not home.is_dir():
             home.mkdir(parents=True, exist_ok=True)
             home.chmod(FOLDER_MODE)
     except OSError as error:
-        raise EnvironmentMistake(f"FESTINGER_HOME={home}: cannot be made ({error.strerror})") from error
+        raise EnvironmentMistake(f"FESTINGER_HOME={home}: cannot be created ({error.strerror})") from error
     return home
 
 
 def log_folder(home: Path) -> Path:
-    """Made if absent, for its owner only: a log can quote what people wrote."""
+    """Created if absent, for its owner only: a log can quote what people wrote."""
     folder = home / "log"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
@@ -84,11 +84,9 @@ def log_tail(home: Path, file_name: str, lines: int = 15) -> str:
 
 
 def run_folder(home: Path) -> Path:
-    """Where the sockets of this home are: in it, unless that path is too long or too odd for a socket.
-
-    Root's are never in the home: its parents may be closed to Postgres' user."""
+    """The folder of this home's sockets: in the home, unless that path is too long or too odd for a socket."""
     name = f"{os.geteuid()}-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}"
-    if os.geteuid() == 0:
+    if os.geteuid() == 0:  # never in the home: Postgres' user may not be able to enter its parents
         return Path("/var/run") / f"festinger-{name}"
     folder = home / "run"
     fits = len(os.fsencode(folder / LONGEST_SOCKET)) <= SOCKET_PATH_MAX_BYTES
@@ -102,7 +100,7 @@ def ensure_run_folder(home: Path) -> Path:
 
 
 def own_folder(folder: Path, mode: int, user: struct_passwd | None = None) -> Path:
-    """Makes it, for that user or the current one. Raises EnvironmentMistake where a stranger was there before."""
+    """Creates the folder, for that user or the current one. Raises EnvironmentMistake where another user has it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     owner = user.pw_uid if user else os.geteuid()
     found = folder.lstat()
@@ -120,13 +118,11 @@ def database_socket(home: Path) -> Path:
 
 
 def ensure_secret(name: str) -> str:
-    """86 random characters, kept in a file of this name that only its owner reads, made on first need.
-
-    The lock makes two processes that need it first agree on one."""
+    """86 random characters, in a file of this name that only its owner can read, created on first use."""
     file = ensure() / name
     try:
         with os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+") as kept:
-            fcntl.flock(kept, fcntl.LOCK_EX)
+            fcntl.flock(kept, fcntl.LOCK_EX)  # two processes that need it first agree on one
             value = kept.read().strip()
             if not value:
                 value = secrets.token_urlsafe(64)
@@ -137,12 +133,12 @@ def ensure_secret(name: str) -> str:
 
 
 def is_embedded() -> bool:
-    """True where the database is ours to run: no other was named."""
+    """Whether the database is ours to run, because no other is named."""
     return not read_environment().DATABASE_URL
 
 
 def local_database_url() -> str:
-    """Follows from the home alone: nothing is looked up, nothing needs to run."""
+    """The embedded database's address, which follows from the home alone: nothing has to run."""
     return f"postgresql://postgres@/{DATABASE}?host={quote(str(database_socket(path())))}&port={PORT}"
 
 
@@ -179,7 +175,7 @@ def connection_parts(url: str) -> dict[str, Any]:
     return parts
 
 
-# Who sends a wake-up does not wait long for a database that is away, nor for ever for one that vanished.
+# Whoever sends a wake-up must not wait long for a database that is away, nor for ever for one that vanished.
 BROKER_PATIENCE = {"connect_timeout": 5, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 
 

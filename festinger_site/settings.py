@@ -1,5 +1,5 @@
-"""Process wiring, from the environment only (docs/settings.md has the table). What operators tune lives in
-``config.yaml`` (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
+"""Django's settings, from the environment only. What operators change while Festinger runs is in ``config.yaml``
+(proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
 from datetime import timedelta
@@ -24,11 +24,11 @@ FESTINGER_TRUST_LOOPBACK = ENVIRONMENT.FESTINGER_TRUST_LOOPBACK
 FESTINGER_REQUIRE_TOKEN = ENVIRONMENT.FESTINGER_REQUIRE_TOKEN
 FESTINGER_ALLOWED_HOSTS = ENVIRONMENT.FESTINGER_ALLOWED_HOSTS
 FESTINGER_ORIGINS = ENVIRONMENT.FESTINGER_ORIGINS
-# Where these two are set they win over config.yaml (proxy/config_file/watcher.py); nothing here means that it decides.
+# Where these two are set, they take precedence over config.yaml (proxy/config_file/watcher.py).
 FESTINGER_UPSTREAM = ENVIRONMENT.FESTINGER_UPSTREAM
 FESTINGER_MAX_BODY_BYTES = ENVIRONMENT.FESTINGER_MAX_BODY_BYTES
 CONFIG_FILE = home.config_path()
-# Called by who asks Ollama outside of the proxy: the rooms below it must not import it.
+# Named, not imported: memory asks a model behind Festinger's own upstream, and must not import the proxy.
 UPSTREAM_URL = "proxy.config_file.watcher.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
@@ -42,6 +42,7 @@ ALLOWED_HOSTS = ["*"]
 # Bodies are bounded before Django sees them, by what config.yaml says at that time.
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES
 FILE_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES  # a prompt's body stays in memory
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]  # an uploaded file does not
 
 INSTALLED_APPS = [
     "unfold",

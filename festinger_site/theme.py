@@ -1,4 +1,4 @@
-"""The admin's look: colours, files, and the menu."""
+"""The admin's appearance: colours, style sheets and the menu."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reverse(name: str) -> str:
 
 
 def rows(title: str, icon: str, model: str) -> Item:
-    """The list of a model, for those who may look at it. ``model``: as in memory.soas."""
+    """A menu item for the list of a model such as memory.soas, for accounts that may view it."""
     app, name = model.split(".")
     return page(title, icon, f"admin:{app}_{name}_changelist", f"{app}.view_{name}")
 
@@ -50,7 +50,8 @@ def file(name: str) -> Callable[[HttpRequest], str]:
 
 
 def are_recollections(request: HttpRequest) -> bool:
-    """Whether this is one of their pages: the live view's address begins with that of their list."""
+    """Whether the recollections' menu item is active."""
+    # The live view has an item of its own, though its address begins with that of the list.
     begin, live = reverse("admin:proxy_recollectionevent_changelist"), reverse("admin:proxy_live")
     return request.path.startswith(begin) and not request.path.startswith(live)
 
@@ -74,7 +75,7 @@ UNFOLD = {
                 ],
             },
             {
-                "title": "The world",
+                "title": "Graph",
                 "separator": True,
                 "items": [
                     rows("Concepts", "category", "memory.soas"),
@@ -84,7 +85,7 @@ UNFOLD = {
                 ],
             },
             {
-                "title": "What happened",
+                "title": "Activity",
                 "separator": True,
                 "items": [
                     rows("Decisions", "gavel", "resolution.decision"),
@@ -99,7 +100,7 @@ UNFOLD = {
                 ],
             },
             {
-                "title": "Operating",
+                "title": "Administration",
                 "separator": True,
                 "items": [
                     rows("Settings", "tune", "memory.config"),

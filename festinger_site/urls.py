@@ -1,4 +1,4 @@
-"""What Festinger itself answers; everything else goes to the upstream (festinger_site/asgi.py)."""
+"""The paths that Festinger itself answers; everything else goes to the upstream (festinger_site/asgi.py)."""
 
 from django.contrib import admin
 from django.urls import path

@@ -1,4 +1,4 @@
-"""What a fresh database starts with. Every step may run again: it adds what is missing, changes nothing."""
+"""What a fresh database starts with. Each step may run again: it adds what is missing, and changes nothing."""
 
 import secrets
 
@@ -16,7 +16,7 @@ from memory.graph import store
 from memory.models import Config, Dimension, Soas
 from memory.settings import registry
 
-ZIPF_FLOOR = 3.0  # about 29,000 English words; below it stand names and jargon that must not count as common
+ZIPF_FLOOR = 3.0  # about 29,000 English words; below are names and jargon that must not count as common
 OPERATOR = "admin"
 
 # name, task, every, period. Operators change the rows in the admin.
@@ -34,7 +34,7 @@ SCHEDULE = (
 VIEWERS_GROUP = "viewers"
 OPERATORS_GROUP = "operators"
 APPS = ("memory", "resolution", "proxy", "django_celery_beat")
-# What operators may do beside looking. Accounts and groups are for superusers.
+# What operators may do besides viewing. Accounts and groups are for superusers.
 OPERATING = {
     "resolution.change_conflict": "decide conflicts, undo decisions, run the resolver",
     "memory.add_edge": "teach, import, try again what failed",
@@ -53,9 +53,9 @@ OPERATING = {
 
 
 def load_dictionary(floor: float = ZIPF_FLOOR) -> int:
-    """Adds the English words of at least this Zipf frequency as common ones; how many were added or marked.
+    """Adds the English words of at least this Zipf frequency as common words; returns how many were added or marked.
 
-    A word that is there already, with encounters of its own, is only marked."""
+    A word that is there already keeps its encounters, and is only marked."""
     words = sorted(common_words(floor))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -71,8 +71,8 @@ def has_dictionary() -> bool:
 
 
 def common_words(floor: float) -> set[str]:
-    """The dictionary in the tokeniser's own spelling, and the operators of statements. Source: wordfreq, English,
-    large list."""
+    """The dictionary in the tokeniser's spelling, and the operators of statements. Source: wordfreq, English, large
+    list."""
     from wordfreq import get_frequency_dict  # a second to import: only here
 
     least = 10 ** (floor - 9)  # Zipf's scale is the logarithm of the occurrences in a thousand million words
@@ -82,7 +82,7 @@ def common_words(floor: float) -> set[str]:
 
 @transaction.atomic
 def load_dimensions() -> int:
-    """The seed dimensions with their roots; how many were added."""
+    """Adds the seed dimensions with their roots; returns how many."""
     ids = store.ensure_tokens([name for name, _, _ in SEED_DIMENSIONS])
     before = Dimension.objects.count()
     for name, question, is_isa in sorted(SEED_DIMENSIONS, key=lambda seed: ids[seed[0]]):
@@ -91,7 +91,7 @@ def load_dimensions() -> int:
 
 
 def load_config() -> int:
-    """A row for every setting that has none; how many were added."""
+    """Adds a row for each setting that has none; returns how many."""
     present = set(Config.objects.values_list("key", flat=True))
     missing = [Config(key=key, value=value) for key, value in registry.defaults().items() if key not in present]
     Config.objects.bulk_create(missing, ignore_conflicts=True)
@@ -99,7 +99,7 @@ def load_config() -> int:
 
 
 def load_schedule() -> int:
-    """A row for every task that has none; how many were added."""
+    """Adds a row for each task that has none; returns how many."""
     before = PeriodicTask.objects.count()
     for name, task, every, period in SCHEDULE:
         if PeriodicTask.objects.filter(Q(name=name) | Q(task=task)).exists():
@@ -110,14 +110,14 @@ def load_schedule() -> int:
 
 
 def load_groups() -> list[str]:
-    """The groups of accounts with what they may do; the names of those that were made or got something new.
+    """Adds the groups and the permissions that they lack; returns the names of those that were changed.
 
-    A group that a superuser has changed in the admin is left alone, whatever it lacks: what he took away must not come
-    back with the next start. One that he deleted does, as it was."""
-    allowed = {VIEWERS_GROUP: looking(), OPERATORS_GROUP: looking() | OPERATING.keys()}
+    A group that was deleted comes back as it was."""
+    allowed = {VIEWERS_GROUP: view_permissions(), OPERATORS_GROUP: view_permissions() | OPERATING.keys()}
     changed = []
     for name, wanted in allowed.items():
         group, _ = Group.objects.get_or_create(name=name)
+        # Left alone once a superuser has changed it: what they took away must not come back with the next start.
         if LogEntry.objects.filter(
             content_type__app_label="auth", content_type__model="group", object_id=group.pk
         ).exists():
@@ -130,14 +130,14 @@ def load_groups() -> list[str]:
     return changed
 
 
-def looking() -> set[str]:
-    """The permissions to look at all that Festinger keeps, and at the schedules."""
+def view_permissions() -> set[str]:
+    """The permissions to view all tables of Festinger, and the schedules."""
     models = (model for app in APPS for model in apps.get_app_config(app).get_models())
     return {f"{model._meta.app_label}.view_{model._meta.model_name}" for model in models}
 
 
-def first_operator() -> str | None:
-    """Makes the first operator account and returns its generated password; None where one exists."""
+def create_first_operator() -> str | None:
+    """Creates the first operator and returns the generated password; None where a superuser exists."""
     users = get_user_model()
     if users.objects.filter(is_superuser=True).exists():
         return None

@@ -24,7 +24,7 @@ def pulse_of_beat() -> None:
 
 @shared_task
 def prune() -> None:
-    """Deletes what is old of the memory, unless another run is at it."""
+    """Deletes what is old, unless another process is doing that."""
     now = timezone.now()
     with try_job_lock("memory") as is_alone:
         if not is_alone:

@@ -4,7 +4,7 @@
 ├── BodyTooLarge           413
 ├── NotFound               404: a route that is not forwarded, or something that is not known
 ├── DatabaseAway           503: only what needs Postgres at once; prompts do not
-├── Loop                   508: the upstream leads back to this Festinger
+├── ForwardingLoop         508: the upstream leads back to this Festinger
 └── NotAllowed             401 or 403: a token is missing, unknown, or of too narrow a scope
 
 Each carries the HTTP status and a message for the caller."""
@@ -49,7 +49,7 @@ class DatabaseAway(ProxyError):
     status = 503
 
 
-class Loop(ProxyError):
+class ForwardingLoop(ProxyError):
     """The address of the upstream leads back to this Festinger: it must be that of the model server."""
 
     status = 508

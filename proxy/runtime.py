@@ -16,7 +16,7 @@ from memory.heartbeats import ServerPulse
 from memory.ingest.encounters import Encounters
 from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
-from memory.outbox.outbox import Observations
+from memory.outbox.outbox import Outbox
 from memory.outbox.wakeup import send_wakeup
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
@@ -45,7 +45,7 @@ class Runtime:
     settings_file: SettingsFile
     upstream: Upstream
     modelfiles: Modelfiles
-    observations: Observations
+    outbox: Outbox
     encounters: Encounters
     enricher: Enricher
     coherence: Coherence
@@ -66,8 +66,8 @@ class Runtime:
         upstream = Upstream(server.url, server.connect_timeout_s)
         modelfiles = Modelfiles(upstream, broadcast=partial(coherence.signal, MODELS_CHANGED))
         coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
-        observations = Observations(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
-        encounters = Encounters(world, observations.add)
+        outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
+        encounters = Encounters(world, outbox.add)
         events = Events(settings.DATABASE_URL)
         injection_log = InjectionLog(settings.DATABASE_URL)
         conversations = Conversations(record=injection_log.add)
@@ -92,7 +92,7 @@ class Runtime:
             settings_file=settings_file,
             upstream=upstream,
             modelfiles=modelfiles,
-            observations=observations,
+            outbox=outbox,
             encounters=encounters,
             enricher=enricher,
             coherence=coherence,
@@ -106,7 +106,7 @@ class Runtime:
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
-        writers = (self.observations, self.flusher, self.events, self.injection_log)
+        writers = (self.outbox, self.flusher, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.encounters, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.wait_tried()
@@ -124,13 +124,13 @@ class Runtime:
         await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last flush must come
         await asyncio.wait([asyncio.create_task(self.encounters.learn())], timeout=LEARN_S)
         await asyncio.gather(
-            self.observations.write(),
+            self.outbox.write(),
             self.flusher.flush_last(),
             self.events.write_last(),
             self.injection_log.write_last(),
             self.pulse.write_last(),
         )
-        await self.observations.write_last()  # also what the last flush learned
+        await self.outbox.write_last()  # also what the last flush learned
         await self.modelfiles.aclose()
         await self.upstream.aclose()
 

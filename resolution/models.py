@@ -5,6 +5,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from memory.domain.types import Slot, TripleIds
+from memory.graph.store import Attribution
 from memory.models import Soas, Source
 
 
@@ -110,6 +112,37 @@ class Conflict(models.Model):
         if self.existing_parent is None:
             return f"{self.concept} [{self.dim}]: {self.incoming_parent}, which closes a ring"
         return f"{self.concept} [{self.dim}]: {self.existing_parent} or {self.incoming_parent}"
+
+    @property
+    def slot(self) -> Slot:
+        """The disputed one."""
+        return self.concept_id, self.dim_id
+
+    @property
+    def incoming(self) -> TripleIds:
+        return TripleIds(self.concept_id, self.dim_id, self.incoming_parent_id)
+
+    @property
+    def incoming_text(self) -> str:
+        return f"{self.concept} {'-isa' if self.incoming_is_isa else '-ispart'} {self.incoming_parent}"
+
+    @property
+    def attribution(self) -> Attribution:
+        """Of the statement that collided."""
+        return Attribution(
+            agent=self.agent,
+            source=Source(self.incoming_source),
+            confidence=self.incoming_confidence,
+            at=self.said_at,
+            evidence=self.evidence,
+            role=self.role,
+            conversation=bytes(self.conversation),
+        )
+
+    @property
+    def against(self) -> tuple[int | None, int | None, str]:
+        """What it collides with, and how: where that changes, it is another question."""
+        return self.existing_parent_id, self.blocking_concept_id, self.collision_type
 
 
 class Run(models.Model):

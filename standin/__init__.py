@@ -1,5 +1,8 @@
-"""A stand-in for Ollama: its whole API with answers that never change, and faults on demand.
+"""A stand-in for Ollama: its whole API, with answers that never change and faults on demand.
 
-For tests, demonstrations and people without a model. It needs no Django and no database:
+For tests, demonstrations and people without a model. It needs no Django and no database: start it with
 ``python -m standin --port 11434`` or ``manage.py standin_ollama --port 11434``.
+
+``app`` routes a request to the module of its format; ``completion`` answers every prompt, by the model's entry in
+``behaviours``, in the ``speech.Shape`` of that format.
 """

@@ -1,4 +1,4 @@
-"""The ASGI application: routes, as gin has them, and the way an answer goes out."""
+"""The ASGI application: its routes, and how an answer is sent."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
@@ -6,10 +6,10 @@ from typing import Any
 
 from standin import catalogue, chat_completions, completion, embedding, guard, messages, openai, responses
 from standin.incoming import KEPT_BODY_BYTES, ClientLeft, Receive, Request, RequestLog
-from standin.openai import Handler, refusing
+from standin.openai import Handler, translate_refusals
 from standin.shelf import Shelf
 from standin.transcription import transcriptions
-from standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_reply, refused, text_reply
+from standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_reply, reply_with_refusal, text_reply
 
 VERSION = "0.33.0"
 BLOBS = "/api/blobs/"
@@ -48,14 +48,14 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/api/pull": {"POST": catalogue.pull},
     "/api/push": {"POST": catalogue.push},
     "/api/blobs/:digest": {"HEAD": catalogue.blob, "POST": catalogue.blob},
-    "/v1/chat/completions": {"POST": refusing(chat_completions.chat_completions)},
-    "/v1/completions": {"POST": refusing(chat_completions.completions)},
-    "/v1/responses": {"POST": refusing(responses.responses)},
-    "/v1/messages": {"POST": refusing(messages.messages, messages.error)},
-    "/v1/embeddings": {"POST": refusing(openai.embeddings)},
+    "/v1/chat/completions": {"POST": translate_refusals(chat_completions.chat_completions)},
+    "/v1/completions": {"POST": translate_refusals(chat_completions.completions)},
+    "/v1/responses": {"POST": translate_refusals(responses.responses)},
+    "/v1/messages": {"POST": translate_refusals(messages.messages, messages.error)},
+    "/v1/embeddings": {"POST": translate_refusals(openai.embeddings)},
     "/v1/models": {"GET": openai.models},
-    "/v1/models/:model": {"GET": refusing(openai.model)},
-    "/v1/audio/transcriptions": {"POST": refusing(transcriptions)},
+    "/v1/models/:model": {"GET": translate_refusals(openai.model)},
+    "/v1/audio/transcriptions": {"POST": translate_refusals(transcriptions)},
 }
 NAMED = {"/api/blobs": "/api/blobs/:digest", "/v1/models": "/v1/models/:model"}  # with one more segment
 
@@ -78,7 +78,7 @@ class StandInOllama:
         try:
             is_blob = request.path.startswith(BLOBS)
             await request.read(receive, limit=KEPT_BODY_BYTES if is_blob else None)
-            left = await left_early(responder.answer(self.handle(request)), receive)
+            left = await run_until_client_leaves(responder.answer(self.handle(request)), receive)
         except ClientLeft:
             left = True
         self.log.close(request, disconnected=left)
@@ -91,9 +91,9 @@ class StandInOllama:
 
     async def handle(self, request: Request) -> Reply | Stream:
         """Raises Refusal and ConnectionCut."""
-        turned_away = guard.turned_away(request, checks_host=self.checks_host)
-        if turned_away is not None:
-            return turned_away
+        refusal = guard.refuse_stranger(request, checks_host=self.checks_host)
+        if refusal is not None:
+            return refusal
         methods = methods_at(request.path)
         if request.method in methods:
             return await methods[request.method](self.shelf, request)
@@ -111,10 +111,10 @@ def methods_at(path: str) -> dict[str, Handler]:
     return ROUTES.get(pattern or path, {})
 
 
-async def left_early(answering: Coroutine[Any, Any, None], receive: Receive) -> bool:
+async def run_until_client_leaves(answering: Coroutine[Any, Any, None], receive: Receive) -> bool:
     """Carry the answer out, unless the client leaves first: then stop it and return True."""
     answer = asyncio.ensure_future(answering)
-    departure = asyncio.ensure_future(disconnect(receive))
+    departure = asyncio.ensure_future(wait_for_disconnect(receive))
     try:
         await asyncio.wait((answer, departure), return_when=asyncio.FIRST_COMPLETED)
         left = not answer.done()
@@ -127,7 +127,7 @@ async def left_early(answering: Coroutine[Any, Any, None], receive: Receive) -> 
     return left
 
 
-async def disconnect(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -145,7 +145,7 @@ class Responder:
             answer = await answering
             await (self.stream(answer) if isinstance(answer, Stream) else self.reply(answer))
         except Refusal as refusal:
-            await self.reply(refused(refusal))
+            await self.reply(reply_with_refusal(refusal))
         except ConnectionCut as cut:
             await self._cut(cut)
 
@@ -162,7 +162,7 @@ class Responder:
         """Status and headers leave with the first part: a refusal until then has its own status."""
         first = b"" if stream.headers_first else await anext(stream.parts, b"")
         await self._start(200, (("content-type", stream.content_type), *stream.headers))
-        async for part in prepended(first, stream.parts):
+        async for part in prepend(first, stream.parts):
             await self._send({"type": "http.response.body", "body": part, "more_body": True})
         await self._send({"type": "http.response.body"})
 
@@ -179,7 +179,7 @@ class Responder:
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 
 
-async def prepended(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def prepend(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for part in parts:
         yield part

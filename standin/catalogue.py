@@ -49,7 +49,7 @@ def digest_of(name: str) -> str:
 
 async def show(shelf: Shelf, request: Request) -> Reply:
     asked = request.json("ShowRequest", model=str, name=str, system=str)
-    name = required_name(asked)
+    name = require_name(asked)
     model = shelf.find(name)
     system = asked.get("system") or model.system
     shown = {
@@ -64,7 +64,7 @@ async def show(shelf: Shelf, request: Request) -> Reply:
     return json_reply(shown)
 
 
-def required_name(asked: Json) -> str:
+def require_name(asked: Json) -> str:
     """The model's name; ``name`` is what older clients call the field. Raises Refusal where there is none."""
     name = asked.get("model") or asked.get("name")
     if not name:
@@ -106,49 +106,49 @@ async def delete(shelf: Shelf, request: Request) -> Reply:
 async def create(shelf: Shelf, request: Request) -> Reply | Stream:
     """A model made ``from`` another one behaves like it, with the ``system`` text given."""
     asked = request.json("CreateRequest", model=str, name=str, system=str, stream=bool, **{"from": str})
-    name = required_name(asked)
+    name = require_name(asked)
     base = shelf.find(asked["from"]) if asked.get("from") else MODELS["llama3"]
     shelf.models[bare_name(name)] = replace(base, system=asked.get("system") or base.system)
     layer = f"using existing layer sha256:{digest_of(bare_name(name))}"
-    return progress(asked, [{"status": layer}, {"status": "writing manifest"}, {"status": "success"}])
+    return report_progress(asked, [{"status": layer}, {"status": "writing manifest"}, {"status": "success"}])
 
 
 async def pull(shelf: Shelf, request: Request) -> Reply | Stream:
     """Every name can be pulled; one that was not there behaves like llama3."""
     asked = request.json("PullRequest", model=str, name=str, stream=bool)
-    name = required_name(asked)
+    name = require_name(asked)
     shelf.models.setdefault(bare_name(name), shelf.get(name) or MODELS["llama3"])
     last = [{"status": step} for step in ("verifying sha256 digest", "writing manifest", "success")]
-    return progress(asked, [{"status": "pulling manifest"}, *layer_moves("pulling", name), *last])
+    return report_progress(asked, [{"status": "pulling manifest"}, *build_layer_steps("pulling", name), *last])
 
 
 async def push(shelf: Shelf, request: Request) -> Reply | Stream:
     asked = request.json("PushRequest", model=str, name=str, stream=bool)
-    name = required_name(asked)
+    name = require_name(asked)
     start = {"status": "retrieving manifest"}
     if shelf.get(name) is None:
-        return progress(asked, [start, {"error": "file does not exist"}])
-    moves = layer_moves("pushing", name)
-    return progress(asked, [start, *moves, {"status": "pushing manifest"}, {"status": "success"}])
+        return report_progress(asked, [start, {"error": "file does not exist"}])
+    moves = build_layer_steps("pushing", name)
+    return report_progress(asked, [start, *moves, {"status": "pushing manifest"}, {"status": "success"}])
 
 
-def layer_moves(verb: str, name: str) -> list[Json]:
+def build_layer_steps(verb: str, name: str) -> list[Json]:
     """Three progress reports about the one layer of a model, from nothing to all of it."""
     digest = digest_of(bare_name(name))
     status = {"status": f"{verb} {digest[:12]}", "digest": f"sha256:{digest}", "total": SIZE_BYTES}
     return [status, {**status, "completed": SIZE_BYTES // 2}, {**status, "completed": SIZE_BYTES}]
 
 
-def progress(asked: Json, steps: list[Json]) -> Reply | Stream:
+def report_progress(asked: Json, steps: list[Json]) -> Reply | Stream:
     """The steps as NDJSON, or only the last one where the request says ``stream: false``."""
     if asked.get("stream") is not False:
-        return Stream(as_lines(steps))
+        return Stream(stream_lines(steps))
     if "error" in steps[-1]:
         raise Refusal(500, steps[-1]["error"])
     return json_reply(steps[-1])
 
 
-async def as_lines(steps: list[Json]) -> AsyncIterator[bytes]:
+async def stream_lines(steps: list[Json]) -> AsyncIterator[bytes]:
     for step in steps:
         yield line(step)
 

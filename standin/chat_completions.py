@@ -4,7 +4,7 @@ from standin import openai
 from standin.completion import Prompt, answer
 from standin.incoming import Request
 from standin.shelf import Shelf
-from standin.speech import Said, Shape
+from standin.speech import Chunk, Shape
 from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, data
 
 DONE = b"data: [DONE]\n\n"
@@ -82,8 +82,8 @@ def check_part(part: Json) -> None:
 
 
 def usage(end: Json) -> Json:
-    asked, said = end.get("prompt_eval_count", 0), end.get("eval_count", 0)
-    return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+    asked, answered = end.get("prompt_eval_count", 0), end.get("eval_count", 0)
+    return {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
 
 
 class ChatCompletion(Shape):
@@ -97,29 +97,29 @@ class ChatCompletion(Shape):
         self._has_begun = False
         self._has_called = False
 
-    def whole(self, said: Said) -> Reply:
-        reason = "tool_calls" if said.tool_calls else said.end.get("done_reason")
-        choice = {"index": 0, "message": {"role": "assistant", **spoken(said)}, "finish_reason": reason}
+    def whole(self, chunk: Chunk) -> Reply:
+        reason = "tool_calls" if chunk.tool_calls else chunk.end.get("done_reason")
+        choice = {"index": 0, "message": {"role": "assistant", **delta_fields(chunk)}, "finish_reason": reason}
         head = {"id": "chatcmpl-1", "object": "chat.completion", "created": openai.CREATED, "model": self._model}
-        return openai.translated(
-            {**head, "system_fingerprint": FINGERPRINT, "choices": [choice], "usage": usage(said.end)}
+        return openai.reply_translated(
+            {**head, "system_fingerprint": FINGERPRINT, "choices": [choice], "usage": usage(chunk.end)}
         )
 
-    def part(self, said: Said) -> bytes:
-        is_done = said.end["done"]
-        is_trailer = is_done and self._has_begun and not (said.content or said.thinking or said.tool_calls)
-        opening = b"" if is_trailer else self._delta(said)
-        return opening + self._ending(said.end) if is_done else opening
+    def part(self, chunk: Chunk) -> bytes:
+        is_done = chunk.end["done"]
+        is_trailer = is_done and self._has_begun and not (chunk.content or chunk.thinking or chunk.tool_calls)
+        opening = b"" if is_trailer else self._delta(chunk)
+        return opening + self._ending(chunk.end) if is_done else opening
 
     def failure(self, message: str) -> bytes:
         """An empty chunk without a model: Ollama reads the error as one, and loses its message."""
         return data(self._chunk([{"index": 0, "delta": {"content": ""}, "finish_reason": None}], model=""))
 
-    def _delta(self, said: Said) -> bytes:
+    def _delta(self, chunk: Chunk) -> bytes:
         role = {} if self._has_begun else {"role": "assistant"}
         self._has_begun = True
-        self._has_called = self._has_called or bool(said.tool_calls)
-        return data(self._chunk([{"index": 0, "delta": {**role, **spoken(said)}, "finish_reason": None}]))
+        self._has_called = self._has_called or bool(chunk.tool_calls)
+        return data(self._chunk([{"index": 0, "delta": {**role, **delta_fields(chunk)}, "finish_reason": None}]))
 
     def _ending(self, end: Json) -> bytes:
         reason = "tool_calls" if self._has_called else end["done_reason"]
@@ -138,10 +138,10 @@ class ChatCompletion(Shape):
         }
 
 
-def spoken(said: Said) -> Json:
-    reasoning = {"reasoning": said.thinking} if said.thinking else {}
-    calls = {"tool_calls": openai.tool_calls(said.tool_calls)} if said.tool_calls else {}
-    return {"content": said.content, **reasoning, **calls}
+def delta_fields(chunk: Chunk) -> Json:
+    reasoning = {"reasoning": chunk.thinking} if chunk.thinking else {}
+    calls = {"tool_calls": openai.tool_calls(chunk.tool_calls)} if chunk.tool_calls else {}
+    return {"content": chunk.content, **reasoning, **calls}
 
 
 class TextCompletion(Shape):
@@ -153,22 +153,22 @@ class TextCompletion(Shape):
         self._model = model
         self._includes_usage = includes_usage
 
-    def whole(self, said: Said) -> Reply:
+    def whole(self, chunk: Chunk) -> Reply:
         head = {"id": "cmpl-1", "object": "text_completion", "created": openai.CREATED, "model": self._model}
-        return openai.translated(
-            {**head, "system_fingerprint": FINGERPRINT, "choices": [text_choice(said)], "usage": usage(said.end)}
+        return openai.reply_translated(
+            {**head, "system_fingerprint": FINGERPRINT, "choices": [text_choice(chunk)], "usage": usage(chunk.end)}
         )
 
-    def part(self, said: Said) -> bytes:
-        chunk = data(self._chunk([text_choice(said)], self._model))
-        if not said.end["done"]:
-            return chunk
-        numbers = self._chunk([], self._model) | {"usage": usage(said.end)}
-        return chunk + (data(numbers) if self._includes_usage else b"") + DONE
+    def part(self, chunk: Chunk) -> bytes:
+        event = data(self._chunk([text_choice(chunk)], self._model))
+        if not chunk.end["done"]:
+            return event
+        numbers = self._chunk([], self._model) | {"usage": usage(chunk.end)}
+        return event + (data(numbers) if self._includes_usage else b"") + DONE
 
     def failure(self, message: str) -> bytes:
         """An empty chunk without a model, as in a chat."""
-        return data(self._chunk([text_choice(Said())], model=""))
+        return data(self._chunk([text_choice(Chunk())], model=""))
 
     def _chunk(self, choices: list[Json], model: str) -> Json:
         head = {"id": "cmpl-1", "object": "text_completion", "created": openai.CREATED, "choices": choices}
@@ -176,5 +176,5 @@ class TextCompletion(Shape):
         return {**head, "model": model, "system_fingerprint": FINGERPRINT, **numbers}
 
 
-def text_choice(said: Said) -> Json:
-    return {"text": said.content, "index": 0, "finish_reason": said.end.get("done_reason")}
+def text_choice(chunk: Chunk) -> Json:
+    return {"text": chunk.content, "index": 0, "finish_reason": chunk.end.get("done_reason")}

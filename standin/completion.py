@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from standin.behaviours import Fault, Model, bare_name
 from standin.incoming import Request
 from standin.shelf import NOW, Shelf
-from standin.speech import Said, Shape, script, silence, tell
+from standin.speech import Chunk, Shape, build_answer, hang, write_script
 from standin.wire import NDJSON_TYPE, Json, Refusal, Reply, Stream, go_json, json_reply, line
 
 BYTES_PER_TOKEN = 4
@@ -40,14 +40,14 @@ class Lines(Shape):
 
     stream_type = NDJSON_TYPE
 
-    def __init__(self, form: Callable[[Said], Json]) -> None:
+    def __init__(self, form: Callable[[Chunk], Json]) -> None:
         self._form = form
 
-    def whole(self, said: Said) -> Reply:
-        return json_reply(self._form(said))
+    def whole(self, chunk: Chunk) -> Reply:
+        return json_reply(self._form(chunk))
 
-    def part(self, said: Said) -> bytes:
-        return line(self._form(said))
+    def part(self, chunk: Chunk) -> bytes:
+        return line(self._form(chunk))
 
     def failure(self, message: str) -> bytes:
         return line({"error": message})
@@ -94,22 +94,22 @@ def temperature(asked: Json) -> object:
     return options.get("temperature") if isinstance(options, dict) else None
 
 
-def generate_form(name: str) -> Callable[[Said], Json]:
-    def form(said: Said) -> Json:
-        thinking = {"thinking": said.thinking} if said.thinking else {}
-        return {"model": name, "created_at": NOW, "response": said.content, **thinking, **said.end}
+def generate_form(name: str) -> Callable[[Chunk], Json]:
+    def form(chunk: Chunk) -> Json:
+        thinking = {"thinking": chunk.thinking} if chunk.thinking else {}
+        return {"model": name, "created_at": NOW, "response": chunk.content, **thinking, **chunk.end}
 
     return form
 
 
-def chat_form(name: str) -> Callable[[Said], Json]:
-    def form(said: Said) -> Json:
-        message: Json = {"role": "assistant", "content": said.content}
-        if said.thinking:
-            message["thinking"] = said.thinking
-        if said.tool_calls:
-            message["tool_calls"] = said.tool_calls
-        return {"model": name, "created_at": NOW, "message": message, **said.end}
+def chat_form(name: str) -> Callable[[Chunk], Json]:
+    def form(chunk: Chunk) -> Json:
+        message: Json = {"role": "assistant", "content": chunk.content}
+        if chunk.thinking:
+            message["thinking"] = chunk.thinking
+        if chunk.tool_calls:
+            message["tool_calls"] = chunk.tool_calls
+        return {"model": name, "created_at": NOW, "message": message, **chunk.end}
 
     return form
 
@@ -121,17 +121,17 @@ async def answer(shelf: Shelf, prompt: Prompt, shape: Shape) -> Reply | Stream:
     model = shelf.find(prompt.model)
     if prompt.is_empty and is_zero(prompt.keep_alive):
         shelf.loaded.discard(bare_name(prompt.model))
-        return ended(shape, "unload")
+        return reply_at_once(shape, "unload")
     await load(shelf, model, prompt)
     if prompt.is_empty:
-        return ended(shape, "load")
+        return reply_at_once(shape, "load")
 
     thinks = prompt.think is not False
-    words = script(model, prompt.heard, tools=prompt.tools, thinks=thinks, temperature=prompt.temperature)
+    words = write_script(model, prompt.heard, tools=prompt.tools, thinks=thinks, temperature=prompt.temperature)
     numbers = metrics(prompt.heard, words)
     context = {"context": context_ids(model, numbers)} if prompt.returns_context else {}
-    last = Said(end={"done": True, "done_reason": "stop", **context, **numbers})
-    return await tell(model, words, last, shape, streamed=prompt.is_streamed)
+    last = Chunk(end={"done": True, "done_reason": "stop", **context, **numbers})
+    return await build_answer(model, words, last, shape, streamed=prompt.is_streamed)
 
 
 def is_zero(keep_alive: object) -> bool:
@@ -148,15 +148,15 @@ async def load(shelf: Shelf, model: Model, prompt: Prompt) -> None:
     if model.refuses_with:
         raise Refusal(*model.refuses_with)
     if model.fault is Fault.HANG_BEFORE:
-        await silence()
+        await hang()
     shelf.loaded.add(bare_name(prompt.model))
 
 
-def ended(shape: Shape, reason: str) -> Reply:
-    return shape.whole(Said(end={"done": True, "done_reason": reason}))
+def reply_at_once(shape: Shape, reason: str) -> Reply:
+    return shape.whole(Chunk(end={"done": True, "done_reason": reason}))
 
 
-def metrics(heard: object, words: list[Said]) -> dict[str, int]:
+def metrics(heard: object, words: list[Chunk]) -> dict[str, int]:
     """Counts and durations (nanoseconds) that follow from lengths alone, one token a chunk."""
     asked = tokens_in(heard)
     prompt_ns, answer_ns = asked * NS_PER_PROMPT_TOKEN, len(words) * NS_PER_TOKEN

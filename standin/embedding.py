@@ -55,6 +55,6 @@ def unit(components: list[float]) -> list[float]:
     return [round(component / length, 7) for component in components]
 
 
-def packed(components: list[float]) -> str:
+def pack_base64(components: list[float]) -> str:
     """The vector as OpenAI's base64: 32-bit floats, the lowest byte first."""
     return base64.b64encode(struct.pack(f"<{len(components)}f", *components)).decode()

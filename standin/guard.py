@@ -1,4 +1,4 @@
-"""Who may ask: Ollama's checks of Host (DNS rebinding) and Origin (web pages), from its server/routes.go."""
+"""Checks Host (against DNS rebinding) and Origin (against web pages) as Ollama does in its server/routes.go."""
 
 import ipaddress
 import re
@@ -25,7 +25,7 @@ PREFLIGHT_HEADERS = (
 FORBIDDEN = Reply(status=403)
 
 
-def turned_away(request: Request, *, checks_host: bool) -> Reply | None:
+def refuse_stranger(request: Request, *, checks_host: bool) -> Reply | None:
     """The answer to a request that goes no further, None for one that may pass."""
     origin = foreign_origin(request)
     if origin and not ORIGINS.fullmatch(origin):

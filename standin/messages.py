@@ -6,7 +6,7 @@ from standin import openai
 from standin.completion import Prompt, answer, tokens_in
 from standin.incoming import Request
 from standin.shelf import Shelf
-from standin.speech import Said, Shape
+from standin.speech import Chunk, Shape
 from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, event
 
 FIELDS = {"model": str, "messages": list, "max_tokens": int, "tools": list, "stream": bool, "thinking": dict}
@@ -27,7 +27,7 @@ async def messages(shelf: Shelf, request: Request) -> Reply | Stream:
         model=asked["model"],
         heard={"system": asked.get("system"), "messages": asked["messages"]},
         is_streamed=asked.get("stream") is True,
-        tools=[native_tool(tool) for tool in openai.objects(asked.get("tools"), TOOLS)],
+        tools=[to_native_tool(tool) for tool in openai.objects(asked.get("tools"), TOOLS)],
         think=thinking(shelf, asked),
         temperature=asked.get("temperature"),
     )
@@ -68,7 +68,7 @@ def check_image(source: Json) -> None:
     openai.check_base64(source.get("data") or "", "invalid base64 image data")
 
 
-def native_tool(tool: Json) -> Json:
+def to_native_tool(tool: Json) -> Json:
     return {"function": {"name": tool.get("name"), "parameters": tool.get("input_schema")}}
 
 
@@ -105,22 +105,22 @@ class Message(Shape):
         self._growing = ""  # the type of the block that grows
         self._index = 0  # its place, or that of the next one
 
-    def whole(self, said: Said) -> Reply:
-        content = [{"type": "thinking", "thinking": said.thinking}] if said.thinking else []
-        content += [{"type": "text", "text": said.content}] if said.content else []
-        content += [tool_use(call, call["function"]["arguments"]) for call in said.tool_calls]
-        reason = stop_reason(said.end, calls=bool(said.tool_calls))
-        return openai.translated({**self._head, "content": content or None, **reason, "usage": usage(said.end)})
+    def whole(self, chunk: Chunk) -> Reply:
+        content = [{"type": "thinking", "thinking": chunk.thinking}] if chunk.thinking else []
+        content += [{"type": "text", "text": chunk.content}] if chunk.content else []
+        content += [tool_use(call, call["function"]["arguments"]) for call in chunk.tool_calls]
+        reason = stop_reason(chunk.end, calls=bool(chunk.tool_calls))
+        return openai.reply_translated({**self._head, "content": content or None, **reason, "usage": usage(chunk.end)})
 
-    def part(self, said: Said) -> bytes:
+    def part(self, chunk: Chunk) -> bytes:
         events = b"" if self._has_begun else self._begin()
-        if said.thinking:
-            events += self._grow("thinking", said.thinking)
-        if said.content:
-            events += self._grow("text", said.content)
-        for call in said.tool_calls:
+        if chunk.thinking:
+            events += self._grow("thinking", chunk.thinking)
+        if chunk.content:
+            events += self._grow("text", chunk.content)
+        for call in chunk.tool_calls:
             events += self._call(call)
-        return events + self._end(said.end) if said.end["done"] else events
+        return events + self._end(chunk.end) if chunk.end["done"] else events
 
     def failure(self, message: str) -> bytes:
         """Nothing: Ollama reads the error as a chunk that says nothing, and the stream just ends."""
@@ -129,7 +129,7 @@ class Message(Shape):
     def _begin(self) -> bytes:
         self._has_begun = True
         tokens = {"input_tokens": self._prompt_tokens, "output_tokens": 0}
-        return told("message_start", message={**self._head, "content": [], "usage": tokens})
+        return write_event("message_start", message={**self._head, "content": [], "usage": tokens})
 
     def _grow(self, kind: str, text: str) -> bytes:
         events = b""
@@ -145,25 +145,25 @@ class Message(Shape):
 
     def _start(self, kind: str, block: Json) -> bytes:
         self._growing = kind
-        return told("content_block_start", index=self._index, content_block=block)
+        return write_event("content_block_start", index=self._index, content_block=block)
 
     def _delta(self, delta: Json) -> bytes:
-        return told("content_block_delta", index=self._index, delta=delta)
+        return write_event("content_block_delta", index=self._index, delta=delta)
 
     def _finish(self) -> bytes:
         if not self._growing:
             return b""
         self._growing = ""
         self._index += 1
-        return told("content_block_stop", index=self._index - 1)
+        return write_event("content_block_stop", index=self._index - 1)
 
     def _end(self, end: Json) -> bytes:
         events = self._finish()
-        events += told("message_delta", delta=stop_reason(end, calls=self._has_called), usage=usage(end))
-        return events + told("message_stop")
+        events += write_event("message_delta", delta=stop_reason(end, calls=self._has_called), usage=usage(end))
+        return events + write_event("message_stop")
 
 
-def told(kind: str, **fields: Any) -> bytes:
+def write_event(kind: str, **fields: Any) -> bytes:
     return event(kind, {"type": kind, **fields})
 
 

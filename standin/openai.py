@@ -23,7 +23,7 @@ ERROR_TYPES = {400: "invalid_request_error", 404: "not_found_error"}
 Handler = Callable[[Shelf, Request], Coroutine[Any, Any, Reply | Stream]]
 
 
-def translated(value: object, *, status: int = 200) -> Reply:
+def reply_translated(value: object, *, status: int = 200) -> Reply:
     return Reply(line(value), status, TRANSLATED_TYPE)
 
 
@@ -32,27 +32,27 @@ def error(refusal: Refusal) -> Json:
     return {"error": {"message": refusal.message, "type": kind, "param": None, "code": None}}
 
 
-def refusing(handler: Handler, shape: Callable[[Refusal], Json] = error) -> Handler:
+def translate_refusals(handler: Handler, shape: Callable[[Refusal], Json] = error) -> Handler:
     """The handler, with its refusals in the ``shape`` of another API."""
 
     async def handle(shelf: Shelf, request: Request) -> Reply | Stream:
         try:
             return await handler(shelf, request)
         except Refusal as refusal:
-            return translated(shape(refusal), status=refusal.status)
+            return reply_translated(shape(refusal), status=refusal.status)
 
     return handle
 
 
 async def models(shelf: Shelf, request: Request) -> Reply:
     names = [catalogue.entry(name)["model"] for name in shelf.models]
-    return translated({"object": "list", "data": [model_entry(name) for name in names]})
+    return reply_translated({"object": "list", "data": [model_entry(name) for name in names]})
 
 
 async def model(shelf: Shelf, request: Request) -> Reply:
     name = request.path.removeprefix(MODELS)
     shelf.find(name)
-    return translated(model_entry(name))
+    return reply_translated(model_entry(name))
 
 
 def model_entry(name: str) -> Json:
@@ -70,10 +70,10 @@ async def embeddings(shelf: Shelf, request: Request) -> Reply:
         raise Refusal(400, "invalid input")
     name = asked.get("model") or ""
     vectors, tokens = embedding.vectors(shelf, name, texts or [""], asked.get("dimensions"))
-    encoded = [embedding.packed(one) if encoding == "base64" else one for one in vectors]
+    encoded = [embedding.pack_base64(one) if encoding == "base64" else one for one in vectors]
     entries = [{"object": "embedding", "embedding": one, "index": index} for index, one in enumerate(encoded)]
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return translated({"object": "list", "data": entries, "model": name, "usage": usage})
+    return reply_translated({"object": "list", "data": entries, "model": name, "usage": usage})
 
 
 def tool_calls(calls: tuple[Json, ...]) -> list[Json]:

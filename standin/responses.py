@@ -8,7 +8,7 @@ from standin import openai
 from standin.completion import Prompt, answer
 from standin.incoming import Request
 from standin.shelf import Shelf
-from standin.speech import Said, Shape
+from standin.speech import Chunk, Shape
 from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, event
 
 FIELDS = {"model": str, "instructions": str, "tools": list, "stream": bool, "text": dict, "reasoning": dict}
@@ -79,20 +79,20 @@ class Response(Shape):
         self._said = ""
         self._items: list[Json] = []  # the complete ones
 
-    def whole(self, said: Said) -> Reply:
-        items = [reasoning_item(said.thinking)] if said.thinking else []
-        items += call_items(said) or [message_item(said.content)]
-        return openai.translated(self._response(items, said.end))
+    def whole(self, chunk: Chunk) -> Reply:
+        items = [reasoning_item(chunk.thinking)] if chunk.thinking else []
+        items += call_items(chunk) or [message_item(chunk.content)]
+        return openai.reply_translated(self._response(items, chunk.end))
 
-    def part(self, said: Said) -> bytes:
+    def part(self, chunk: Chunk) -> bytes:
         events = b"" if self._sent else self._begin()
-        if said.thinking:
-            events += self._think(said.thinking)
-        if said.tool_calls:
-            events += self._call(said)
-        elif said.content:
-            events += self._say(said.content)
-        return events + self._end(said.end) if said.end["done"] else events
+        if chunk.thinking:
+            events += self._think(chunk.thinking)
+        if chunk.tool_calls:
+            events += self._call(chunk)
+        elif chunk.content:
+            events += self._say(chunk.content)
+        return events + self._end(chunk.end) if chunk.end["done"] else events
 
     def failure(self, message: str) -> bytes:
         """Nothing: Ollama reads the error as a chunk that says nothing, and the stream just ends."""
@@ -118,9 +118,9 @@ class Response(Shape):
         self._said += content
         return events + self._item_event("response.output_text.delta", **IN_MESSAGE, delta=content, logprobs=[])
 
-    def _call(self, said: Said) -> bytes:
+    def _call(self, chunk: Chunk) -> bytes:
         events = self._finish()
-        for item in call_items(said):
+        for item in call_items(chunk):
             place, arguments = {"item_id": item["id"]}, item["arguments"]
             events += self._grow(item | {"status": "in_progress", "arguments": ""})
             events += self._item_event("response.function_call_arguments.delta", **place, delta=arguments)
@@ -214,7 +214,7 @@ def text_part(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def call_items(said: Said) -> list[Json]:
+def call_items(chunk: Chunk) -> list[Json]:
     return [
         {
             "id": f"fc_1_{index}",
@@ -224,7 +224,7 @@ def call_items(said: Said) -> list[Json]:
             "name": call["function"]["name"],
             "arguments": openai.arguments(call),
         }
-        for index, call in enumerate(said.tool_calls)
+        for index, call in enumerate(chunk.tool_calls)
     ]
 
 
@@ -235,11 +235,11 @@ def number(given: float | None) -> float:
 
 
 def usage(end: Json) -> Json:
-    asked, said = end.get("prompt_eval_count", 0), end.get("eval_count", 0)
+    asked, answered = end.get("prompt_eval_count", 0), end.get("eval_count", 0)
     return {
         "input_tokens": asked,
-        "output_tokens": said,
-        "total_tokens": asked + said,
+        "output_tokens": answered,
+        "total_tokens": asked + answered,
         "input_tokens_details": {"cached_tokens": 0},
         "output_tokens_details": {"reasoning_tokens": 0},
     }

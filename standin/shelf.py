@@ -1,4 +1,4 @@
-"""What the stand-in has: models, which of them are loaded, blobs."""
+"""The stand-in's model store: models, which of them are loaded, uploaded blobs."""
 
 from dataclasses import replace
 
@@ -10,9 +10,7 @@ NOW = "2026-01-01T12:00:00.123456789Z"
 
 
 class Shelf:
-    """What a model store knows: models, which of them are loaded, uploaded blobs.
-
-    ``echoes``: every model answers as ``echo`` does."""
+    """``echoes``: every model answers as ``echo`` does."""
 
     def __init__(self, *, echoes: bool = False) -> None:
         self.echoes = echoes

@@ -1,4 +1,4 @@
-"""How a model talks: its words, its pace, and where it breaks off."""
+"""What a model answers: its chunks, their pace, and where it breaks off."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ PIECE_PAUSE_S = 0.001  # lets the reader see each piece of a line by itself
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Chunk:
     """What one chunk says, and its fields from ``done`` on."""
 
     content: str = ""
@@ -32,11 +32,11 @@ class Shape(ABC):
     stream_headers: Headers = ()
 
     @abstractmethod
-    def whole(self, said: Said) -> Reply:
+    def whole(self, chunk: Chunk) -> Reply:
         """The answer that is not streamed."""
 
     @abstractmethod
-    def part(self, said: Said) -> bytes:
+    def part(self, chunk: Chunk) -> bytes:
         """What one chunk adds to the stream."""
 
     @abstractmethod
@@ -44,16 +44,16 @@ class Shape(ABC):
         """What an error adds to the stream that it ends."""
 
 
-def script(
+def write_script(
     model: Model, heard: object, *, tools: list[Json], thinks: bool = True, temperature: object = None
-) -> list[Said]:
+) -> list[Chunk]:
     """All that the model will say to ``heard``, chunk by chunk."""
     gives_way = bool(model.gives_way_with) and (is_warm(temperature) or NOTE in orjson.dumps(heard).decode())
     if model.calls_tools and tools and not gives_way:
-        return [Said(tool_calls=(call_of(tools[0]),))]
+        return [Chunk(tool_calls=(call_of(tools[0]),))]
     text = model.gives_way_with if gives_way else orjson.dumps(heard).decode() if model.echoes else model.says
-    thinking = [Said(thinking=part) for part in chunks(model.thinks if thinks else "", model.chunk_chars)]
-    return thinking + [Said(content=part) for part in chunks(text, model.chunk_chars)]
+    thinking = [Chunk(thinking=part) for part in chunks(model.thinks if thinks else "", model.chunk_chars)]
+    return thinking + [Chunk(content=part) for part in chunks(text, model.chunk_chars)]
 
 
 def is_warm(temperature: object) -> bool:
@@ -74,46 +74,48 @@ def call_of(tool: Json) -> Json:
     return {"id": "call_standin1", "function": call}
 
 
-async def tell(model: Model, words: list[Said], last: Said, shape: Shape, *, streamed: bool) -> Reply | Stream:
+async def build_answer(
+    model: Model, words: list[Chunk], last: Chunk, shape: Shape, *, streamed: bool
+) -> Reply | Stream:
     """The answer made of these words and the ``last`` chunk.
 
     Raises Refusal and ConnectionCut where nothing is streamed; a stream raises while it is read."""
     answer = speak(model, words, last)
     if streamed or model.fault is Fault.HANG_HEADERS:
-        parts = torn(written(answer, shape, cuts=model.fault is Fault.CUT), model.piece_bytes)
+        parts = tear(write_stream(answer, shape, cuts=model.fault is Fault.CUT), model.piece_bytes)
         headers_first = model.fault is Fault.HANG_HEADERS
         return Stream(parts, shape.stream_type, shape.stream_headers, headers_first)
-    reply = shape.whole(joined([said async for said in answer]))
+    reply = shape.whole(join_chunks([chunk async for chunk in answer]))
     if model.fault is Fault.CUT:
         raise ConnectionCut(reply.body[: len(reply.body) // 2], reply.content_type)
     return reply
 
 
-async def speak(model: Model, words: list[Said], last: Said) -> AsyncIterator[Said]:
+async def speak(model: Model, words: list[Chunk], last: Chunk) -> AsyncIterator[Chunk]:
     if model.fault is Fault.HANG_HEADERS:
-        await silence()
-    for position, said in enumerate(words):
+        await hang()
+    for position, chunk in enumerate(words):
         await asyncio.sleep(model.delay_ms / 1000)
         if position == 1 and model.fault is Fault.ERROR:
             raise Refusal(500, "an error was encountered while running the model: unexpected EOF")
         if position == 1 and model.fault is Fault.HANG:
-            await silence()
-        yield said
+            await hang()
+        yield chunk
     if model.fault is not Fault.NO_DONE:
         yield last
 
 
-async def silence() -> None:
+async def hang() -> None:
     """Never returns; ends when the client leaves and the answer is cancelled."""
     await asyncio.Event().wait()
 
 
-async def written(answer: AsyncIterator[Said], shape: Shape, *, cuts: bool) -> AsyncIterator[bytes]:
+async def write_stream(answer: AsyncIterator[Chunk], shape: Shape, *, cuts: bool) -> AsyncIterator[bytes]:
     """The stream; a refusal that comes this late is its last part. ``cuts``: it ends within the second one."""
     has_begun = False
     try:
-        async for said in answer:
-            part = shape.part(said)
+        async for chunk in answer:
+            part = shape.part(chunk)
             if cuts and has_begun:
                 raise ConnectionCut(part[: len(part) // 2])
             has_begun = True
@@ -122,7 +124,7 @@ async def written(answer: AsyncIterator[Said], shape: Shape, *, cuts: bool) -> A
         yield shape.failure(refusal.message)
 
 
-async def torn(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+async def tear(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
     """The same bytes in pieces of at most ``size`` (0: as they are), each sent by itself."""
     async for part in whole:
         if not size:
@@ -133,11 +135,11 @@ async def torn(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
             await asyncio.sleep(PIECE_PAUSE_S)
 
 
-def joined(said: list[Said]) -> Said:
+def join_chunks(parts: list[Chunk]) -> Chunk:
     """One chunk that says it all, with the end of the last one."""
-    return Said(
-        content="".join(one.content for one in said),
-        thinking="".join(one.thinking for one in said),
-        tool_calls=tuple(call for one in said for call in one.tool_calls),
-        end=said[-1].end,
+    return Chunk(
+        content="".join(one.content for one in parts),
+        thinking="".join(one.thinking for one in parts),
+        tool_calls=tuple(call for one in parts for call in one.tool_calls),
+        end=parts[-1].end,
     )

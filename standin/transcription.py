@@ -9,7 +9,7 @@ from standin import openai
 from standin.completion import Prompt, answer
 from standin.incoming import Request
 from standin.shelf import Shelf
-from standin.speech import Said, Shape
+from standin.speech import Chunk, Shape
 from standin.wire import NDJSON_TYPE, Refusal, Reply, Stream
 
 
@@ -46,21 +46,21 @@ def text(form: dict[str, bytes], name: str) -> str:
 
 
 class Transcription(Shape):
-    """What the model said, as JSON or as plain text; never streamed."""
+    """What the model says, as JSON or as plain text; never streamed."""
 
     stream_type = NDJSON_TYPE
 
     def __init__(self, response_format: str) -> None:
         self._is_text = response_format == "text"
 
-    def whole(self, said: Said) -> Reply:
-        if not said.end["done"]:
+    def whole(self, chunk: Chunk) -> Reply:
+        if not chunk.end["done"]:
             return Reply(content_type=NDJSON_TYPE)  # it is sent with the last chunk, which did not come
         if self._is_text:
-            return Reply(said.content.strip().encode(), content_type="text/plain")
-        return openai.translated({"text": said.content.strip()})
+            return Reply(chunk.content.strip().encode(), content_type="text/plain")
+        return openai.reply_translated({"text": chunk.content.strip()})
 
-    def part(self, said: Said) -> bytes:
+    def part(self, chunk: Chunk) -> bytes:
         return b""
 
     def failure(self, message: str) -> bytes:

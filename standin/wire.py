@@ -103,5 +103,5 @@ def text_reply(text: str, *, status: int = 200, content_type: str = "text/plain"
     return Reply(text.encode(), status, content_type)
 
 
-def refused(refusal: Refusal) -> Reply:
+def reply_with_refusal(refusal: Refusal) -> Reply:
     return json_reply({"error": refusal.message}, status=refusal.status)

@@ -1,4 +1,4 @@
-"""Who may use the admin, and what for. Superusers alone see it: who may change accounts may make himself anything."""
+"""Accounts and groups of the admin. For superusers only: whoever may change accounts can take any right."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memory.admin.base import Page
-from memory.bootstrap import OPERATING, looking
+from memory.bootstrap import OPERATING, view_permissions
 
 
 class ForSuperusers:
@@ -30,13 +30,15 @@ class ForSuperusers:
 
 
 class AccountForm(UserChangeForm):
-    """Keeps the last superuser from shutting himself out."""
+    """Keeps the last superuser from locking themselves out."""
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         stays = cleaned.get("is_superuser") and cleaned.get("is_active") and cleaned.get("is_staff")
         if not stays and is_last(self.instance):
-            raise ValidationError("This is the last account that may manage accounts: it stays an active superuser.")
+            raise ValidationError(
+                "This is the last account that can manage accounts: it must stay an active superuser."
+            )
         return cleaned
 
 
@@ -47,12 +49,12 @@ class PasswordForm(AdminPasswordChangeForm):
         cleaned: dict[str, Any] = super().clean() or {}
         if not cleaned.get("set_usable_password", True) and is_last(self.user):
             # Beside a field that Unfold's page has: it shows no other errors.
-            self.add_error("password1", "This is the last account that may manage accounts: it keeps a password.")
+            self.add_error("password1", "This is the last account that can manage accounts: it must keep its password.")
         return cleaned
 
 
 class NewAccountForm(UserCreationForm):
-    """Whoever gets an account is to use the admin, there is nothing else to log in to."""
+    """Gives the account access to the admin: there is nothing else to log in to."""
 
     def save(self, commit: bool = True) -> User:
         user: User = super().save(commit=False)
@@ -75,11 +77,11 @@ class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-
         (None, {"fields": ("username", "password")}),
         ("Person", {"fields": (("first_name", "last_name"), "email")}),
         (
-            "What the account may do",
+            "Permissions",
             {
                 "fields": ("is_active", "is_staff", "is_superuser", "groups"),
                 "description": "Groups say what an account may do: viewers look, operators decide. A superuser may do"
-                " all, and manages accounts. An account is not deleted but made inactive: what it did stays known.",
+                " everything, and manages accounts. Accounts are not deleted but deactivated, so that their log stays.",
             },
         ),
         ("Times", {"fields": (("last_login", "date_joined"),)}),
@@ -101,7 +103,7 @@ class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-
             return super().user_change_password(request, id, form_url)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # with the account would go the log of what it did: it is made inactive instead
+        return False  # its log would go, too: it is deactivated instead
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
@@ -112,10 +114,10 @@ class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-
 
 
 class PermissionField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # takes none at run time
-    """Boxes for the permissions that mean something here, in words."""
+    """Check boxes for the permissions that mean something here, in words."""
 
     def label_from_instance(self, obj: Any) -> str:
-        return OPERATING.get(name_of(obj)) or f"look at: {obj.content_type.name}"
+        return OPERATING.get(name_of(obj)) or f"view: {obj.content_type.name}"
 
 
 class GroupForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
@@ -124,7 +126,7 @@ class GroupForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
         widget=forms.CheckboxSelectMultiple,
         required=False,
         label="May",
-        help_text="A group that was never changed here gets what newer versions add; one that was is left alone.",
+        help_text="A group that was never changed here gets what newer versions add; a changed one does not.",
     )
 
     class Meta:
@@ -133,7 +135,7 @@ class GroupForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        wanted = looking() | OPERATING.keys()
+        wanted = view_permissions() | OPERATING.keys()
         rows = Permission.objects.select_related("content_type")
         offered = [row.pk for row in rows if name_of(row) in wanted]
         self.fields["permissions"].queryset = rows.filter(pk__in=offered).order_by(  # type: ignore[attr-defined]
@@ -174,8 +176,8 @@ def may_manage(users: QuerySet[User]) -> QuerySet[User]:
 
 
 def is_last(user: User) -> bool:
-    """Whether nobody else may manage accounts. Locks those who may until the end of the transaction, so that of two who
-    leave at once the second one is the last."""
+    """Whether nobody else may manage accounts."""
+    # Locked until the end of the transaction: of two who leave at once, the second one is the last.
     keys = {each.pk for each in may_manage(User.objects.select_for_update().order_by("pk"))}
     return keys == {user.pk}
 

@@ -1,5 +1,5 @@
-"""What beat sends, and how often. The rows are Festinger's own, made at its start: they are switched on and off here,
-and their intervals changed. The rows of intervals and crontabs behind them are kept out of sight."""
+"""Background tasks and how often they run. Festinger creates the rows at its start; here they are switched on and off,
+and their intervals changed. The rows of intervals and crontabs behind them are hidden."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -37,7 +37,7 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
     class Meta:
         model = PeriodicTask
         fields = ("enabled",)
-        help_texts = {"enabled": "Switched off it stays off, also after a start."}
+        help_texts = {"enabled": "A task that is switched off stays off after a restart."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -69,7 +69,7 @@ class ScheduleAdmin(Page):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # a start would bring it back: it is switched off instead
+        return False  # the next start would bring it back: it is switched off instead
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PeriodicTask]:
         return super().get_queryset(request).select_related("interval", "crontab", "solar", "clocked")
@@ -115,7 +115,7 @@ class ScheduleAdmin(Page):
     def kept_from(self, task: PeriodicTask) -> SafeString:
         address = f"{reverse('admin:memory_config_changelist')}#{SETTING}"
         link = format_html('<a href="{}" class="{}">{}</a>', address, LINK, SETTING)
-        return format_html("kept from {}, and put back within a minute when it differs.", link)
+        return format_html("follows {}, and is put back within a minute if it differs.", link)
 
     @admin.action(description="Switch on", permissions=["change"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
@@ -130,7 +130,7 @@ class ScheduleAdmin(Page):
         for task in differing:
             self.log_change(request, task, f"enabled: {not to} -> {to}")
         PeriodicTask.objects.filter(pk__in=[task.pk for task in differing]).update(enabled=to)
-        PeriodicTasks.update_changed()  # beat looks at this
+        PeriodicTasks.update_changed()  # beat reloads the schedules when this changes
         self.message_user(request, f"{len(differing)} switched {'on' if to else 'off'}; beat follows within seconds.")
 
 

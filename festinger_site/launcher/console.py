@@ -1,4 +1,4 @@
-"""What a person in front of a terminal is told while something takes its time."""
+"""Messages to the person at the terminal."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ THEN_EVERY_S = 10
 
 
 def say(line: str) -> None:
-    with suppress(OSError):  # the terminal may be gone; what it was told about still has to be done
+    with suppress(OSError):  # the terminal may be gone; the work still has to be done
         print(line, file=sys.stderr, flush=True)
 
 
@@ -19,8 +19,8 @@ def tell_operator(operator: dict[str, str | None]) -> None:
 
 
 class Patience:
-    """Called with a reason as often as one likes: from the first call on, says it after FIRST_AFTER_S and then
-    every THEN_EVERY_S."""
+    """To be called over and over while waiting: prints what we wait for, and the reason given, FIRST_AFTER_S after the
+    first call and then every THEN_EVERY_S."""
 
     def __init__(self, what: str) -> None:
         self.what = what

@@ -1,4 +1,4 @@
-"""Who may start and stop what lives in a home: three locks, which the kernel drops together with their holder.
+"""Three file locks decide who may start and stop the processes of a home. The kernel drops them with their holder.
 
 run.lock    held by the launcher for as long as it runs; its text is the launcher's process id
 start.lock  held while Postgres is started, set up or stopped; the others wait
@@ -15,7 +15,7 @@ from typing import IO
 
 from festinger_site.environment import EnvironmentMistake
 
-# A launcher whose make was killed is about to notice; a command holds the lock for a moment to see who runs.
+# Seconds. A launcher whose make was killed is about to notice; a command holds the lock just to see who runs.
 PATIENCE_S = 3
 
 
@@ -25,7 +25,7 @@ class AlreadyRunning(Exception):
 
 @contextmanager
 def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """This home is ours to run. Waits for one that is stopping; raises AlreadyRunning for one that is not."""
+    """Holds run.lock. Waits for a launcher that is stopping; raises AlreadyRunning for one that is not."""
     with lock_file(home, "run.lock") as lock:
         started = time.monotonic()
         while not try_lock(lock, fcntl.LOCK_EX):
@@ -40,7 +40,7 @@ def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 
 def tell_stopping(home: Path) -> None:
-    """By the launcher, to those who want to launch next."""
+    """Tells whoever wants to launch next that it may wait."""
     sign(home, f"{os.getpid()}, stopping")
 
 
@@ -49,7 +49,7 @@ def sign(home: Path, text: str) -> None:
 
 
 def is_launched(home: Path) -> bool:
-    """True where a launcher runs."""
+    """Whether a launcher runs."""
     with lock_file(home, "run.lock") as lock:
         return not try_lock(lock, fcntl.LOCK_SH)
 
@@ -63,9 +63,9 @@ def starting(home: Path) -> Iterator[None]:
 
 @contextmanager
 def starting_alone(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """As ``starting``, once no command uses the home's Postgres; until then ``on_wait`` is told over and over."""
+    """Holds start.lock, once no command uses the home's Postgres; until then calls ``on_wait`` over and over."""
     while True:
-        # Let go between two looks: a command needs start.lock to leave.
+        # Released between two attempts: a command needs start.lock to leave.
         with starting(home), lock_file(home, "use.lock") as users:
             if try_lock(users, fcntl.LOCK_EX):
                 yield
@@ -76,8 +76,8 @@ def starting_alone(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def using(home: Path, *, arrive: Callable[[], bool], leave_last: Callable[[], None]) -> Iterator[None]:
-    """``arrive`` runs before, one caller at a time, again and again until it is true; ``leave_last`` after, where
-    nobody else uses the home."""
+    """Holds use.lock. Before, ``arrive`` runs, in one process at a time, until it returns true; after, ``leave_last``
+    runs if nobody else uses the home."""
     with lock_file(home, "use.lock") as users:
         try:
             while not try_to_arrive(home, users, arrive):
@@ -93,13 +93,13 @@ def try_to_arrive(home: Path, users: IO[str], arrive: Callable[[], bool]) -> boo
     with starting(home):
         fcntl.flock(users, fcntl.LOCK_SH)
         if not arrive():
-            fcntl.flock(users, fcntl.LOCK_UN)  # the launcher may be waiting for just that
+            fcntl.flock(users, fcntl.LOCK_UN)  # the launcher may be waiting for this
             return False
         return True
 
 
 def lock_file(home: Path, name: str) -> IO[str]:
-    """Raises EnvironmentMistake where the home is another user's."""
+    """Raises EnvironmentMistake where the home belongs to another user."""
     try:
         return (home / name).open("a")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""``make run``: everything Festinger is, started in order, watched, and stopped as one."""
+"""``make run``: starts everything in order, watches it, and stops it together."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""Is a part of Festinger alive? ``python -m festinger_site.launcher.liveness_probe proxy|worker|beat`` ends with 0, or
-with 1 and a line that says why not. It is what containers are asked every few seconds, so it leaves Django out (a
-fifth of the processor time of a ``manage.py`` command), and it never starts a database.
+"""Health checks of containers: ``python -m festinger_site.launcher.liveness_probe proxy|worker|beat`` exits with 0 if
+that part is alive, or with 1 and a line that says why not. It runs every few seconds, so it leaves Django out (a fifth
+of the processor time of a ``manage.py`` command), and it never starts a database.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def complaint(part: str, oldest_s: float) -> str:
-    """Why it does not count as alive; empty where it does. Raises EnvironmentMistake."""
+    """Why the part does not count as alive; empty where it does. Raises EnvironmentMistake."""
     from festinger_site import settings
 
     if part == "proxy":
@@ -67,14 +67,15 @@ def complaint(part: str, oldest_s: float) -> str:
 
 
 def heartbeat_age_s(database_url: str, part: str) -> float | None:
-    """None where that part never gave one. Raises psycopg.Error."""
+    """None where that part never had one. Raises psycopg.Error."""
     with psycopg.connect(database_url, connect_timeout=CONNECT_S) as connection:
         row = connection.execute(AGE, [part, socket.gethostname()]).fetchone()
     return row[0] if row else None
 
 
 def health(host: str, port: int) -> dict[str, Any]:
-    """What /health says; empty where it does not answer. Not by urllib, which would go through an http_proxy."""
+    """The report of /health; empty where there is no answer."""
+    # Not urllib, which would go through an http_proxy.
     connection = http.client.HTTPConnection(LOOPBACK.get(host, host), port, timeout=ANSWER_S)
     try:
         connection.request("GET", "/health")

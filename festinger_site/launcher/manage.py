@@ -1,5 +1,5 @@
-"""``manage.py``: Django's command line. A command that needs the embedded Postgres finds it running: that of the
-launcher where one runs, else its own for as long as it takes, set up if it is new."""
+"""``manage.py``: Django's command line. A command that needs the embedded Postgres finds it running: the launcher's
+where one runs, else its own for as long as the command takes, set up if it is new."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def run_with_postgres(arguments: list[str]) -> None:
 
 
 def wait_for_launchers(home: Path, waiting: Patience) -> bool:
-    """False where it does not run at the moment: the launcher will see to that, and may first need our locks."""
+    """False where it is not running: the launcher will start it, and may need our locks first."""
     waiting()
     if not postgres_cluster.is_running(home):
         return False

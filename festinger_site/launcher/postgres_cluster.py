@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: its files, its process and its one database. It listens on a Unix socket only, in a
-folder of its owner's, so being able to open the socket is being allowed in.
+folder that only its owner can enter: whoever can open the socket is allowed in.
 
-Nothing here keeps two processes from starting it at once: festinger_site/launcher/home_locks.py does.
+Two processes must not start it at once: festinger_site/launcher/home_locks.py prevents that.
 """
 
 import secrets
@@ -47,19 +47,19 @@ INITIAL_SETTINGS = {
 
 
 def ignore(reason: str) -> None:
-    """The ``on_wait`` of whoever waits in silence."""
+    """An ``on_wait`` that prints nothing."""
 
 
 def data_folder(home: Path) -> Path:
-    """With links resolved: where Postgres' user cannot enter the home, that holds a link only."""
+    """With links resolved: where Postgres' user cannot enter the home, the home holds only a link."""
     return (home / "postgres").resolve()
 
 
 def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str], None] = ignore) -> Path:
-    """The data folder, made on first need, and the socket's; an interrupted making leaves no half database.
+    """The data folder, created on first use, as is the socket's.
 
-    Not ``durable``: a crash of the machine may destroy it, as tests can afford. ``on_make`` is told where it is made.
-    Raises PostgresFailed."""
+    Without ``durable`` a crash of the machine may destroy it, which tests can afford. ``on_make`` is called with a line
+    that says where it is created. Raises PostgresFailed."""
     data = data_folder(home)
     user = account(data)
     homes.ensure_run_folder(home)
@@ -69,9 +69,9 @@ def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str],
     except FileNotFoundError:
         return make_cluster(home, user, durable=durable, on_make=on_make)
     except PermissionError as error:
-        raise PostgresFailed(f"{data} is another user's: start Festinger as that user, or as root") from error
+        raise PostgresFailed(f"{data} belongs to another user: start Festinger as that user, or as root") from error
     if made_by != MAJOR_VERSION:
-        raise PostgresFailed(f"{data} was made by PostgreSQL {made_by}; this Festinger brings {MAJOR_VERSION}")
+        raise PostgresFailed(f"{data} was created by PostgreSQL {made_by}; this Festinger brings {MAJOR_VERSION}")
     free_stale_locks(home)
     return data
 
@@ -82,7 +82,7 @@ def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_ma
         link.symlink_to(ensure_shared_folder() / f"home-{secrets.token_hex(4)}")
     data = data_folder(home)
     why = f" (its user {user.pw_name} cannot enter {home})" if user and link.is_symlink() else ""
-    on_make(f"Making a PostgreSQL database in {data}{why}")
+    on_make(f"Creating a PostgreSQL database in {data}{why}")
     unfinished = data.with_name(f"{data.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     homes.own_folder(unfinished, 0o700, user)
@@ -92,13 +92,13 @@ def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_ma
     initdb = [str(binaries(user) / "initdb"), "-D", str(unfinished), "--username=postgres", "--auth=trust"]
     initdb += [*locale, *(f"--set={name}={value}" for name, value in settings.items())]
     if problem := run_to_end(initdb if durable else [*initdb, "--no-sync"], user):
-        raise PostgresFailed(f"The embedded database could not be made in {data.parent}: {problem}")
-    return unfinished.rename(data)
+        raise PostgresFailed(f"The embedded database could not be created in {data.parent}: {problem}")
+    return unfinished.rename(data)  # an interrupted start leaves no half-made database
 
 
 def free_stale_locks(home: Path) -> None:
-    """Removes lock files whose process id now belongs to something else, as after a restart of a container:
-    Postgres would take that for a running server and refuse."""
+    """Removes lock files whose process id belongs to something else by now, as after a restart of a container."""
+    # Postgres would take that process for a running server, and refuse to start.
     if running(home):
         return
     for lock in lock_files(home):
@@ -112,7 +112,7 @@ def lock_files(home: Path) -> tuple[Path, Path]:
 
 
 def command(home: Path) -> list[str]:
-    """What serves the cluster in the foreground and logs to stderr, run as the user that ``account`` names."""
+    """The command that serves the cluster in the foreground and logs to stderr; ``account`` names its user."""
     data = data_folder(home)
     always = {
         "listen_addresses": "",
@@ -126,9 +126,9 @@ def command(home: Path) -> list[str]:
 
 
 def start(home: Path, on_wait: Callable[[str], None] = ignore) -> subprocess.Popen[bytes]:
-    """Starts it unsupervised and waits until it takes connections; Ctrl-C in this terminal does not reach it.
+    """Starts it unsupervised and waits until it accepts connections; Ctrl-C in this terminal does not reach it.
 
-    Raises PostgresFailed where it ends instead; ``on_wait`` as in ``wait_ready``."""
+    ``on_wait`` as in ``wait_ready``. Raises PostgresFailed where it exits instead."""
     user = account(data_folder(home))
     with (homes.log_folder(home) / "postgres.log").open("ab") as log:
         server = subprocess.Popen(
@@ -142,7 +142,7 @@ def start(home: Path, on_wait: Callable[[str], None] = ignore) -> subprocess.Pop
 
     def still_alive(reason: str) -> None:
         if server.poll() is not None:
-            raise PostgresFailed(f"Postgres ended at its start:\n{homes.log_tail(home, 'postgres.log')}")
+            raise PostgresFailed(f"Postgres exited at its start:\n{homes.log_tail(home, 'postgres.log')}")
         on_wait(reason)
 
     wait_ready(home, on_wait=still_alive)
@@ -161,7 +161,7 @@ def connect(home: Path, database: str = "postgres") -> psycopg.Connection:
 
 
 def wait_ready(home: Path, *, timeout_s: float = READY_TIMEOUT_S, on_wait: Callable[[str], None] = ignore) -> None:
-    """Returns when it takes connections. ``on_wait`` gets Postgres' own words 20 times a second, and may raise.
+    """Returns when it accepts connections. ``on_wait`` gets Postgres' own message 20 times a second, and may raise.
 
     Raises PostgresFailed after ``timeout_s``."""
     deadline = time.monotonic() + timeout_s
@@ -191,7 +191,7 @@ def has_table(home: Path, table: str, database: str = homes.DATABASE) -> bool:
 
 
 def processes(home: Path) -> list[psutil.Process]:
-    """The server of this home and its children, or such children as outlived theirs."""
+    """The server of this home and its children, or children that outlived it."""
     data = str(data_folder(home))
     found = []
     for process in psutil.process_iter():
@@ -217,14 +217,14 @@ def is_running(home: Path) -> bool:
 
 
 def first_number(file: Path) -> int:
-    """The process id that a lock file of Postgres begins with; 0 where there is none to read."""
+    """The process id at the beginning of a lock file of Postgres; 0 where there is none."""
     with suppress(OSError, ValueError):
         return abs(int(file.read_text().split(maxsplit=1)[0]))
     return 0
 
 
 def stop(home: Path) -> None:
-    """Stops the server, by force if it must, and ends what a killed one left behind."""
+    """Stops the server, by force if necessary, and ends what a killed one left behind."""
     if server := running(home):
         for number in (signal.SIGINT, signal.SIGQUIT):  # fast shutdown; without a checkpoint
             with suppress(psutil.Error):
@@ -238,7 +238,7 @@ def stop(home: Path) -> None:
 
 
 def remove(home: Path) -> None:
-    """Stops it and destroys its data, for homes that were made to be thrown away."""
+    """Stops it and deletes its data, for temporary homes."""
     stop(home)
     shutil.rmtree(data_folder(home), ignore_errors=True)
     shutil.rmtree(homes.run_folder(home), ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What is looked at before anything is started, so that a mistake is one line and not a log to read."""
+"""Checks before anything is started, so that a mistake is one line and not a log to read."""
 
 import errno
 import socket
@@ -10,7 +10,7 @@ OLDEST_POSTGRES = 15
 
 
 class LaunchFailed(Exception):
-    """Festinger cannot start, or could not stay up. The message is for the operator, the last word on it."""
+    """Festinger cannot start, or could not stay up. The message, for the operator, says it all."""
 
 
 def check_port(host: str, port: int) -> None:

@@ -1,5 +1,5 @@
-"""The database brought to what the code expects: migrations, then bootstrap; and a config.yaml to begin with.
-Every start-up does it, in a process of its own (``python -m festinger_site.launcher.prepare_database``), so that the
+"""Prepares the database for this version: migrations, then bootstrap; and puts the first config.yaml in the home.
+Every start runs it in a process of its own (``python -m festinger_site.launcher.prepare_database``), so that the
 launcher stays small."""
 
 import os
@@ -18,7 +18,7 @@ EXAMPLE = settings.PROJECT / "config.example.yaml"
 
 
 class Aside:
-    """The output of a command that ends with a line of JSON: that is kept, the rest goes to stderr."""
+    """Takes the output of a command that ends with a line of JSON: keeps that line, and passes the rest to stderr."""
 
     kept = ""
 
@@ -33,7 +33,7 @@ class Aside:
 
 
 def prepare() -> str:
-    """Tells stderr what it does. Returns JSON: operator, and its password if there was none before, else null."""
+    """Reports to stderr. Returns JSON: the operator, and the password if the account is new, else null."""
     if not settings.ENVIRONMENT.FESTINGER_CONFIG:
         offer_config(settings.CONFIG_FILE)
     aside = Aside()
@@ -44,7 +44,7 @@ def prepare() -> str:
 
 
 def offer_config(file: Path) -> None:
-    """Puts the example there, in which all is commented out, if nothing is there. It can do without."""
+    """Puts the example, with every key commented out, where nothing is yet. Where that fails, it only says so."""
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as config:
             config.write(EXAMPLE.read_bytes())

@@ -1,7 +1,7 @@
-"""What runs: the command lines of the supervised processes.
+"""The command lines of the supervised processes.
 
-``python -m festinger_site.launcher.programs proxy|worker|beat`` becomes that program: for a container or a service
-manager, which watches it in supervisord's place.
+``python -m festinger_site.launcher.programs proxy|worker|beat`` becomes that program, for a container or a service
+manager that watches it in place of supervisord.
 """
 
 import os
@@ -17,14 +17,14 @@ from festinger_site.launcher.supervision import Program
 
 
 def programs(home: Path, host: str, port: int) -> list[Program]:
-    """In the order of their start; they stop in reverse, so the proxy can still write what it has."""
+    """In the order in which they start. They stop in reverse, so that the proxy can still write what it has."""
     found = own_programs(host, port)
     return [postgres_program(home), *found] if homes.is_embedded() else found
 
 
 def own_programs(host: str, port: int) -> list[Program]:
     celery = [sys.executable, "-m", "celery", "-A", "festinger_site"]
-    # A run of the resolver and the explaining of concepts can each keep one busy: one is left for what is said.
+    # A run of the resolver and the explaining of concepts can each keep one busy: the third is for statements.
     worker = ["worker", "--concurrency=3", "--hostname=worker@festinger", "--loglevel=INFO"]
     # Remote control, which these would need, does not work over PGMQ; the heartbeat is a row.
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
@@ -43,13 +43,13 @@ def postgres_program(home: Path) -> Program:
 
 
 def uvicorn(host: str, port: int) -> list[str]:
-    """The proxy's server; the word with a colon is the application, so that another can be served alike."""
+    """The proxy's server. The word with a colon is the application: tests serve another one in the same way."""
     served = [sys.executable, "-m", "festinger_site.server.serve", "festinger_site.asgi:application"]
     return [*served, f"--host={host}", f"--port={port}"]
 
 
 def main(words: list[str]) -> NoReturn:
-    """This process becomes the program that is named; one line and status 1 where the environment cannot be used."""
+    """Replaces this process by the named program; one line and status 1 where the environment cannot be used."""
     try:
         from festinger_site import settings
     except EnvironmentMistake as mistake:

@@ -1,5 +1,5 @@
-"""A Festinger for a short while: started as ``make run`` starts it, but with a home that is thrown away, on free
-ports, and with the stand-in for Ollama behind it. Nothing of it is left, however it ends."""
+"""A temporary Festinger: started as ``make run`` starts it, but with a temporary home, on free ports, and with the
+stand-in for Ollama behind it. However it ends, nothing is left."""
 
 import os
 import shutil
@@ -24,15 +24,15 @@ from festinger_site.launcher.liveness_probe import health
 READY_TIMEOUT_S = 180  # more than the launcher's own patience, which then says why
 STOP_TIMEOUT_S = 60
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-WIRING = ("FESTINGER_", "DATABASE_URL", "CELERY_BROKER_URL")  # the caller's own Festinger is not ours to use
+WIRING = ("FESTINGER_", "DATABASE_URL", "CELERY_BROKER_URL")  # the caller's own Festinger must not be used
 
 
 class ScratchFailed(Exception):
-    """It did not start. The message has what the launcher said."""
+    """It did not start. The message has the launcher's output."""
 
 
 class Interrupted(Exception):
-    """Ctrl-C, or another signal that asks to stop. ``status`` is the exit status that tells so."""
+    """Ctrl-C, or another signal that asks to stop. ``status`` is the exit status for it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"stopped by {signal.Signals(number).name}")
@@ -41,7 +41,7 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Where it listens; ``started_in`` seconds it was ready."""
+    """Where it and the stand-in listen; ``started_in``: how many seconds the start took."""
 
     url: str
     ollama: str
@@ -49,7 +49,7 @@ class Scratch:
 
 
 def stop_on_signals() -> None:
-    """From now on a signal raises Interrupted, and what follows, the cleaning up, is left in peace."""
+    """From now on a signal raises Interrupted, once: the cleaning up that follows is not interrupted."""
     for number in STOPPING:
         signal.signal(number, interrupt)
 

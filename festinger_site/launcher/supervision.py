@@ -1,4 +1,4 @@
-"""The processes, kept alive by one supervisord: its configuration, its life, what a killed one leaves behind."""
+"""supervisord, which keeps the processes alive: its configuration, its life, and what a killed one leaves behind."""
 
 import os
 import re
@@ -21,10 +21,10 @@ from supervisor.xmlrpc import SupervisorTransport
 from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster
 
-MARK = "FESTINGER_SUPERVISED"  # in the environment of everything we start: the home it belongs to
-STOP_TIMEOUT_S = 19  # the longest stop times of the programs one after the other, nearly
+MARK = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
+STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
 LEFTOVER_GRACE_S = 3
-STARTS_AT_MOST = 3  # within one launch, before that is called a failure
+STARTS_MAX = 3  # of a program within one launch, before that counts as a failure
 
 
 class SupervisorFailed(Exception):
@@ -61,8 +61,8 @@ childlogdir=log
 {user}
 """
 
-# Only the main process is told to stop: a Celery worker whose children are told too can hang for minutes.
-# A process that dies within startsecs is started again after 1 s, 2 s, 3 s and so on; supervisord never gives up.
+# Only the main process gets the stop signal: a Celery worker whose children get it too can hang for minutes.
+# A process that dies within startsecs is restarted after 1 s, 2 s, 3 s and so on; supervisord never gives up.
 PROGRAM = """
 [program:{name}]
 command={command}
@@ -84,10 +84,8 @@ stdout_logfile_backups=3
 
 
 def configuration(home: Path, programs: Iterable[Program]) -> str:
-    """supervisord's file, to be read with the home as current folder; earlier programs start first, stop last.
-
-    Folders other than ``run_folder``, which is plain, stay out of it or come through the environment: the file
-    format has no quoting for them."""
+    """supervisord's file, to be read with the home as current folder; earlier programs start first and stop last."""
+    # The format cannot quote folders: all but ``run_folder``, whose name is plain, come through the environment.
     as_root = os.geteuid() == 0
     sections = [SUPERVISORD.format(run_folder=homes.run_folder(home), user="user=root" if as_root else "")]
     for priority, program in enumerate(programs, 1):
@@ -105,14 +103,14 @@ def configuration(home: Path, programs: Iterable[Program]) -> str:
 
 
 def escape(word: str) -> str:
-    """A word of a command as supervisord's file takes it: shell quoting, and ``%`` doubled. Each odd character is
-    quoted by itself: a ``#`` or ``;`` right after a blank would begin a comment."""
+    """A word of a command as supervisord's file takes it: with shell quoting, and ``%`` doubled."""
+    # Each odd character is quoted by itself: a ``#`` or ``;`` right after a blank would begin a comment.
     quoted = re.sub(r"[^\w/.,:=@%+-]", lambda odd: shlex.quote(odd[0]), word)
     return quoted.replace("%", "%%") or "''"
 
 
 def build_environment(home: Path) -> dict[str, str]:
-    """The environment of everything that belongs to this home's run."""
+    """The environment of all processes of this home."""
     ours = {MARK: str(home), "FESTINGER_HOME": str(home), "FESTINGER_PROJECT": str(homes.PROJECT)}
     if os.environ.get("FESTINGER_CONFIG"):
         ours["FESTINGER_CONFIG"] = str(homes.config_path())  # they start in other folders
@@ -143,7 +141,8 @@ class Supervisor:
 
     @property
     def remote(self) -> Any:
-        """A new one each time: after a failed call its connection stays broken."""
+        """supervisord's remote procedures."""
+        # A new connection each time: after a failed call it stays broken.
         transport = SupervisorTransport(serverurl=f"unix://{homes.run_folder(self.home)}/control.sock")
         return ServerProxy("http://localhost", transport=transport).supervisor
 
@@ -165,13 +164,13 @@ class Supervisor:
         """Raises SupervisorFailed where the program keeps dying, or supervisord itself has died."""
         with suppress(OSError):
             self.starts[name].add(self.remote.getProcessInfo(name)["start"])
-        if len(self.starts[name]) > STARTS_AT_MOST:
+        if len(self.starts[name]) > STARTS_MAX:
             raise SupervisorFailed(f"{name} keeps dying:\n{homes.log_tail(self.home, f'{name}.log')}")
         self.check_alive()
 
     def check_alive(self) -> None:
         if (status := self.process.poll()) is not None:
-            raise SupervisorFailed(f"supervisord died (status {status}): the rest is stopped, too.")
+            raise SupervisorFailed(f"supervisord died (status {status}); stopping the rest.")
 
     def stop(self) -> None:
         """Stops the programs in reverse order, by force after STOP_TIMEOUT_S; nothing of them is left."""
@@ -183,7 +182,7 @@ class Supervisor:
 
 
 def leftovers(home: Path) -> list[psutil.Process]:
-    """What bears our mark and lives, except Postgres (its own module stops it) and whoever asks."""
+    """The living processes with our mark, except this one, its parents and Postgres, which its own module stops."""
     spared = {process.pid for process in postgres_cluster.processes(home)}
     spared |= {os.getpid(), *(process.pid for process in psutil.Process().parents())}
     found = []
@@ -195,7 +194,7 @@ def leftovers(home: Path) -> list[psutil.Process]:
 
 
 def end_leftovers(home: Path) -> bool:
-    """Ends what a killed supervisord or launcher left running, Postgres last. True if there was anything."""
+    """Ends what a killed supervisord or launcher left running, Postgres last; whether there was anything."""
     found = leftovers(home)
     for process in found:
         with suppress(psutil.Error):

@@ -1,4 +1,4 @@
-"""Django's own error answers, in the shape of Ollama's: programs call these routes. The admin has pages for people
+"""Django's error responses, in the shape of Ollama's where programs call; the admin has pages for people
 (templates/40*.html)."""
 
 from collections.abc import Callable
@@ -17,18 +17,18 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 def server_error(request: HttpRequest) -> HttpResponse:
     if request.path.startswith(ADMIN):
         return defaults.server_error(request)
-    content = error_body(request.path, 500, "something went wrong in Festinger; its log says what")
+    content = error_body(request.path, 500, "internal error in Festinger; see its log")
     return JsonResponse(content, status=500)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path.startswith(ADMIN):
         return defaults.page_not_found(request, exception)
-    return JsonResponse({"error": f"there is no {request.path}; /docs shows what there is"}, status=404)
+    return JsonResponse({"error": f"there is no {request.path}; see /docs"}, status=404)
 
 
 def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
-    """Middleware: a 405 says which methods there are."""
+    """Middleware: the body of a 405 names the methods that are allowed."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -42,8 +42,9 @@ def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
 
 
 def lead_back(get_response: GetResponse) -> GetResponse:
-    """Middleware: whoever opens the address that a form of the admin is sent to, without the form, comes to the page
-    above it. A session that ends before a click leads there by the login; so does a reload."""
+    """Middleware: a GET of an address that a form of the admin is posted to leads to the page above it.
+
+    A reload sends one, and so does a login after a session that ended before the click."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(ADMIN):
@@ -53,7 +54,7 @@ def lead_back(get_response: GetResponse) -> GetResponse:
         response = get_response(request)
         if response.status_code != 405 or request.method != "GET":
             return response
-        messages.warning(request, "Nothing was done: the form was not sent along. Do it again here.")
+        messages.warning(request, "Nothing was changed: the form was not submitted. Please try again.")
         return redirect(f"{request.path.rstrip('/').rpartition('/')[0]}/")
 
     return middleware

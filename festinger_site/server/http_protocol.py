@@ -1,17 +1,15 @@
-"""uvicorn's protocol, for what an exact proxy needs of it beyond ASGI."""
+"""uvicorn's HTTP protocol, with what an exact proxy needs beyond ASGI."""
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class ExactProtocol(HttpToolsProtocol):
-    """Leaves the request's target in the scope as it was sent: ASGI's parts of it do not tell ``/x?`` from ``/x``.
-
-    Declines the offer of another protocol (Java's HTTP client offers h2c with each request): httptools takes all
-    that comes after the head of such a request for that protocol, and its body would be lost."""
+    """Keeps the request's target in the scope as it was sent, and declines protocol upgrades."""
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
+        # ASGI splits it, and the parts do not tell ``/x?`` from ``/x``.
         self.scope["target"] = self.url  # type: ignore[typeddict-unknown-key]
 
     def on_headers_complete(self) -> None:
@@ -27,13 +25,15 @@ class ExactProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as offer:
+            # Java's HTTP client offers h2c with each request. httptools takes what follows the head for the other
+            # protocol, and the body would be lost.
             self._decline(data[offer.args[0] :])
         except httptools.HttpParserError:
             self.logger.warning("Invalid HTTP request received.")
             self.send_400_response("Invalid HTTP request received.")
 
     def _decline(self, rest: bytes) -> None:
-        """Reads the same request again, without the offer; ``rest`` is what came after its head."""
+        """Parses the same request again, without the offer; ``rest`` is what came after its head."""
         kept = [header for header in self.headers if header[0] != b"upgrade"]
         if len(kept) == len(self.headers):  # CONNECT
             self.send_400_response("This is not a proxy to elsewhere.")

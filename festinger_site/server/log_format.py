@@ -1,8 +1,8 @@
-"""Log lines as an event and its facts: ``2026-01-02T03:04:05 INFO recall.done concepts=3 ms=0.4``."""
+"""Log lines with an event and its facts: ``2026-01-02T03:04:05 INFO recall.done concepts=3 ms=0.4``."""
 
 import logging
 
-# A line shows none of these, and finding them out takes most of its time (the logging how-to, "Optimization").
+# No line shows these, and collecting them would take most of its time (the logging how-to, "Optimization").
 for flag in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks"):
     setattr(logging, flag, False)
 logging._srcfile = None

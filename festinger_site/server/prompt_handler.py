@@ -1,8 +1,4 @@
-"""A handler for prompts, which never touch the database.
-
-Django's own handler hands each request to a thread four times over (the signals that open and close database
-connections, ``response.close()``, a thread pool per request); that costs more than the rest of the proxy.
-"""
+"""The handler for prompts, which never touch the database."""
 
 from collections.abc import Awaitable, Callable
 from io import BytesIO
@@ -24,6 +20,9 @@ Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 class LeanHandler(ASGIHandler):
     """No middleware, no signals, no threads; a client that leaves stops the upstream."""
 
+    # Django's own handler hands each request to a thread four times (signals that open and close database connections,
+    # ``response.close()``, a thread pool per request). That costs more than the rest of the proxy.
+
     def load_middleware(self, is_async: bool = False) -> None:
         self._view_middleware: list[object] = []
         self._template_response_middleware: list[object] = []
@@ -32,8 +31,8 @@ class LeanHandler(ASGIHandler):
         self._matches: dict[str, ResolverMatch] = {}  # the prompts' paths are two
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """Nothing is awaited between the view's return and this one's: a client that leaves in between would
-        leave the upstream's answer open."""
+        # Nothing may be awaited between the view's return and this one: a client that left in between would leave
+        # the upstream's answer open.
         return await self._respond(request)
 
     async def _call_view(self, request: HttpRequest) -> HttpResponseBase:

@@ -1,5 +1,4 @@
-"""The proxy's server: ``python -m festinger_site.server.serve``. One socket, and uvicorn with one process or several
-on it."""
+"""The proxy's server, ``python -m festinger_site.server.serve``: uvicorn with one process or several on one socket."""
 
 import argparse
 import socket
@@ -32,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(application: str, sockets: list[socket.socket], workers: int) -> None:
-    """Returns, or ends the process, when it was told to stop and all requests have their answers."""
+    """Serves until a signal, and returns, or ends the process, when all requests are answered."""
     settled = configuration(application, workers)
     if workers > 1:
         Multiprocess(settled, sockets).run()
@@ -65,8 +64,8 @@ def configuration(application: str, workers: int) -> Configuration:
 
 
 def listeners(host: str, port: int) -> list[socket.socket]:
-    """A bound socket for each address of the host; the server listens when it is ready. Ends the process where
-    that cannot be."""
+    """A bound socket for each address of the host; the server listens when it is ready. Ends the process where an
+    address cannot be used."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         return [bind_socket(family, address) for family, _, _, _, address in found]

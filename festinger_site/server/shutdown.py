@@ -1,4 +1,4 @@
-"""How a server process ends where its server would not end it."""
+"""Ends a server process where uvicorn itself would not."""
 
 import asyncio
 import multiprocessing
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def end_on_signals() -> Iterator[None]:
-    """Before it serves there is nothing to finish: a signal ends the process at once. uvicorn's own handlers would
-    wait for the start to be over, and that may wait for Postgres."""
+    """While it starts, a signal ends the process at once."""
+    # There is nothing to finish yet, and uvicorn's handlers would wait for the start, which may wait for Postgres.
     handlers = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in handlers.items():
@@ -18,7 +18,7 @@ def end_on_signals() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """Workers whose parent was killed would hold the port for ever: they stop as if they had been told to."""
+    """Stops this worker, as by a signal, when its parent is gone: it would hold the port for ever."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

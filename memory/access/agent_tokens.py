@@ -1,4 +1,4 @@
-"""Agents and their tokens. A token is told once, when it is made; only its hash is kept."""
+"""Agents and their tokens. A token is shown once, when it is created; only its hash is stored."""
 
 import hashlib
 import secrets
@@ -8,12 +8,12 @@ from django.db import IntegrityError, transaction
 
 from memory.models import Agent
 
-TOKEN_PREFIX: Final = "fst_"  # told apart at a glance from the keys that other servers take
+TOKEN_PREFIX: Final = "fst_"  # tells it from the keys of other servers
 NAME_MAX: Final = 100  # characters
 
 
 class AgentMistake(ValueError):
-    """An agent cannot have this name. The message says why."""
+    """The name cannot be used. The message says why."""
 
 
 def clean_name(name: str) -> str:
@@ -25,7 +25,7 @@ def clean_name(name: str) -> str:
 
 
 def create(name: str, scope: str) -> tuple[Agent, str]:
-    """A new agent, and its token. Raises AgentMistake where there is one of that name."""
+    """A new agent, and its token. Raises AgentMistake where the name is taken."""
     name, token = clean_name(name), new_token()
     try:
         with transaction.atomic():
@@ -35,7 +35,7 @@ def create(name: str, scope: str) -> tuple[Agent, str]:
 
 
 def rotate(agent: Agent) -> str:
-    """A new token for the agent. The old one is refused by every process as soon as this is committed and announced."""
+    """A new token for the agent. Every process refuses the old one as soon as it hears of the commit."""
     token = new_token()
     Agent.objects.filter(pk=agent.pk).update(token_hash=token_hash(token))
     return token

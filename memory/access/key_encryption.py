@@ -1,4 +1,5 @@
-"""Providers' keys, encrypted with Fernet: by FESTINGER_ENCRYPTION_KEY, or by a file in the home for its owner only.
+"""The API keys of language models, encrypted with Fernet: by FESTINGER_ENCRYPTION_KEY, or by a file in the home that
+only its owner can read.
 
 No error, log line or repr in here holds a key."""
 
@@ -30,7 +31,7 @@ class KeyMistake(Exception):
 
 
 def encrypt(key: str) -> str:
-    """A provider's key as ``models.api_key`` holds it; white space around it is dropped. Raises KeyMistake."""
+    """A key as ``models.api_key`` stores it, without the white space around it. Raises KeyMistake."""
     key = key.strip()
     if not _PLAIN.fullmatch(key) or len(key) > KEY_MAX:
         raise KeyMistake(f"A key is 1 to {KEY_MAX} printable ASCII characters without spaces.")
@@ -38,7 +39,7 @@ def encrypt(key: str) -> str:
 
 
 def decrypt(token: str) -> str:
-    """The key that was encrypted. Raises KeyMistake where no key that Festinger has fits."""
+    """The key that was encrypted. Raises KeyMistake where none of our keys decrypts it."""
     try:
         key = _fernet().decrypt(token).decode("ascii")
     except (InvalidToken, ValueError):  # no Fernet token, or not even Base64
@@ -52,9 +53,9 @@ def decrypt(token: str) -> str:
 
 
 def rotate() -> tuple[int, list[LanguageModel]]:
-    """Encrypts all stored keys with the newest key, which is a new one where a file in the home has them.
+    """Encrypts all stored keys with the newest key; where the home has the keys, a new one is added first.
 
-    How many were, and the models whose key could not be decrypted, which stay as they are."""
+    Returns how many were encrypted, and the models whose key could not be decrypted, which stay as they are."""
     if not settings.ENCRYPTION_KEYS:
         with _file() as file:
             _write(file, [_new_key(), *_read(file)])
@@ -76,23 +77,20 @@ def rotate() -> tuple[int, list[LanguageModel]]:
 
 
 def _fernet() -> MultiFernet:
-    """Read anew each time: another process may have rotated the file."""
-    return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS or _kept_keys()])
-
-
-def _kept_keys() -> list[str]:
-    """The keys of the file, newest first; it gets its first one on first need."""
-    with _file() as file:
-        keys = _read(file)
-        if not keys:
-            keys = [_new_key()]
-            _write(file, keys)
-        return keys
+    """The newest key encrypts, all decrypt. The file gets its first key on first use."""
+    keys = list(settings.ENCRYPTION_KEYS)
+    if not keys:
+        with _file() as file:  # read each time: another process may have rotated it
+            keys = _read(file)
+            if not keys:
+                keys = [_new_key()]
+                _write(file, keys)
+    return MultiFernet([Fernet(key) for key in keys])
 
 
 @contextmanager
 def _file() -> Iterator[IO[str]]:
-    """Locked, so that two processes that need it first agree on one key."""
+    """The file of keys, locked: two processes that need it first agree on one key."""
     path = settings.HOME / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -24,13 +24,13 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
     class Meta:
         model = Agent
         fields = ("name", "scope")
-        help_texts = {"name": "As conflicts and histories say it. It cannot be changed later."}
+        help_texts = {"name": "Shown in conflicts and histories. It cannot be changed later."}
 
     def clean_name(self) -> str:
         try:
             return agent_tokens.clean_name(self.cleaned_data["name"])
         except agent_tokens.AgentMistake as mistake:
-            raise ValidationError(f"This is not possible: {mistake}.") from mistake
+            raise ValidationError(f"This name cannot be used: {mistake}.") from mistake
 
 
 @admin.register(Agent)
@@ -56,7 +56,7 @@ class AgentAdmin(Page):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Saved is in one way: the token comes next."""
+        """One way to save, because the token is shown next."""
         one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, one_way | (extra_context or {}))
 
@@ -70,23 +70,24 @@ class AgentAdmin(Page):
         return super().construct_change_message(request, form, formsets, add) if add else what_changed(form)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self.show_token(request, obj, obj.shown_once, "was made")
+        return self.show_token(request, obj, obj.shown_once, "was created")
 
     @method_decorator(require_POST)
     def rotate(self, request: HttpRequest, agent_id: int) -> HttpResponse:
         agent = get_object_or_404(Agent, pk=agent_id)
         if not self.has_change_permission(request, agent):
             raise PermissionDenied
-        if request.POST.get("seen") != agent.token_mark:  # the form was sent once more, by a reload say
-            text = "Nothing was changed: there is a new token already. It was shown once; if it is lost, make another."
+        if request.POST.get("seen") != agent.token_mark:  # the form was sent again, by a reload for example
+            text = "Nothing was changed: there is already a new token. It was shown once; if you lost it, make another."
             self.message_user(request, text, messages.WARNING)
             return redirect("admin:memory_agent_change", agent.pk)
         token = agent_tokens.rotate(agent)
-        self.log_change(request, agent, "A new token; the one before is refused.")
-        return self.show_token(request, agent, token, "has a new token; the one before is refused from now on")
+        self.log_change(request, agent, "New token; the previous one is refused.")
+        return self.show_token(request, agent, token, "has a new token; the previous one is refused from now on")
 
     def show_token(self, request: HttpRequest, agent: Agent, token: str, what: str) -> HttpResponse:
-        """As the answer itself: a redirect would have to keep the token somewhere."""
+        """The page with the token, and its only appearance."""
+        # Not after a redirect, which would have to store the token somewhere.
         context = {
             **self.admin_site.each_context(request),
             "title": f"The token of {agent}",

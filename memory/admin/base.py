@@ -1,4 +1,4 @@
-"""What the admin's pages of all rooms have in common."""
+"""What the pages of the admin have in common."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -21,14 +21,14 @@ from unfold.views import ChangeList
 from memory.domain.text.tokenizer import tokenise
 from memory.models import Soas, called_like
 
-COUNTED_MAX: Final = 10_000  # rows of a list that are counted, and can be paged through; what is further is searched
-WORDS_MAX: Final = 200  # that are like what is searched for: with more, somebody types on
-ACTION_MAX: Final = 1_000  # rows of one action: a list offers to choose all that it has, also on its other pages
+COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged through; beyond, one searches
+WORDS_MAX: Final = 200  # words that match a search: with more, people type on
+ACTION_MAX: Final = 1_000  # rows of one action: a list can select all its rows, also those on other pages
 LINK: Final = "fst-list-link"
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at run time
-    """Counts no further than COUNTED_MAX: of a million rows nobody reads the last page, and counting them is slow."""
+    """Counts no further than COUNTED_MAX: counting a million rows is slow, and nobody reads the last page."""
 
     template_name = "memory/pages.html"  # Unfold shows it below a list
 
@@ -41,18 +41,18 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at ru
 
     @property
     def counted(self) -> str:
-        """How many there are, for people."""
+        """The count, as people read it: ``10,000+``."""
         return f"{self.count:,}{'+' if self.count == COUNTED_MAX else ''}"
 
 
 class Page(ModelAdmin):
-    """A list and a page for each row, which open quickly however many rows there are."""
+    """A list, and a page for each row, that open quickly however many rows there are."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = ShowFacets.NEVER  # they count the whole table, for each choice
     list_per_page = 50
-    list_max_show_all = 50  # a longer page takes longer than anybody likes to wait
+    list_max_show_all = 50  # longer pages take too long
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
@@ -63,13 +63,10 @@ class Page(ModelAdmin):
 
 
 class WordSearch:
-    """The search of a list of rows about words: finds those with a word that begins like what was typed, or of which
-    that is a part.
-
-    The words are looked up first. A search over joined tables would read them all."""
+    """Searches rows about words: those with a word that begins with what was typed, or of which that is a part."""
 
     word_fields: Sequence[str] = ("concept",)
-    search_fields: Sequence[str] = ("concept__token",)  # as Django would search; not empty, or no search is shown
+    search_fields: Sequence[str] = ("concept__token",)  # not used, but without it Django shows no search
     search_help_text = "How the concept begins, or a part of it."
 
     def get_search_results(
@@ -77,7 +74,7 @@ class WordSearch:
     ) -> tuple[QuerySet[Any], bool]:
         if not (name := as_token(search_term)):
             return queryset, False
-        words = word_ids(name)
+        words = word_ids(name)  # looked up first: a search over joined tables would read all of them
         about = Q()
         for field in self.word_fields:
             about |= Q(**{f"{field}__in": words})
@@ -85,7 +82,7 @@ class WordSearch:
 
 
 class ReadOnly:
-    """A record: nobody adds, changes or deletes it by hand."""
+    """Rows that nobody adds, changes or deletes by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -98,37 +95,37 @@ class ReadOnly:
 
 
 def as_token(text: str) -> str:
-    """What was typed into a search, as words are stored: ``Glitch Uni`` is ``glitch_uni``."""
+    """What was typed into a search, in the form in which words are stored: ``Glitch Uni`` gives ``glitch_uni``."""
     words = [token.text for token in tokenise(text)]
     return "_".join(words) or text.strip().lower()
 
 
 def word_ids(text: str) -> list[int]:
-    """The words that begin with the text, or of which it is a part: the first ones in the order of the alphabet."""
+    """The first words in alphabetical order that begin with the text, or of which it is a part."""
     words = Soas.objects.filter(called_like(text)).order_by("token")
     return list(words.values_list("pk", flat=True)[:WORDS_MAX])
 
 
 def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
-    """Those with these keys, which go to Postgres as one value: Django takes longer for thousands of them than Postgres
-    for the query."""
+    """The rows with these keys."""
+    # They go to Postgres as one value: for thousands of them Django takes longer than Postgres for the query.
     table, key = rows.model._meta.db_table, rows.model._meta.pk.column
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
 
 
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[Any], str]:
-    """The keys of the rows that an action takes, ACTION_MAX at most, and the end of its report: that there are more."""
+    """The keys of the rows that an action processes, and the end of its report, which says if there were more."""
     keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])
     return keys[:ACTION_MAX], "; more were chosen: do it again for the rest" if len(keys) > ACTION_MAX else ""
 
 
 def address(model: type[Model], key: Any) -> str:
-    """Of the page of one row."""
+    """The address of a row's page."""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])
 
 
 def link(row: Model, text: str | None = None) -> SafeString:
-    """To the row's own page."""
+    """A link to the row's page."""
     shown = str(row) if text is None else text
     return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
 
@@ -138,13 +135,13 @@ def render_preformatted(text: str) -> SafeString:
 
 
 def what_changed(form: "ModelForm[Any]") -> str:
-    """For the log: each changed field with the value before and after. Not for forms with secrets."""
+    """Each changed field with its old and new value, for the log. Not for forms with secrets."""
     new = form.instance
     return "; ".join(f"{name}: {form.initial.get(name)} -> {getattr(new, name)}" for name in form.changed_data)
 
 
 def next_page(request: HttpRequest) -> str:
-    """Where to go after a change, if the form names a page of this site in ``next``; else empty."""
+    """The page of this site to go to after a change, from the form's ``next``; empty where there is none."""
     wanted = request.POST.get("next", "")
     hosts, is_secure = {request.get_host()}, request.is_secure()
     return wanted if url_has_allowed_host_and_scheme(wanted, hosts, require_https=is_secure) else ""

@@ -1,4 +1,4 @@
-"""Language models and their keys, and what they were asked, in the admin."""
+"""Language models with their keys, and the calls that were made to them, in the admin."""
 
 import re
 import time
@@ -30,7 +30,7 @@ CONFLICT = re.compile(r"\bconflict (\d+)")
 
 
 class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    """The key goes in and never comes out again."""
+    """A key can be entered, but is never shown."""
 
     key = forms.CharField(
         required=False,
@@ -48,13 +48,13 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
         cleaned: dict[str, Any] = super().clean() or {}
         key, forgets = cleaned.get("key"), cleaned.get("forgets_key")
         if key and forgets:
-            self.add_error("forgets_key", "Either a new key, or none.")
+            self.add_error("forgets_key", "Enter a new key or forget the stored one, not both.")
         elif key:
             self.encrypt(key)
         elif forgets:
             self.api_key = ""
         elif self.instance.api_key and {"provider", "base_url"} & set(self.changed_data):
-            # Or whoever may change the address could have the key sent to himself.
+            # Or whoever may change the address could have the key sent to a server of their own.
             self.add_error("key", "The stored key was entered for another address: enter it again, or forget it.")
         return cleaned
 
@@ -67,7 +67,7 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
         if self.errors and self.api_key and "key" not in self.errors:
-            self.add_error("key", "Enter the key again: it is not kept while something else is wrong.")
+            self.add_error("key", "Enter the key again: it is not kept while the form has other errors.")
 
     def save(self, commit: bool = True) -> Any:
         if self.api_key is not None:
@@ -102,7 +102,7 @@ class LanguageModelAdmin(Page):
         return super().get_queryset(request).annotate(**names)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Deleted is one at a time: its page says what that means."""
+        """Without deleting several at once: the page for one says what it means."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def change_view(
@@ -150,13 +150,13 @@ class LanguageModelAdmin(Page):
 
     @method_decorator(require_POST)
     def use(self, request: HttpRequest, model_id: int) -> HttpResponse:
-        """Has a setting name the model, or no longer."""
+        """Makes a setting name this model, or no model."""
         model = get_object_or_404(LanguageModel, pk=model_id)
         if not request.user.has_perm("memory.change_config"):
             raise PermissionDenied
         key, is_chosen = request.POST.get("setting", ""), request.POST.get("chosen") == "true"
         if key not in USES:
-            self.message_user(request, f"Nothing was changed: {key!r} names no use of a model.", messages.ERROR)
+            self.message_user(request, f"Nothing was changed: {key!r} is not a use of a model.", messages.ERROR)
             return redirect("admin:memory_languagemodel_change", model.pk)
         if not is_chosen and key not in settings_audit.uses(model):
             self.message_user(request, f"Nothing was changed: {key} names another model.", messages.WARNING)
@@ -164,10 +164,10 @@ class LanguageModelAdmin(Page):
         try:
             lines = settings_audit.choose(key, model if is_chosen else None, request.user)
         except settings_audit.ChangedMeanwhile:
-            self.message_user(request, f"{key} was not changed: somebody else has changed it now.", messages.ERROR)
+            self.message_user(request, f"{key} was not changed: somebody else has just changed it.", messages.ERROR)
         else:
             stored = f"Stored: {'; '.join(lines)}." if lines else "Nothing was changed."
-            become = f"{model} {USES[key]}." if is_chosen else f"Nobody is asked any more: {WITHOUT[key]}."
+            become = f"{model} {USES[key]}." if is_chosen else f"No model is asked any more: {WITHOUT[key]}."
             self.message_user(request, f"{stored} {become}", messages.SUCCESS)
         return redirect("admin:memory_languagemodel_change", model.pk)
 
@@ -177,7 +177,7 @@ class LanguageModelAdmin(Page):
             self.try_out(request, model)
 
     def try_out(self, request: HttpRequest, model: LanguageModel) -> None:
-        """Takes as long as the model, at most ``llm_timeout_s``."""
+        """Takes as long as the model does, at most ``llm_timeout_s``."""
         started = time.monotonic()
         try:
             answer = llm.try_out(model)
@@ -217,7 +217,7 @@ class LlmCallAdmin(ReadOnly, Page):
 
     @admin.display(description="about", ordering="subject")
     def about(self, call: Any) -> SafeString | str:
-        """The concept that is to be explained, or the conflict that is to be decided."""
+        """The concept to explain, or the conflict to decide."""
         if call.purpose == LlmCall.Purpose.EXPLAIN and call.concept_id:
             return to("admin:memory_soas_change", call.concept_id, call.subject)
         if call.purpose == LlmCall.Purpose.RESOLVE and (named := CONFLICT.search(call.subject)):

@@ -1,4 +1,4 @@
-"""The settings that operators change while Festinger runs, in the admin: all on one page, and each with its history."""
+"""The settings that operators change while Festinger runs: all on one page, and each on its own with its history."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted
 
 CHANGES_SHOWN = 10
-STALE = "Somebody else has changed this meanwhile: it is {} now. Enter it again if it should be something else."
-AT_ONCE = "All processes go by it from now on."
+STALE = "Somebody else has changed this in the meantime: it is {} now. Enter your value again if you still want it."
+AT_ONCE = "It applies to all processes from now on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,26 +100,26 @@ class ConfigAdmin(Page):
             return self.reset(request, rows, stored, reset)
         form = SettingsForm({key: stored[key] for key in keys}, entered)
         if not form.is_valid():
-            messages.error(request, "Nothing was stored: see what is said beside the fields.")
+            messages.error(request, "Nothing was saved: see the errors beside the fields.")
             return self.show(request, rows, form)
         try:
             self.tell(request, settings_audit.change(form.changes(), request.user))
         except ChangedMeanwhile as changed:
-            # What stands now counts as shown from here on: who sends it once more means it.
+            # From here on the current value counts as shown: whoever submits again means it.
             entered[SHOWN + changed.key] = stored[changed.key]
             form = SettingsForm({key: stored[key] for key in keys}, entered)
             form.add_error(changed.key, STALE.format(stored[changed.key] or "none"))
-            messages.error(request, "Nothing was stored: see what is said beside the field.")
+            messages.error(request, "Nothing was saved: see the error beside the field.")
             return self.show(request, rows, form)
         return redirect("admin:memory_config_changelist")
 
     def reset(self, request: HttpRequest, rows: dict[str, Config], stored: dict[str, str], key: str) -> HttpResponse:
-        """Puts one back to its default. What was entered in other fields stays there, and is not stored."""
+        """Resets one setting. What was entered in other fields stays there, and is not stored."""
         standard = registry.defaults()[key]
         try:
             self.tell(request, settings_audit.change({key: (stored[key], standard)}, request.user))
         except ChangedMeanwhile:
-            messages.error(request, f"{key} was not reset: somebody else has changed it just now.")
+            messages.error(request, f"{key} was not reset: somebody else has just changed it.")
         entered = request.POST.copy()
         entered.setlist(key, standard.split(","))
         entered[SHOWN + key] = standard
@@ -156,10 +156,10 @@ class ConfigAdmin(Page):
         try:
             self.tell(request, settings_audit.change({obj.key: (shown, obj.value)}, request.user))
         except ChangedMeanwhile:
-            messages.error(request, f"{obj.key} was not changed: somebody else has changed it just now.")
+            messages.error(request, f"{obj.key} was not changed: somebody else has just changed it.")
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
-        """The line is written together with the change."""
+        """Writes nothing: settings_audit logs the change together with it."""
         return LogEntry()
 
     def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
@@ -193,7 +193,7 @@ class ConfigAdmin(Page):
 
 
 def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, list[Line]]]:
-    """The settings of the form by the registry's groups, in its order."""
+    """The form's settings by group, in the order of the registry."""
     last = settings_audit.last_changes(rows)
     found: dict[str, list[Line]] = {}
     for key in form.keys:
@@ -207,11 +207,11 @@ def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, l
 
 
 def note_on(key: str, value: str) -> str:
-    """What a stored text means where that is not plain to see, or that it is not obeyed."""
+    """What a stored text means, where that is not obvious, or that it is not valid."""
     try:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:
-        return f"{mistake}. The default holds instead."
+        return f"{mistake}. The default applies instead."
     if registry.is_schedule(key):
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."

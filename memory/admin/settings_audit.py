@@ -1,6 +1,6 @@
-"""Changes of settings by operators, and who made which: a line of the admin's log for each, ``zero_hit_max: 3 -> 1``.
+"""Changes settings, and logs who changed which: a line of the admin's log for each, ``zero_hit_max: 3 -> 1``.
 
-What a command or a person at the database changed has no line; the row's own time tells that it was changed."""
+Changes by commands, or directly in the database, have no line; the row's own time shows that there was one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from django.utils import timezone
 from memory.models import Config, LanguageModel
 from memory.settings import registry
 
-# An anonymous one never gets here: the log refuses him.
+# Never an anonymous one: the log refuses them.
 Operator = User | AnonymousUser
 MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id")
 
@@ -26,7 +26,7 @@ followers: dict[str, Callable[[], object]] = {}
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody else has changed the setting since it was shown. Nothing was stored."""
+    """Somebody else has changed the setting since it was shown. Nothing was saved."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -35,7 +35,7 @@ class ChangedMeanwhile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """``by`` is empty where it was not in the admin: a command, or the database itself."""
+    """``by`` is empty for a change outside the admin."""
 
     at: datetime
     by: str
@@ -73,7 +73,7 @@ def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
 
 
 def read_chosen_models() -> dict[str, int | None]:
-    """The rows that the settings name."""
+    """The ids of the models that the settings name."""
     tuning = Config.tuning()
     return {key: getattr(tuning, key) for key in MODEL_SETTINGS}
 
@@ -85,7 +85,7 @@ def uses(model: LanguageModel) -> list[str]:
 
 @transaction.atomic
 def choose(key: str, model: LanguageModel | None, user: Operator) -> list[str]:
-    """Has the setting name the model, or none; the lines of what was changed. Raises ChangedMeanwhile."""
+    """Makes the setting name the model, or none; returns the lines of what changed. Raises ChangedMeanwhile."""
     shown = Config.objects.get(key=key).value
     return change({key: (shown, registry.as_text(model.pk if model else None))}, user)
 
@@ -96,7 +96,7 @@ def newest(count: int) -> list[LogEntry]:
 
 
 def last_changes(rows: Mapping[str, Config]) -> dict[str, LastChange]:
-    """By key; those that were never changed are left out. One query."""
+    """By key, without settings that were never changed. One query."""
     entries = _entries().order_by("object_id", "-action_time").distinct("object_id")
     logged = {str(entry.object_id): entry for entry in entries}
     found = {}

@@ -1,4 +1,4 @@
-"""A field for each setting, of the type that the registry gives it. What may be entered is the registry's to say."""
+"""A form field for each setting. Its type comes from the registry, which also decides what may be entered."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
@@ -10,12 +10,12 @@ from django.core.exceptions import ValidationError
 from memory.models import LanguageModel, Source
 from memory.settings import registry
 
-SHOWN = "shown-"  # and the key: the text that stood in the field when the page was opened
+SHOWN = "shown-"  # with the key, a hidden field: the value when the page was opened
 Choices = Sequence[tuple[str, str]]
 
 
 class SettingField(forms.Field):
-    """Cleans to the text that is stored, always written the same way."""
+    """Its cleaned value is the text to store, in one spelling for each value."""
 
     def __init__(self, key: str, models: Choices = ()) -> None:
         help_text = registry.REGISTRY[key].description or ""
@@ -41,7 +41,7 @@ class SettingField(forms.Field):
 
 
 class SettingsForm(forms.Form):
-    """Some settings, each with the text that was shown: what somebody else changed meanwhile is not overwritten."""
+    """Settings, each with the value that was shown, so that nobody overwrites what somebody else has just changed."""
 
     def __init__(self, stored: Mapping[str, str], data: Any = None, *, may_change: bool = True) -> None:
         super().__init__(data)
@@ -56,13 +56,13 @@ class SettingsForm(forms.Form):
         self.keys = tuple(stored)
 
     def changes(self) -> dict[str, tuple[str, str]]:
-        """What was shown, and what was entered instead, by key; of a valid form."""
+        """What was shown, and what was entered instead, by key. The form is valid."""
         entered = {key: (self.cleaned_data[SHOWN + key], self.cleaned_data[key]) for key in self.keys}
         return {key: (shown, new) for key, (shown, new) in entered.items() if shown != new}
 
 
 def language_models(stored: Mapping[str, str]) -> Choices:
-    """None, all rows, and ids that are stored though their row is gone."""
+    """None, all models, and stored ids whose model is gone."""
     choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
     known = {value for value, _ in choices}
     chosen = (value for key, value in stored.items() if registry.is_model(key))
@@ -70,7 +70,7 @@ def language_models(stored: Mapping[str, str]) -> Choices:
 
 
 def present(keys: Iterable[str], data: Mapping[str, Any]) -> list[str]:
-    """The settings that a page has sent: another version's may have others."""
+    """The settings that the page has sent: a page of another version may have others."""
     return [key for key in keys if SHOWN + key in data]
 
 

@@ -1,8 +1,8 @@
 """Keeps a cache in step with Postgres: a full load, then the changes that triggers announce.
 
 Payloads on the channel ``festinger`` (memory/migrations/0002): ``<table>:<key>,<key>...`` names rows,
-``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller,
-``signal:<name>:<what>`` what other rooms tell their like in the other processes.
+``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller, and
+``signal:<name>:<what>`` a message of another package to its counterparts in the other processes.
 """
 
 import asyncio
@@ -46,10 +46,10 @@ Announce = Callable[[str], Awaitable[None]]
 
 
 class Follower(Protocol):
-    """Another room's picture of one table."""
+    """Another package's copy of one table."""
 
     async def load(self, connection: Connection) -> None:
-        """Brings the whole picture to what Postgres has."""
+        """Reads all of it."""
 
     async def refresh(self, connection: Connection, keys: list[int]) -> None:
         """Reads these rows again."""
@@ -57,12 +57,11 @@ class Follower(Protocol):
 
 @dataclass(slots=True)
 class Changes:
-    """What was announced: keys by table, tables that are read whole, whether all is, who waits, and signals. Tables
-    that others follow are ``followed``."""
+    """What was announced in one go."""
 
-    followed: Collection[str] = ()
-    keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    tables: set[str] = field(default_factory=set)
+    followed: Collection[str] = ()  # tables that followers read
+    keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # by table
+    tables: set[str] = field(default_factory=set)  # those to be read whole
     everything: bool = False
     barriers: list[str] = field(default_factory=list)
     signals: set[tuple[str, str]] = field(default_factory=set)
@@ -72,8 +71,8 @@ class Changes:
         if kind == "barrier":
             self.barriers.append(what)
         elif kind == "signal":
-            name, _, told = what.partition(":")
-            self.signals.add((name, told))
+            name, _, text = what.partition(":")
+            self.signals.add((name, text))
         elif (kind in REFRESH or kind in self.followed) and what:
             self.keys[kind].update(int(key) for key in what.split(","))
         elif (table := what if kind == "reload" else kind) in SMALL or table in self.followed:
@@ -83,8 +82,9 @@ class Changes:
 
 
 class Coherence:
-    """Two connections: one listens and applies changes as they come, one loads everything when it has to: at the
-    start, after a lost connection, because what was announced meanwhile is lost, and when too much changed."""
+    """Keeps the cache in step over two connections: one listens and applies changes as they come, the other loads
+    everything at the start, after a lost connection (announcements made meanwhile are lost), and when too much changed.
+    """
 
     def __init__(self, cache: Cache, dsn: str) -> None:
         self.cache = cache
@@ -100,11 +100,11 @@ class Coherence:
         self._touched = Touched()
 
     async def wait_tried(self) -> None:
-        """Returns when the cache is loaded for the first time, or could not be."""
+        """Returns when the first load has succeeded or failed."""
         await self._tried.wait()
 
     async def run(self) -> None:
-        """Never ends by itself."""
+        """Follows changes until it is cancelled."""
         failures = 0
         while True:
             try:
@@ -115,7 +115,7 @@ class Coherence:
                     await self._follow(connection)
             except (psycopg.Error, OSError) as error:
                 logger.warning("coherence.lost", extra={"error": first_line(error)})
-            except Exception:  # whatever was announced: a cache that follows no more would go stale in silence
+            except Exception:  # a cache that stopped following would go stale silently
                 logger.exception("coherence.failed")
             self._tried.set()
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
@@ -123,9 +123,10 @@ class Coherence:
 
     @asynccontextmanager
     async def barrier(self, announce: Announce) -> AsyncIterator[None]:
-        """Leaves the block only when this cache holds all that was committed in it. ``announce`` sends a
-        payload to the channel after the block's last commit. Gives up after ``BARRIER_S`` seconds."""
+        """Leaves the block only when this cache has all that was committed in it. ``announce`` sends a payload to the
+        channel. Gives up after ``BARRIER_S`` seconds."""
         yield
+        # Announced after the block's commits, on the same channel: Postgres keeps the order.
         try:
             async with asyncio.timeout(BARRIER_S):
                 await self._pass_barrier(announce)
@@ -133,11 +134,11 @@ class Coherence:
             logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
 
     def subscribe(self, signal: str, subscriber: Callable[[str], None]) -> None:
-        """Calls the subscriber, with what was told, when any process sends the signal, this one too."""
+        """Calls the subscriber with the signal's text whenever a process sends it, this one included."""
         self._subscribers[signal] = subscriber
 
     def follow(self, table: str, follower: Follower) -> None:
-        """Keeps the follower in step with a table whose changes are announced as those of the graph are."""
+        """Keeps the follower in step with a table whose changes are announced by triggers like the graph's."""
         self._followers[table] = follower
 
     async def signal(self, name: str, what: str = "") -> None:
@@ -175,7 +176,7 @@ class Coherence:
         self.is_listening = True
         try:
             while True:
-                # The generator holds the connection's lock: it must end before anything can be read.
+                # The generator holds the connection's lock: it has to end before anything can be read.
                 received = [notify.payload async for notify in connection.notifies(stop_after=1)]
                 await self._apply(connection, received)
         finally:
@@ -184,7 +185,7 @@ class Coherence:
             await asyncio.gather(loading, return_exceptions=True)
 
     async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
-        """What came together is read together."""
+        """Applies what was announced, with one query for each table."""
         changes = Changes(self._followers.keys())
         for payload in payloads:
             try:
@@ -194,7 +195,7 @@ class Coherence:
         if changes.everything:
             self._loads_asked += 1
             await self._wake_loader()
-        await self._tell_followers(connection, changes)
+        await self._refresh_followers(connection, changes)
         self._touched.add(changes.keys, changes.tables)
         await refresh(self.cache, connection, changes)
         for name, what in sorted(changes.signals):
@@ -204,7 +205,7 @@ class Coherence:
             if (event := self._barriers.get(key)) is not None:
                 event.set()
 
-    async def _tell_followers(self, connection: Connection, changes: Changes) -> None:
+    async def _refresh_followers(self, connection: Connection, changes: Changes) -> None:
         """Takes out of the changes what the followers read."""
         for table, follower in self._followers.items():
             keys = changes.keys.pop(table, set())
@@ -224,7 +225,7 @@ class Coherence:
                 await self._load()
                 failures = 0
                 self._loads_done = asked
-            except Exception as error:  # the next load must come, whatever this one met
+            except Exception as error:  # the next load must come, whatever went wrong in this one
                 logger.warning(
                     "cache.load_failed",
                     exc_info=not isinstance(error, (psycopg.Error, OSError)),
@@ -259,7 +260,7 @@ class Coherence:
 
 
 async def refresh(cache: Cache, connection: Connection, changes: Changes) -> None:
-    """Reads again what changed."""
+    """Reads the changed rows again."""
     for table, keys in changes.keys.items():
         await REFRESH[table](cache, connection, sorted(keys))
     for table in changes.tables:

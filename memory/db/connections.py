@@ -1,5 +1,5 @@
-"""Connections of the server process to Postgres, beside Django's: they never block the event loop. And what goes
-over them: rows as columns, in portions."""
+"""The server's own connections to Postgres, which, unlike Django's, never block the event loop; and helpers for what
+goes over them."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ Connection = psycopg.AsyncConnection[TupleRow]
 Item = TypeVar("Item")
 
 CONNECT_S = 5
-# A connection that died without a word is noticed within half a minute.
+# Seconds. A connection that died silently is noticed within half a minute.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 
 
@@ -24,7 +24,7 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
     """A connection that commits each statement. ``name`` is how it shows in pg_stat_activity, after "festinger".
 
     Raises psycopg.OperationalError where Postgres does not answer within ``CONNECT_S`` seconds. It may stop
-    answering later: whoever cannot wait for that sets a time limit."""
+    answering later: whoever cannot wait sets a time limit."""
     async with await psycopg.AsyncConnection.connect(
         make_conninfo(dsn, **KEEPALIVES),
         autocommit=True,
@@ -47,5 +47,5 @@ def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def first_line(error: BaseException) -> str:
-    """What of an error fits a log line."""
+    """The part of an error that fits a log line."""
     return str(error).partition("\n")[0] or type(error).__name__

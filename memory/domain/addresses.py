@@ -1,4 +1,4 @@
-"""Base addresses of HTTP servers, as settings and forms take them."""
+"""Checks base addresses of HTTP servers, as settings and forms take them."""
 
 import re
 from ipaddress import IPv4Address
@@ -26,7 +26,7 @@ def base_address(raw: str) -> str:
 
 
 def is_usable(address: URL) -> bool:
-    """Whether what connects takes its host, and HTTP its user. Raises ValueError, too, where not."""
+    """Whether one can connect to its host, and send its user. Raises ValueError, too, where not."""
     host = (address.raw_host or "").removesuffix(".")
     if FOUR_NUMBERS.fullmatch(host):
         IPv4Address(host)

@@ -1,4 +1,4 @@
-"""The language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
+"""Parses the language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
 
 import re
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ _RELATIONS = {"-isa": True, "-ispart": False, "isa": True, "ispart": False}
 
 
 class FactMistake(ValueError):
-    """The text is not a fact. ``position`` is the character at which that shows, from 0."""
+    """The text is not a fact."""
 
     def __init__(self, message: str, position: int, hint: str = HINT) -> None:
         super().__init__(message)
-        self.position = position
+        self.position = position  # of the character at which that shows, from 0
         self.hint = hint
 
 

@@ -1,4 +1,4 @@
-"""Counts, times and facts in words."""
+"""Puts counts, times and facts into words."""
 
 from typing import Final
 
@@ -19,10 +19,5 @@ def format_count(count: int, one: str, many: str = "") -> str:
 
 def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """``gnommoweb is a repo [type]``, ``kvasir is in turing [runs-on]``."""
-    return f"{concept} is {kind_or_place(parent, is_isa=is_isa)} [{dimension}]"
-
-
-def kind_or_place(parent: str, *, is_isa: bool) -> str:
-    if not is_isa:
-        return f"in {parent}"
-    return f"{'an' if parent[:1] in 'aeiou' else 'a'} {parent}"
+    relation = "in" if not is_isa else "an" if parent[:1] in "aeiou" else "a"
+    return f"{concept} is {relation} {parent} [{dimension}]"

@@ -1,14 +1,13 @@
-"""The rules of placing: what becomes of facts in the slots that they are about.
-
-Many facts are placed for the price of one: their slots are read and locked together, the rules are applied in memory,
-one fact after the other, and what changed is written together.
+"""The rules of placing: what becomes of a statement in the slot that it is about. Many statements are placed in a
+handful of queries: their slots are read and locked together, the rules are applied in memory, one statement after the
+other, and what changed is written together.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from django.db.models import Max, Q, QuerySet
 from django.db.models.fields.json import KT
@@ -16,19 +15,22 @@ from django.utils import timezone
 
 from memory.db.transactions import GraphChanged
 from memory.domain.types import Slot, Triple, TripleIds
+from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import (
     DELIBERATE,
     IMPORTED,
+    Assertion,
     Attribution,
     SlotTaken,
+    build_history,
     delete_edges,
     ensure_dimension,
     ensure_tokens,
+    find_closing_edge,
     insert_edges,
     lock_dimensions,
     make_novel,
-    note,
-    picture,
+    new_edge,
     update_edges,
     write_history,
 )
@@ -40,52 +42,62 @@ CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
 Action = EdgeHistory.Action
 Voice = tuple[str, str]  # agent, role
+# What becomes of a statement. "decided" is for the rules above these (resolution/intake): it was decided about before.
+Status = Literal["inserted", "confirmed", "superseded", "outdated", "conflict", "decided", "invalid"]
+# What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
+# or it takes the slot in any case.
+Differences = Literal["queue", "keep", "take"]
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What became of a fact. ``edge`` is the one that stands now, in the fact's slot or where the fact was moved to;
-    None for a ring, which ``blocking`` closes. ``replaced`` is how the superseded edge was."""
+    """What became of a statement. ``edge`` is the one in the graph now: the statement's own, or the one in its slot
+    that it collides with; None for a cycle, which ``closing`` closes. ``replaced`` is the superseded edge."""
 
-    outcome: Literal["inserted", "confirmed", "occupied", "ring", "reserved", "superseded", "outdated"]
-    triple: TripleIds
+    status: Status
+    ids: TripleIds
     edge: Edge | None = None
-    blocking: Edge | None = None
+    closing: Edge | None = None
     replaced: Edge | None = None
 
 
-def place(fact: Triple, said: Attribution) -> Placement:
-    """Places one fact, in the caller's transaction."""
-    slots = Slots([fact])
-    slots.read()
-    placement = slots.place(fact, said)
-    slots.write()
-    return placement
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a fact from a file has besides its statement. ``by`` is who imports it, and did not state it."""
+
+    by: Attribution
+    last_confirmed: datetime
+    differences: Differences
 
 
 @dataclass(slots=True)
 class _Changes:
-    """What is to be written. An edge that takes another's place is a new one: were rows changed one after the other,
-    a ring could show between two of them that is there neither before nor after."""
+    """What is to be written."""
 
     gone: set[int] = field(default_factory=set)  # keys of edges
+    # An edge that takes another's place is a new one. Were rows changed one after the other, the trigger could meet a
+    # cycle between two of them that is there neither before nor after.
     new: dict[Slot, Edge] = field(default_factory=dict)
     changed: dict[int, Edge] = field(default_factory=dict)
     history: list[EdgeHistory] = field(default_factory=list)
 
 
 class Slots:
-    """The slots of some facts, as those placed so far leave them. Nobody else can fill them until the end of the
-    transaction. Call ``read`` before anything is placed, and ``write`` after it; then other ``Slots`` may be made."""
+    """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end
+    of the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
 
-    def __init__(self, facts: Iterable[Triple]) -> None:
-        """Adds the words and the dimensions that are new."""
-        facts = list(facts)
-        self._count = len(facts)
-        self._ids = ensure_tokens(word for fact in facts for word in (fact.concept, fact.parent, fact.dimension))
-        self.triples = {fact: self._triple(fact) for fact in facts}
-        is_isa = {self.triples[fact].dim_id: fact.is_isa for fact in reversed(facts)}  # by the first fact of each
-        lock_dimensions(is_isa)
+    def __init__(self, triples: Iterable[Triple], *, is_import: bool = False) -> None:
+        """Adds the words and the dimensions that are new. An import has many ``Slots`` in one transaction: it has
+        locked the dimensions of them all before, and marks concepts as novel after the last."""
+        triples = list(triples)
+        self._is_import = is_import
+        self._count = len(triples)
+        tokens = ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
+        self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
+        self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
+        is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
+        if not is_import:
+            lock_dimensions(is_isa)
         self._dimensions = {row.pk: row for row in _with_splits(is_isa)}
         for dim_id in sorted(is_isa.keys() - self._dimensions.keys()):
             self._dimensions[dim_id] = ensure_dimension(dim_id, is_isa=is_isa[dim_id])
@@ -93,9 +105,6 @@ class Slots:
         self._edges: dict[Slot, Edge] = {}
         self._voices: dict[TripleIds, dict[Voice, datetime | None]] = defaultdict(dict)
         self._changes = _Changes()
-
-    def _triple(self, fact: Triple) -> TripleIds:
-        return TripleIds(self._ids[fact.concept], self._ids[fact.dimension], self._ids[fact.parent])
 
     def _split(self, dim_id: int) -> Iterator[int]:
         """The dimensions that were decomposed from this one, and from those."""
@@ -106,23 +115,27 @@ class Slots:
     def supersedes(self, dim_id: int) -> bool:
         return self._dimensions[dim_id].on_collision == Dimension.OnCollision.SUPERSEDE
 
+    def edge_in(self, slot: Slot) -> Edge | None:
+        return self._edges.get(slot)
+
     # --- reading ---
 
     def read(self, elsewhere: Iterable[int] = ()) -> None:
         """``elsewhere``: dimensions to which facts were moved, beside those that were split."""
         dim_ids = {*self._dimensions, *elsewhere}
-        concepts = {triple.concept_id for triple in self.triples.values()}
-        found = list(_edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id"))
+        concepts = {ids.concept_id for ids in self.ids.values()}
+        edges = _edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
+        # An import shows few of its many edges in words.
+        found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
         self._edges = {(edge.concept_id, edge.dim_id): edge for edge in found}
         self._read_ancestors(concepts, dim_ids)
-        if found or len(concepts) < self._count:  # else nothing can be confirmed
+        if not self._is_import and (found or len(concepts) < self._count):  # else nothing can be confirmed
             self._read_voices(concepts, dim_ids)
 
     def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
-        """What a ring could be closed with: all that is above the parents, level by level."""
+        """What a cycle could be closed with: all that is above the parents, level by level."""
         known = concepts
-        above = {triple.parent_id for triple in self.triples.values()}
-        above |= {edge.parent_id for edge in self._edges.values()}
+        above = {ids.parent_id for ids in self.ids.values()} | {edge.parent_id for edge in self._edges.values()}
         while unknown := above - known:
             level = list(_edges(unknown, dim_ids))
             self._edges |= {(edge.concept_id, edge.dim_id): edge for edge in level}
@@ -130,11 +143,11 @@ class Slots:
             above = {edge.parent_id for edge in level}
 
     def _read_voices(self, concepts: set[int], dim_ids: set[int]) -> None:
-        """Who has said what stands, or may come to stand, in the slots, and when that was last noted."""
-        told = EdgeHistory.objects.filter(
+        """Who has stated what is, or may come to be, in the slots, and when that was last noted."""
+        stated = EdgeHistory.objects.filter(
             concept_id__in=concepts, dim_id__in=dim_ids, action__in=[Action.INSERT, Action.SUPERSEDE, Action.CONFIRM]
         ).exclude(role=IMPORTED)
-        rows = told.values_list("concept_id", "dim_id", KT("after__parent_id"), "actor", "role")
+        rows = stated.values_list("concept_id", "dim_id", KT("after__parent_id"), "actor", "role")
         for concept_id, dim_id, parent_id, agent, role, noted in rows.annotate(
             noted=Max("at", filter=Q(action=Action.CONFIRM))
         ).order_by():
@@ -142,100 +155,93 @@ class Slots:
 
     # --- the rules ---
 
-    def place(self, fact: Triple, said: Attribution, moved_to: int | None = None) -> Placement:
-        """Puts the fact where it belongs, or says what stands against it; then nothing changes."""
-        triple = self.triples[fact]
-        standing = self._edges.get(triple.slot)
-        if standing is not None and standing.is_root:
-            return Placement("reserved", triple, standing)
-        if (confirmed := self.confirm(fact, said, moved_to)) is not None:
-            return confirmed
-        if standing is not None and not self.supersedes(triple.dim_id):
-            return Placement("occupied", triple, standing)
-        if standing is not None and said.at < standing.said_at:
-            return Placement("outdated", triple, standing)
-        if (blocking := self._blocking(triple)) is not None:
-            return Placement("ring", triple, blocking=blocking)
-        return self._put(fact, said, standing)
+    def place(self, assertion: Assertion, moved_to: int | None = None, imported: Imported | None = None) -> Placement:
+        """Puts the fact where it belongs, or returns what it collides with; then nothing changes."""
+        ids = self.ids[assertion.triple]
+        existing = self._edges.get(ids.slot)
+        if existing is not None and existing.is_root:
+            return Placement("invalid", ids, existing)
+        if (edge := self._find(ids, moved_to)) is not None:
+            if imported is None:  # else nobody has said it again
+                self._confirm(edge, ids, assertion.attribution)
+            return Placement("confirmed", ids, edge)
+        differences = imported.differences if imported is not None else "queue"
+        if existing is not None and differences != "take":
+            if differences == "keep" or not self.supersedes(ids.dim_id):
+                return Placement("conflict", ids, existing)
+            if assertion.attribution.at < existing.said_at:
+                return Placement("outdated", ids, existing)
+        # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
+        if (closing := find_closing_edge(ids, self._edges.get)) is not None:
+            return Placement("conflict", ids, closing=closing)
+        return self._put(assertion, existing, imported)
 
-    def standing(self, fact: Triple) -> Edge | None:
-        """What the fact's slot holds."""
-        return self._edges.get(self.triples[fact].slot)
+    def confirm(self, assertion: Assertion, moved_to: int | None = None) -> Placement | None:
+        """Confirms the fact where it is; None where it is nowhere."""
+        ids = self.ids[assertion.triple]
+        if (edge := self._find(ids, moved_to)) is None:
+            return None
+        self._confirm(edge, ids, assertion.attribution)
+        return Placement("confirmed", ids, edge)
 
-    def confirm(self, fact: Triple, said: Attribution, moved_to: int | None = None) -> Placement | None:
-        """Confirms the fact where it stands: in its slot, in a dimension that was split from its own, or in the one
-        to which it was moved. None where it does not stand."""
-        triple = self.triples[fact]
-        places = [triple.dim_id, *self._splits[triple.dim_id], *([moved_to] if moved_to is not None else [])]
-        for dim_id in places:
-            edge = self._edges.get((triple.concept_id, dim_id))
-            if edge is not None and edge.parent_id == triple.parent_id and not edge.is_root:
-                self._confirm(edge, triple, said)
-                return Placement("confirmed", triple, edge)
-        return None
-
-    def _blocking(self, triple: TripleIds) -> Edge | None:
-        """The edge that the fact would close to a ring: the last step up from its parent to its concept. What a
-        newcomer would take the place of is no such step."""
-        step = triple.parent_id
-        for _ in range(len(self._edges)):  # a ring that was stored without the trigger would have no end
-            edge = self._edges.get((step, triple.dim_id))
-            if edge is None or edge.is_root:
-                return None
-            if edge.parent_id == triple.concept_id:
+    def _find(self, ids: TripleIds, moved_to: int | None) -> Edge | None:
+        """The edge that says this: in its slot, in a dimension that was split from its own, or in the one to which it
+        was moved."""
+        for dim_id in (ids.dim_id, *self._splits[ids.dim_id], *([moved_to] if moved_to is not None else [])):
+            edge = self._edges.get((ids.concept_id, dim_id))
+            if edge is not None and edge.parent_id == ids.parent_id and not edge.is_root:
                 return edge
-            step = edge.parent_id
         return None
 
-    def _put(self, fact: Triple, said: Attribution, replaced: Edge | None) -> Placement:
-        triple = self.triples[fact]
-        edge = Edge(
-            concept=Soas(pk=triple.concept_id, token=fact.concept),
-            parent=Soas(pk=triple.parent_id, token=fact.parent),
-            dim=Soas(pk=triple.dim_id, token=fact.dimension),
-            is_isa=fact.is_isa,
-            confidence=said.confidence,
-            source=said.source,
-            agent=said.agent,
-            said_at=said.at,
-            last_confirmed=said.at,
-        )
+    def _put(self, assertion: Assertion, replaced: Edge | None, imported: Imported | None) -> Placement:
+        triple, attribution = assertion
+        ids = self.ids[triple]
+        edge = new_edge(ids, triple.is_isa, attribution)
+        edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
+        edge.dim = self._words[triple.dimension]
+        if imported is not None:
+            edge.last_confirmed = imported.last_confirmed
+        noted = imported.by if imported is not None else attribution
         if replaced is not None and replaced.pk is not None:
             self._changes.gone.add(replaced.pk)
             self._changes.changed.pop(replaced.pk, None)
-        self._edges[triple.slot] = self._changes.new[triple.slot] = edge
-        action = Action.INSERT if replaced is None else Action.SUPERSEDE
-        before = picture(replaced) if replaced is not None else None
-        self._note(action, edge, said, before)
-        self._voices[triple].setdefault((said.agent, said.role), None)
-        outcome: Literal["inserted", "superseded"] = "inserted" if replaced is None else "superseded"
-        return Placement(outcome, triple, edge, replaced=replaced)
+        self._edges[ids.slot] = self._changes.new[ids.slot] = edge
+        self._voices[ids].setdefault((attribution.agent, attribution.role), None)
+        if replaced is None:
+            self._note(Action.INSERT, edge, noted, None)
+            return Placement("inserted", ids, edge)
+        self._note(Action.SUPERSEDE, edge, noted, take_snapshot(replaced))
+        return Placement("superseded", ids, edge, replaced=replaced)
 
-    def _confirm(self, edge: Edge, triple: TripleIds, said: Attribution) -> None:
+    def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> None:
         """The same voice only moves the times; another one also raises the confidence, once. A fact that was read
         somewhere and is now stated on purpose becomes a stated one."""
-        before = picture(edge)
-        here = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
-        voice = (said.agent, said.role)
-        noted = here.get(voice)
-        edge.last_confirmed = max(edge.last_confirmed, said.at)
-        edge.said_at = max(edge.said_at, said.at)
-        if voice not in here and voice not in self._voices[triple] and not _is_author(edge, said, here):
+        before = take_snapshot(edge)
+        voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
+        voice = (attribution.agent, attribution.role)
+        noted = voices.get(voice)
+        edge.last_confirmed = max(edge.last_confirmed, attribution.at)
+        edge.said_at = max(edge.said_at, attribution.at)
+        # After a bulk load the history does not name the author, but the edge does.
+        is_author = not voices and edge.agent == attribution.agent
+        if voice not in voices and voice not in self._voices[ids] and not is_author:
             raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
-            edge.confidence = max(raised, said.confidence)
-        if said.source in DELIBERATE and edge.source not in DELIBERATE:
-            edge.source, edge.agent, edge.confidence = said.source, said.agent, max(edge.confidence, said.confidence)
+            edge.confidence = max(raised, attribution.confidence)
+        if attribution.source in DELIBERATE and edge.source not in DELIBERATE:
+            edge.source, edge.agent = attribution.source, attribution.agent
+            edge.confidence = max(edge.confidence, attribution.confidence)
         if edge.pk is not None:
             self._changes.changed[edge.pk] = edge
         now = timezone.now()
-        is_old_news = noted is not None and noted > now - CONFIRMATION_IS_NOTED_EVERY
-        if is_old_news and (edge.confidence, edge.source) == (before["confidence"], before["source"]):
+        is_noted = noted is not None and noted > now - CONFIRMATION_IS_NOTED_EVERY
+        if is_noted and (edge.confidence, edge.source) == (before["confidence"], before["source"]):
             return
-        self._note(Action.CONFIRM, edge, said, before)
-        here[voice] = now
+        self._note(Action.CONFIRM, edge, attribution, before)
+        voices[voice] = now
 
-    def _note(self, action: EdgeHistory.Action, edge: Edge, said: Attribution, before: dict[str, Any] | None) -> None:
-        self._changes.history.append(note(action, edge, said, before=before, after=picture(edge)))
+    def _note(self, action: EdgeHistory.Action, edge: Edge, attribution: Attribution, before: Snapshot | None) -> None:
+        row = build_history(action, edge, attribution, before=before, after=take_snapshot(edge))
+        self._changes.history.append(row)
 
     # --- writing ---
 
@@ -253,7 +259,7 @@ class Slots:
             update_edges(changes.changed.values())
         if changes.history:
             write_history(changes.history)
-        if changes.new:
+        if changes.new and not self._is_import:
             make_novel(concept_id for concept_id, _ in changes.new)
 
 
@@ -268,11 +274,5 @@ def _with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
 
 
 def _edges(concept_ids: set[int], dim_ids: set[int]) -> QuerySet[Edge]:
-    """Of these concepts in these dimensions: more than the slots asked for, in one look."""
-    edges = Edge.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)
-    return edges.select_related("concept", "parent", "dim")
-
-
-def _is_author(edge: Edge, said: Attribution, voices: dict[Voice, datetime | None]) -> bool:
-    """Whether the voice placed an edge of which the history does not tell, as after a bulk load."""
-    return not voices and edge.agent == said.agent
+    """Of these concepts in these dimensions: more than the slots asked for, but in one query."""
+    return Edge.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)

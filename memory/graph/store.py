@@ -1,26 +1,25 @@
-"""Writes the graph, for the rules of memory/graph/placement.py and for decisions. Every change leaves a row in
-``edge_history``.
-
-All functions run inside the caller's transaction.
+"""Reads and writes edges, singly and many at once, and what they need: words, dimensions, locks, history. Every change
+of the graph leaves a row in ``edge_history``. All functions run inside the caller's transaction.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 
 from django.db import IntegrityError, connection, transaction
-from django.utils import timezone
 
 from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
+from memory.domain.types import Slot, Triple, TripleIds
+from memory.graph.snapshots import Snapshot, restore_edge, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Source
 
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
-# The role of who brings a world from elsewhere: what is in it was said there, by others.
+# The role of an agent that imports a file: what is in it was said elsewhere, by others.
 IMPORTED = "import"
 
 Action = EdgeHistory.Action
@@ -28,7 +27,7 @@ Action = EdgeHistory.Action
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Who stated a fact, how surely, and when."""
+    """Who stated a fact, or changed one: by which way, how surely, when, and in which words."""
 
     agent: str
     source: Source
@@ -39,33 +38,86 @@ class Attribution:
     conversation: bytes = b""  # 16 bytes: the digest of the conversation's opening; empty for none
 
 
+class Assertion(NamedTuple):
+    """What is to be placed: a triple, and how it came to be stated."""
+
+    triple: Triple
+    attribution: Attribution
+
+
 class SlotTaken(Exception):
     """The slot holds another fact."""
 
 
-def insert(concept_id: int, parent_id: int, dim_id: int, is_isa: bool, said: Attribution) -> Edge | None:
-    """The new edge, or None where the slot is taken: a race is settled by the unique index. The dimension exists.
+# --- reading ---
 
-    Raises IntegrityError (``urd_acyclic``) for a ring; the transaction goes on."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, agent, said_at, last_confirmed)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id, dim_id) DO NOTHING RETURNING edge_id",
-            [concept_id, parent_id, dim_id, is_isa, said.confidence, said.source, said.agent, said.at, said.at],
-        )
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    edge = Edge.objects.select_related("concept", "parent", "dim").get(edge_id=row[0])
-    make_novel([concept_id])
-    note(Action.INSERT, edge, said, before=None, after=picture(edge)).save(force_insert=True)
-    return edge
+
+def find_edge(slot: Slot) -> Edge | None:
+    return Edge.objects.select_related("concept", "parent", "dim").filter(concept_id=slot[0], dim_id=slot[1]).first()
+
+
+def lock_edge(slot: Slot) -> Edge | None:
+    """The edge in this slot, locked until the end of the transaction."""
+    edges = Edge.objects.select_for_update(of=("self",)).select_related("concept", "parent", "dim")
+    return edges.filter(concept_id=slot[0], dim_id=slot[1]).first()
+
+
+def find_closing_edge(ids: TripleIds, edge_at: Callable[[Slot], Edge | None] = find_edge) -> Edge | None:
+    """The edge that the triple would close to a cycle: the last step on the way up from its parent to its concept.
+    None where the way ends elsewhere. ``edge_at`` reads a slot, from Postgres with a query for each step.
+
+    An early answer with a name in it: what is sure is the trigger of migration 0002, which sees every write."""
+    step, passed = ids.parent_id, set[int]()
+    while step not in passed:  # a cycle that was stored without the trigger would have no end
+        passed.add(step)
+        edge = edge_at((step, ids.dim_id))
+        if edge is None or edge.is_root:
+            return None
+        if edge.parent_id == ids.concept_id:
+            return edge
+        step = edge.parent_id
+    return None
+
+
+def lock_closing_edge(ids: TripleIds) -> Edge | None:
+    """The same, locked. The caller holds the lock of the dimension: nobody else changes the way up."""
+    closing = find_closing_edge(ids)
+    return lock_edge((closing.concept_id, closing.dim_id)) if closing is not None else None
+
+
+# --- writing edges ---
+
+
+def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT) -> Edge:
+    """Stores a new edge, whose dimension exists, and returns it with its words.
+
+    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
+    with transaction.atomic():
+        insert_edges([edge])
+    make_novel([edge.concept_id])
+    build_history(action, edge, attribution, before=None, after=take_snapshot(edge)).save(force_insert=True)
+    return Edge.objects.select_related("concept", "parent", "dim").get(pk=edge.pk)
+
+
+def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
+    """The edge that a statement makes, which is not stored yet."""
+    return Edge(
+        concept_id=ids.concept_id,
+        parent_id=ids.parent_id,
+        dim_id=ids.dim_id,
+        is_isa=is_isa,
+        confidence=attribution.confidence,
+        source=attribution.source,
+        agent=attribution.agent,
+        said_at=attribution.at,
+        last_confirmed=attribution.at,
+    )
 
 
 def insert_edges(edges: Iterable[Edge]) -> None:
     """Stores new edges, whose history and novelty are the caller's, and gives them their keys.
 
-    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a ring; the transaction is lost then."""
+    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction is lost then."""
     new = {(edge.dim_id, edge.concept_id): edge for edge in edges}
     rows = [
         (e.concept_id, e.parent_id, e.dim_id, e.is_isa, e.confidence, e.source, e.agent, e.said_at, e.last_confirmed)
@@ -103,39 +155,43 @@ def delete_edges(edge_ids: Iterable[int]) -> None:
     Edge.objects.filter(pk__in=list(edge_ids)).delete()
 
 
-def retire(edge: Edge, *, actor: str, source: Source, reason: str) -> EdgeHistory:
+def retire(edge: Edge, attribution: Attribution, action: Action = Action.RETIRE) -> EdgeHistory:
     """Takes a fact out of the graph into the history, whose row it returns. Roots stay as long as their dimension."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
-    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
-    row = note(Action.RETIRE, edge, said, before=picture(edge), after=None)
+    row = build_history(action, edge, attribution, before=take_snapshot(edge), after=None)
     row.save(force_insert=True)
     edge.delete()
     return row
 
 
-def move(edge: Edge, dim_id: int, *, actor: str, source: Source, reason: str) -> Edge:
+def put_back(snapshot: Snapshot, attribution: Attribution) -> Edge:
+    """The edge of the snapshot, in the graph again, with its dimension. Raises what ``insert`` raises."""
+    ensure_dimension(snapshot["dim_id"], is_isa=snapshot["is_isa"])
+    return insert(restore_edge(snapshot), attribution, Action.UNDO)
+
+
+def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
     """Puts the fact into another dimension, which exists; its confidence, source and times go with it. The edge
     given is the one that was moved.
 
-    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a ring; the transaction goes on."""
+    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
-    before = picture(edge)
-    taken = SlotTaken(f"{edge.concept} has another place in dimension {dim_id}")
-    if Edge.objects.filter(concept_id=edge.concept_id, dim_id=dim_id).exists():
-        raise taken
+    before = take_snapshot(edge)
     try:
         with transaction.atomic():
             Edge.objects.filter(pk=edge.pk).update(dim_id=dim_id)
     except IntegrityError as error:
         if constraint_of(error) in ("urd_one_parent_per_dimension", "urd_unique_triple"):
-            raise taken from error
+            raise SlotTaken(f"{edge.concept} has another place in dimension {dim_id}") from error
         raise
     edge.dim_id = dim_id
-    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
-    note(Action.MOVE, edge, said, before=before, after=picture(edge)).save(force_insert=True)
+    build_history(Action.MOVE, edge, attribution, before=before, after=take_snapshot(edge)).save(force_insert=True)
     return edge
+
+
+# --- words and dimensions ---
 
 
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
@@ -172,98 +228,10 @@ def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "") -> Dimens
 
 
 def lock_dimensions(dim_ids: Iterable[int]) -> None:
-    """Until the end of the transaction nobody else can fill a slot of these dimensions. This is the lock of the ring
-    trigger (migration 0002): who takes it first, for all its dimensions, and only then reads and locks rows, sees
-    what the others have committed, and cannot deadlock with them."""
+    """Until the end of the transaction nobody else can fill a slot of these dimensions."""
+    # The trigger that refuses cycles takes this lock, too (migration 0002). Whoever takes it first, for all dimensions
+    # at once, and only then reads and locks rows, sees what the others have committed, and cannot deadlock with them.
     lock_until_commit(Lock.DIMENSION, dim_ids)
-
-
-def picture(edge: Edge) -> dict[str, Any]:
-    """The edge as ``edge_history`` keeps it: enough to put it back."""
-    return {
-        "concept_id": edge.concept_id,
-        "parent_id": edge.parent_id,
-        "dim_id": edge.dim_id,
-        "is_isa": edge.is_isa,
-        "confidence": edge.confidence,
-        "source": edge.source,
-        "agent": edge.agent,
-        "said_at": edge.said_at.isoformat(),
-        "last_confirmed": edge.last_confirmed.isoformat(),
-    }
-
-
-def note(
-    action: Action, edge: Edge, said: Attribution, *, before: dict[str, Any] | None, after: dict[str, Any] | None
-) -> EdgeHistory:
-    """The row of the history, which is not stored yet."""
-    return EdgeHistory(
-        concept_id=edge.concept_id,
-        dim_id=edge.dim_id,
-        action=action,
-        before=before,
-        after=after,
-        actor=said.agent,
-        role=said.role,
-        source=said.source,
-        reason=said.evidence,
-    )
-
-
-def write_history(rows: Iterable[EdgeHistory]) -> None:
-    """Stores rows that ``note`` made, many at once."""
-    told = [
-        (row.concept_id, row.dim_id, row.action, _json(row.before), _json(row.after), row.actor, row.role, row.source,
-         row.reason)
-        for row in rows
-    ]  # fmt: skip
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO edge_history (concept_id, dim_id, action, before, after, actor, role, source, reason)"
-            " SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[],"
-            " %s::text[], %s::text[])",
-            columns(told, 9),
-        )
-
-
-def _json(edge: dict[str, Any] | None) -> str | None:
-    return json.dumps(edge) if edge is not None else None
-
-
-def make_novel(concept_ids: Iterable[int]) -> None:
-    """Of these concepts, facts were placed."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE soas SET novelty = 1 WHERE id IN (SELECT id FROM soas WHERE id = ANY(%s) AND novelty < 1"
-            " ORDER BY id FOR NO KEY UPDATE)",  # in one order: two writers of the same words cannot deadlock
-            [sorted(concept_ids)],
-        )
-
-
-def put_back(picture: dict[str, Any], *, actor: str, source: Source, reason: str) -> Edge | None:
-    """The edge as its picture shows it, in the graph again; None where its slot is taken.
-
-    Raises IntegrityError (``urd_acyclic``) for a ring."""
-    ensure_dimension(picture["dim_id"], is_isa=picture["is_isa"])
-    times = {name: datetime.fromisoformat(picture[name]) for name in ("said_at", "last_confirmed")}
-    edge = Edge(**(picture | times))
-    try:
-        with transaction.atomic():
-            edge.save(force_insert=True)
-    except IntegrityError as error:
-        if constraint_of(error) != "urd_one_parent_per_dimension":
-            raise
-        return None
-    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
-    note(Action.UNDO, edge, said, before=None, after=picture).save(force_insert=True)
-    return edge
-
-
-def take_back(edge: Edge, *, actor: str, source: Source, reason: str) -> None:
-    """Takes out of the graph what a decision that is undone had put there."""
-    said = Attribution(actor, source, edge.confidence, timezone.now(), evidence=reason)
-    note(Action.UNDO, edge, said, before=picture(edge), after=None).save(force_insert=True)
-    edge.delete()
 
 
 def drop_dimension(dim_id: int) -> bool:
@@ -275,3 +243,53 @@ def drop_dimension(dim_id: int) -> bool:
     Edge.objects.filter(dim_id=dim_id).delete()
     Dimension.objects.filter(soas_id=dim_id).delete()
     return True
+
+
+# --- history ---
+
+
+def build_history(
+    action: Action, edge: Edge, attribution: Attribution, *, before: Snapshot | None, after: Snapshot | None
+) -> EdgeHistory:
+    """The row of the history, which is not stored yet."""
+    return EdgeHistory(
+        concept_id=edge.concept_id,
+        dim_id=edge.dim_id,
+        action=action,
+        before=before,
+        after=after,
+        actor=attribution.agent,
+        role=attribution.role,
+        source=attribution.source,
+        reason=attribution.evidence,
+    )
+
+
+def write_history(rows: Iterable[EdgeHistory]) -> None:
+    """Stores rows that ``build_history`` made, many at once."""
+    values = [
+        (row.concept_id, row.dim_id, row.action, _json(row.before), _json(row.after), row.actor, row.role, row.source,
+         row.reason)
+        for row in rows
+    ]  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO edge_history (concept_id, dim_id, action, before, after, actor, role, source, reason)"
+            " SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[],"
+            " %s::text[], %s::text[])",
+            columns(values, 9),
+        )
+
+
+def _json(snapshot: Snapshot | None) -> str | None:
+    return json.dumps(snapshot) if snapshot is not None else None
+
+
+def make_novel(concept_ids: Iterable[int]) -> None:
+    """Of these concepts, facts were placed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE soas SET novelty = 1 WHERE id IN (SELECT id FROM soas WHERE id = ANY(%s) AND novelty < 1"
+            " ORDER BY id FOR NO KEY UPDATE)",  # in one order: two writers of the same words cannot deadlock
+            [sorted(concept_ids)],
+        )

@@ -13,7 +13,7 @@ from memory.cache.state import Cache
 from memory.domain.cues.extractor import CueMatch, find_cues, iter_cues, names_near_cues
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.text.agent_envelopes import unwrap
-from memory.domain.text.tokenizer import Words, find_known_words, find_words, is_plain
+from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.types import Message
 
 # What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
@@ -52,7 +52,7 @@ class Reading:
     emphasised: frozenset[str] = frozenset()
     triples: tuple[CueMatch, ...] | None = None  # not looked for yet
 
-    def put(self, found: Words, nameless: set[str]) -> None:
+    def put(self, found: WordSets, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
         self.names = frozenset((found.tokens | found.emphasised) - nameless)
         self.parts = self.names - found.tokens
@@ -125,7 +125,7 @@ class Reader:
         if reading.text:  # only what was a name then is known of it: it has to be read again
             self._size -= self._readings.pop(key).size
             return None
-        reading.put(Words(set(reading.words.split()), set(reading.emphasised)), self.cache.nameless)
+        reading.put(WordSets(set(reading.words.split()), set(reading.emphasised)), self.cache.nameless)
         reading.edition = self.cache.edition
         return reading
 
@@ -164,7 +164,7 @@ def read_rest(cache: Cache, reading: Reading) -> Iterator[None]:
     text = reading.text
     if not text:
         return
-    found = Words(set(), set())
+    found = WordSets(set(), set())
     for part in _split_lines(text, STEP_CHARACTERS):
         some = find_words(part)
         found.tokens.update(some.tokens)
@@ -180,7 +180,7 @@ def read_rest(cache: Cache, reading: Reading) -> Iterator[None]:
     _put_words(cache, reading, found)
 
 
-def _put_words(cache: Cache, reading: Reading, found: Words) -> None:
+def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
     reading.words = " ".join(found.tokens)
     reading.put(found, cache.nameless)
     reading.text, reading.edition = "", cache.edition

@@ -1,4 +1,4 @@
-"""Statements that wait in memory, bounded: the oldest go first."""
+"""Statements that wait in memory, bounded: if there is no room, the oldest are dropped."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,8 @@ WAITING_MAX_BYTES: Final = 16_000_000  # roughly
 
 
 class Waiting(NamedTuple):
-    """``since`` is in seconds, by the monotonic clock."""
-
-    observed: Statement
-    since: float
+    statement: Statement
+    since: float  # seconds, by the monotonic clock
 
 
 class Backlog:
@@ -31,11 +29,11 @@ class Backlog:
         """Since when the oldest waits; infinite where none does."""
         return self._queue[0].since if self._queue else float("inf")
 
-    def add(self, observed: Iterable[Statement], now: float) -> int:
-        """How many of the oldest had to go for it."""
-        for one in observed:
-            self._queue.append(Waiting(one, now))
-            self._bytes += size_of(one)
+    def add(self, statements: Iterable[Statement], now: float) -> int:
+        """Returns how many of the oldest had to be dropped."""
+        for statement in statements:
+            self._queue.append(Waiting(statement, now))
+            self._bytes += size_of(statement)
         return self._trim()
 
     def take(self, count: int) -> list[Waiting]:
@@ -43,14 +41,14 @@ class Backlog:
         return [self._pop() for _ in range(min(count, len(self._queue)))]
 
     def put_back(self, oldest: Sequence[Waiting]) -> int:
-        """What was taken last is the oldest again. How many of the oldest had to go for it."""
+        """Makes what was taken last the oldest again. Returns how many of the oldest had to be dropped."""
         self._queue.extendleft(reversed(oldest))
-        self._bytes += sum(size_of(waiting.observed) for waiting in oldest)
+        self._bytes += sum(size_of(waiting.statement) for waiting in oldest)
         return self._trim()
 
     def _pop(self) -> Waiting:
         waiting = self._queue.popleft()
-        self._bytes -= size_of(waiting.observed)
+        self._bytes -= size_of(waiting.statement)
         return waiting
 
     def _trim(self) -> int:

@@ -1,9 +1,8 @@
-"""Files for what cannot be written to Postgres now: lines of bytes, one file per process, in a folder that the
-processes of a home share.
+"""Files for what Postgres cannot take now: lines of bytes, one file for each process, in a folder that the processes of
+a home share.
 
-Whoever holds a file's lock has it: the process that writes it, or one that replays it. The kernel takes the lock from
-a process that dies, so what a killed one leaves behind is replayed by the others, or by the next. Everything here
-blocks: it is called in a thread.
+A file belongs to the process that holds its lock, to write or to replay it. The kernel releases the lock of a process
+that dies, so others can replay what it left. Everything here blocks: call it in a thread.
 """
 
 import fcntl
@@ -23,7 +22,7 @@ BLOCK_BYTES = 1_000_000
 
 
 class Journal:
-    """One process's own file, made when it is needed, and a look at those of the others."""
+    """This process's own file, created when it is needed, and a view of all the others."""
 
     def __init__(self, folder: Path, limit_bytes: int = LIMIT_BYTES) -> None:
         self._folder = folder
@@ -34,9 +33,10 @@ class Journal:
         self._counted: dict[Path, tuple[int, int]] = {}  # by file: bytes that were looked at, lines in them
 
     def append(self, lines: Sequence[bytes]) -> int:
-        """Writes the first of the lines, as many as find room, and returns how many. They are on the disk then.
+        """Writes as many of the lines as there is room for, in their order, and returns how many. They are on the disk
+        (fsync) when it returns.
 
-        Raises OSError; nothing is written then, or may be written again."""
+        Raises OSError: then all of them may be written again."""
         with self._writing:
             room = self._limit_bytes - sum(size for _, size in self._files())
             fitting = sum(1 for _ in takewhile(lambda end: end <= room, accumulate(len(line) + 1 for line in lines)))
@@ -45,7 +45,7 @@ class Journal:
             return fitting
 
     def seal(self) -> None:
-        """Lets go of the own file, so that it can be replayed. What is appended later goes to a new one."""
+        """Closes this process's own file, so that it can be replayed. What is appended later goes to a new one."""
         with self._writing:
             if self._file is not None:
                 self._file.close()
@@ -70,7 +70,7 @@ class Journal:
             os.fsync(self._file.fileno())
         except OSError:
             try:
-                os.ftruncate(self._file.fileno(), end)  # what comes next must not hang on to half a line
+                os.ftruncate(self._file.fileno(), end)  # the next line must not be glued to half of this one
             except OSError:
                 self._file.close()
                 self._file = None
@@ -87,7 +87,7 @@ class Journal:
             if os.fstat(descriptor).st_nlink:
                 sync_folder(self._folder)
                 return file
-            file.close()  # somebody else was faster, found nothing in it and removed it
+            file.close()  # another process locked it first, found it empty and removed it
 
     def _files(self) -> list[tuple[Path, int]]:
         """Each with its size in bytes."""
@@ -112,7 +112,7 @@ class Journal:
 
 
 def claim(path: Path) -> BinaryIO | None:
-    """The file, to be read, with its lock until it is closed; None where somebody else has it, or had it.
+    """Opens the file for reading, and holds its lock until it is closed; None if another process has it, or had it.
 
     Raises OSError."""
     try:
@@ -133,7 +133,7 @@ def claim(path: Path) -> BinaryIO | None:
 
 
 def next_lines(file: BinaryIO, count: int) -> list[bytes]:
-    """That many lines, with their ends: what has none was torn by the death of its writer. None are left: empty."""
+    """At most that many lines, with their ends; a line without one was torn when its writer died. Empty at the end."""
     return list(islice(file, count))
 
 
@@ -144,7 +144,7 @@ def write_whole(descriptor: int, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """So that a new file's name is on the disk, too."""
+    """Makes sure that a new file's name is on the disk, too."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

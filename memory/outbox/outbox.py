@@ -1,10 +1,9 @@
-"""What was read in messages, on its way to the table ``observation``, where workers find it.
+"""Carries statements from the event loop to the table ``observation``, where workers find them.
 
-A statement is in Postgres, or on the disk in a journal, within about half a second after `Observations.add`: what
-Postgres has not taken within ``SAFE_S`` goes to the journal first. From then on neither the death of this process nor
-that of Postgres loses it. The journal is replayed once Postgres takes statements again, by this process, by another
-of the same home, or after a restart; what comes to the table twice is there once. What finds room neither there, nor
-in the journal, nor in memory is counted in ``dropped``.
+Within about half a second of `Outbox.add` a statement is in Postgres, or in a journal on the disk if Postgres does not
+take it within ``SAFE_S``. From then on it survives the death of this process and of Postgres. Once Postgres is back,
+the journal is replayed by this process, by another one of the same home, or after a restart; a statement that is
+written twice is stored once. What finds no room anywhere is counted in ``dropped``.
 """
 
 import asyncio
@@ -27,53 +26,52 @@ from memory.outbox.wakeup import Waker
 
 logger = logging.getLogger(__name__)
 
-GATHER_S = 0.03  # what comes together is written together
-SAFE_S = 0.3  # how long a statement waits for Postgres, before it goes to the journal
-RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)  # between two looks whether Postgres is back
-REPLAY_S = 5.0  # between two looks whether another process left a journal
+GATHER_S = 0.03  # statements that come within this time are written together
+SAFE_S = 0.3  # how long a statement waits for Postgres before it goes to the journal
+RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)  # between attempts to reach Postgres; the last one repeats
+REPLAY_S = 5.0  # between checks for journals that other processes left
 LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
 BATCH = 500  # statements a write
 JOURNAL_BATCH = 5_000  # the same into the journal, some 3 MB
-TOLD_EVERY_S = 60.0
+LOGGED_EVERY_S = 60.0
 
 
-class Observations:
-    """``journaled`` counts the statements in all journals of the home, ``dropped`` those that this process lost.
-    ``wake`` tells the workers that there is something to do; it may block."""
+class Outbox:
+    """``wake`` tells the workers that there is something to do; it may block."""
 
     def __init__(self, dsn: str, journal_folder: Path, wake: Callable[[], None]) -> None:
-        self.journaled = 0
-        self.dropped = 0
+        self.journaled = 0  # statements in all journals of the home
+        self.dropped = 0  # statements that this process lost
         self._table = ObservationTable(dsn)
         self._replayed_to = ObservationTable(dsn)
         self._journal = Journal(journal_folder)
         self._waker = Waker(wake)
         self._backlog = Backlog()
-        self._in_hand: list[Waiting] = []
+        self._in_hand: list[Waiting] = []  # taken from the backlog and not yet known to be stored
         self._wanted = asyncio.Event()
         self._replay_wanted = asyncio.Event()
         self._writing = asyncio.Lock()
         self._absence: asyncio.Task[None] | None = None  # of Postgres: ends when it is back
-        self._may_tell_drop = LogThrottle(TOLD_EVERY_S)
-        self._may_tell_journal = LogThrottle(TOLD_EVERY_S)
+        self._drop_log = LogThrottle(LOGGED_EVERY_S)
+        self._journal_log = LogThrottle(LOGGED_EVERY_S)
 
     @property
     def waiting(self) -> int:
-        """Statements that are neither in the table nor in a journal yet, as far as is known."""
+        """How many statements are neither in the table nor in a journal yet, as far as is known."""
         return len(self._backlog) + len(self._in_hand)
 
     @property
     def is_away(self) -> bool:
         return self._absence is not None and not self._absence.done()
 
-    def add(self, observed: Iterable[Statement]) -> None:
-        """From the event loop's thread. Never blocks."""
-        self._drop(self._backlog.add(map(storable, observed), time.monotonic()), "no room")
+    def add(self, statements: Iterable[Statement]) -> None:
+        """Call it on the event loop's thread. Never blocks."""
+        self._count_dropped(self._backlog.add(map(storable, statements), time.monotonic()), "no room")
         if self._backlog:
             self._wanted.set()
 
     async def run(self) -> None:
-        """As long as it runs, writes what waits and replays journals."""
+        """Writes what waits and replays journals, until it is cancelled."""
         parts = [asyncio.create_task(self._write_on()), asyncio.create_task(self._replay_on())]
         try:
             await asyncio.gather(*parts)
@@ -83,8 +81,8 @@ class Observations:
             await asyncio.gather(*parts, return_exceptions=True)
 
     async def write_last(self) -> None:
-        """The last write of a server that stops, after ``run`` has ended. What neither Postgres nor the journal took in
-        time is lost."""
+        """The last write of a server that stops, after ``run`` has ended. What neither Postgres nor the journal takes
+        within ``LAST_WRITE_S`` is lost."""
         last = asyncio.create_task(self.write())
         await asyncio.wait({last}, timeout=LAST_WRITE_S)
         if self.waiting:
@@ -108,11 +106,11 @@ class Observations:
 
     def _put_back(self, batch: list[Waiting]) -> None:
         self._in_hand = []
-        self._drop(self._backlog.put_back(batch), "no room")
+        self._count_dropped(self._backlog.put_back(batch), "no room")
 
-    def _drop(self, count: int, reason: str) -> None:
+    def _count_dropped(self, count: int, reason: str) -> None:
         self.dropped += count
-        if count and self._may_tell_drop.is_due(time.monotonic()):
+        if count and self._drop_log.is_due(time.monotonic()):
             logger.error("observations.dropped", extra={"statements": count, "in_all": self.dropped, "reason": reason})
 
     def _is_late(self) -> bool:
@@ -123,16 +121,16 @@ class Observations:
     async def _write_on(self) -> None:
         while True:
             with suppress(TimeoutError):
-                # What the journal had no room for is tried again.
+                # With a timeout only if the journal had no room: that is tried again.
                 await asyncio.wait_for(self._wanted.wait(), RETRY_S[-1] if self._backlog else None)
             await asyncio.sleep(GATHER_S)
-            # Shielded: it is finished, also where this task is cancelled. The last write waits for it.
+            # Shielded: a write under way is finished even if this task is cancelled, and the last write waits for it.
             await asyncio.shield(self.write())
 
     async def _to_table(self) -> None:
-        """Where Postgres does not take the batch in time, it waits again, and Postgres counts as away."""
+        """Writes one batch. If Postgres does not take it in time, it waits again, and Postgres counts as away."""
         batch = self._take(BATCH)
-        writing = asyncio.create_task(self._table.insert([waiting.observed for waiting in batch]))
+        writing = asyncio.create_task(self._table.insert([waiting.statement for waiting in batch]))
         try:
             await asyncio.wait({writing}, timeout=SAFE_S)
         except BaseException:
@@ -146,14 +144,14 @@ class Observations:
             self._put_back(batch)
             self._absence = asyncio.create_task(self._wait_for_return(writing))
             logger.warning("observations.not_written", extra={"error": first_line(error)})
-        else:  # what comes next must be written, whatever this one met
+        else:  # the next batch must be written, whatever went wrong with this one
             self._in_hand = []
-            self._drop(len(batch), first_line(error))
+            self._count_dropped(len(batch), first_line(error))
             logger.error("observations.failed", exc_info=error)
 
     async def _wait_for_return(self, late: asyncio.Task[Stored]) -> None:
-        """Returns when Postgres takes statements again. ``late`` may still come, or have failed; the journal has its
-        batch, and counts what is refused of it."""
+        """Returns when Postgres takes statements again. ``late`` is the write that took too long; its batch is in the
+        journal by now."""
         failures = 0
         trying = late
         while True:
@@ -174,22 +172,22 @@ class Observations:
         self._wanted.set()
 
     def _note(self, stored: Stored) -> None:
-        self._drop(stored.refused, "refused")
+        self._count_dropped(stored.refused, "refused")
         if stored.new:
             self._waker.ask()
 
     # --- to the journal, and back ---
 
     async def _to_journal(self) -> bool:
-        """Whether the journal took at least some of what waits."""
+        """Appends what waits to the journal; whether it took at least some."""
         batch = self._take(JOURNAL_BATCH)
         kept = 0
         try:
             kept = await asyncio.to_thread(self._append, batch)
         except OSError as error:
-            self._tell_journal("journal.not_written", error)
-        except Exception as error:  # what comes next must be written, whatever this one met
-            self._drop(len(batch), first_line(error))
+            self._log_journal_error("journal.not_written", error)
+        except Exception as error:  # the next batch must be written, whatever went wrong with this one
+            self._count_dropped(len(batch), first_line(error))
             logger.exception("journal.failed")
             kept = len(batch)
         finally:
@@ -199,12 +197,12 @@ class Observations:
         return kept > 0
 
     def _append(self, batch: list[Waiting]) -> int:
-        kept = self._journal.append([encode(waiting.observed) for waiting in batch])
+        kept = self._journal.append([encode(waiting.statement) for waiting in batch])
         self.journaled = self._journal.count()
         return kept
 
-    def _tell_journal(self, event: str, error: OSError) -> None:
-        if self._may_tell_journal.is_due(time.monotonic()):
+    def _log_journal_error(self, event: str, error: OSError) -> None:
+        if self._journal_log.is_due(time.monotonic()):
             logger.error(event, extra={"error": str(error)})
 
     async def _replay_on(self) -> None:
@@ -213,14 +211,14 @@ class Observations:
                 await self._replay()
             except (psycopg.Error, OSError) as error:
                 logger.warning("journal.not_replayed", extra={"error": first_line(error)})
-            except Exception:  # the next replay must come, whatever this one met
+            except Exception:  # the next replay must come, whatever went wrong in this one
                 logger.exception("journal.failed")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._replay_wanted.wait(), REPLAY_S)
             self._replay_wanted.clear()
 
     async def _replay(self) -> None:
-        """All journals that nobody holds, unless Postgres is away."""
+        """Replays all journals that no other process holds, unless Postgres is away."""
         try:
             if not self.is_away:
                 await asyncio.to_thread(self._journal.seal)
@@ -234,22 +232,22 @@ class Observations:
         try:
             file = await asyncio.to_thread(claim, path)
         except OSError as error:  # the others can be replayed
-            self._tell_journal("journal.not_read", error)
+            self._log_journal_error("journal.not_read", error)
             return
         if file is not None:
             with file:
                 stored, unreadable = await self._copy(file)
-                # Not before all of it is in the table. Replayed twice, it is there once.
+                # Only when all of it is in the table: replayed twice, a statement is stored once.
                 await asyncio.to_thread(path.unlink, missing_ok=True)
-            self._drop(stored.refused, "refused")
-            self._drop(unreadable, "unreadable")
+            self._count_dropped(stored.refused, "refused")
+            self._count_dropped(unreadable, "unreadable")
             logger.info("journal.replayed", extra={"file": path.name, "new": stored.new, "unreadable": unreadable})
 
     async def _copy(self, file: BinaryIO) -> tuple[Stored, int]:
-        """Brings a journal to the table; how much of it is new there or refused, and how many lines are torn."""
+        """Copies a journal to the table; what became of its statements, and how many lines are torn."""
         stored, unreadable = Stored(), 0
         while lines := await asyncio.to_thread(next_lines, file, BATCH):
-            statements = [observed for line in lines if (observed := decode(line)) is not None]
+            statements = [statement for line in lines if (statement := decode(line)) is not None]
             unreadable += len(lines) - len(statements)
             more = await self._replayed_to.insert(statements)
             if more.new:

@@ -1,4 +1,4 @@
-"""Statements into the table ``observation``, over a connection that is kept."""
+"""Writes statements to the table ``observation``, over one connection that is kept open."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from memory.domain.statement import Statement
 
 logger = logging.getLogger(__name__)
 
-WRITE_S = 10.0  # for one batch, before a Postgres that stands still is given up
+WRITE_S = 10.0  # for one batch, before we give up on a Postgres that hangs
 HANG_UP_S = 0.5  # for libpq to notice that its connection is gone
 
 INSERT = """
@@ -74,10 +74,10 @@ class ObservationTable:
             raise
 
     async def _end(self, work: asyncio.Task[Stored]) -> None:
-        """A statement that is cancelled would first be taken back, for which a Postgres that stands still is waited
-        for: the connection is cut instead."""
+        """Ends a write that takes too long."""
         if work.done():
             return
+        # Cancelling alone would make psycopg roll back first, and so wait for the very Postgres that hangs.
         if self._connection is not None:
             hang_up(self._connection)
             await asyncio.wait({work}, timeout=HANG_UP_S)
@@ -86,7 +86,7 @@ class ObservationTable:
 
 
 async def insert(connection: Connection, batch: Sequence[Statement]) -> Stored:
-    """A batch that is refused is halved until it is known which statements are bad."""
+    """Inserts the batch. If Postgres refuses it, it is halved until the bad statements are found."""
     try:
         cursor = await connection.execute(INSERT, columns(batch, len(Statement._fields)))
         return Stored(new=cursor.rowcount)
@@ -100,6 +100,6 @@ async def insert(connection: Connection, batch: Sequence[Statement]) -> Stored:
 
 
 def hang_up(connection: Connection) -> None:
-    """What waits for an answer on this connection fails at once."""
+    """Cuts the connection: what waits for an answer on it fails at once."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Schedules of five cron fields, in FESTINGER_TIME_ZONE: as rows of beat, in words, and when they are due."""
+"""Schedules of five cron fields, in FESTINGER_TIME_ZONE: as rows of beat, in words, and when they are next due."""
 
 from datetime import datetime
 from typing import Any

@@ -24,8 +24,8 @@ from proxy.errors import NotFound, ProxyError
 from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.decisions import undo
-from resolution.decisions.locking import DecisionError, Unfit, Unknown
-from resolution.domain.verdicts import NAME_MAX, REASON_MAX, Verdict, VerdictMistake, read_verdict
+from resolution.domain.verdicts import NAME_MAX, REASON_MAX, Verdict, VerdictMistake, read_reason, read_verdict
+from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import CollisionType, Conflict, Run
 from resolution.resolver import AlreadyRunning
@@ -178,7 +178,7 @@ async def dismiss_conflict(
     """The incoming fact is dropped, the world stays as it is."""
 
     def dismiss(actor: Actor) -> dict[str, Any]:
-        return _decided(decisions.dismiss(conflict_id, actor, given.reason))
+        return _decided(decisions.decide(conflict_id, actor, Verdict("dismiss", read_reason(given.reason))))
 
     return JsonResponse(await changed(request, dismiss))
 
@@ -275,9 +275,9 @@ async def changed(request: ASGIRequest, change: Callable[[Actor], Done]) -> Done
 async def told_as_errors() -> AsyncIterator[None]:
     try:
         yield
-    except Unknown as error:
+    except UnknownId as error:
         raise NotFound(str(error)) from error
-    except Unfit as error:
+    except InvalidDecision as error:
         raise BadDecision(str(error)) from error
     except DecisionError as error:
         raise Clash(str(error)) from error

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from memory.access.agent_tokens import NAME_MAX, TOKEN_PREFIX, token_hash
 from memory.cache.state import AgentRow, Cache
 
-Headers = Mapping[bytes, bytes]
+HeaderMap = Mapping[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Caller:
     is_local: bool
 
 
-def identify(cache: Cache, headers: Headers, peer: str | None) -> Caller:
+def identify(cache: Cache, headers: HeaderMap, peer: str | None) -> Caller:
     token = token_of(cache, headers)
     return Caller(
         name=token.name if token else _given_name(headers) or f"anonymous@{peer or 'unknown'}",
@@ -29,7 +29,7 @@ def identify(cache: Cache, headers: Headers, peer: str | None) -> Caller:
     )
 
 
-def own_tokens(headers: Headers) -> dict[bytes, str]:
+def own_tokens(headers: HeaderMap) -> dict[bytes, str]:
     """Tokens of Festinger's, valid, revoked or made up, by the header they came in: the bearer's, and where Anthropic's
     clients put their key."""
     scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
@@ -41,7 +41,7 @@ def own_tokens(headers: Headers) -> dict[bytes, str]:
     }
 
 
-def token_of(cache: Cache, headers: Headers) -> AgentRow | None:
+def token_of(cache: Cache, headers: HeaderMap) -> AgentRow | None:
     """The owner of the token that was given; None for any that is not valid."""
     owners = (cache.agents.get(token_hash(token)) for token in own_tokens(headers).values())
     return next((owner for owner in owners if owner is not None), None)
@@ -57,6 +57,6 @@ def is_loopback(peer: str | None) -> bool:
     return (mapped or address).is_loopback
 
 
-def _given_name(headers: Headers) -> str:
+def _given_name(headers: HeaderMap) -> str:
     raw = headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
     return "".join(character for character in raw if character.isprintable()).strip()[:NAME_MAX]

@@ -8,7 +8,7 @@ from django.conf import settings
 from memory.cache.state import Cache
 from proxy.auth.caller import Caller, identify, own_tokens, token_of
 from proxy.domain.headers import Headers, filter_for_upstream
-from proxy.errors import Loop, NotAllowed
+from proxy.errors import ForwardingLoop, NotAllowed
 
 Permission = Literal["agent", "operator"]
 INSTANCE = settings.INSTANCE.encode()
@@ -38,9 +38,9 @@ def require(caller: Caller, needed: Permission) -> None:
 
 def forwarded_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, and
-    Loop where the request has been here before (Via, RFC 9110 section 7.6.3)."""
+    ForwardingLoop where the request has been here before (Via, RFC 9110 section 7.6.3)."""
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
-        raise Loop
+        raise ForwardingLoop
     given = dict(scope["headers"])
     if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, given) is None:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")

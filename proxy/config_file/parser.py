@@ -1,4 +1,4 @@
-"""From the text of ``config.yaml`` to rules, or to a list of all that is wrong with it."""
+"""Parses ``config.yaml``: gives rules, or a list of everything that is wrong with it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from proxy.domain.config_schema import Rules, Section
 
 
 class RulesMistakes(ValueError):
-    """A text that cannot be used as a whole. ``mistakes`` says all that is wrong with it, each with its place."""
+    """The text cannot be used. ``mistakes`` lists everything that is wrong with it, each with its place."""
 
     def __init__(self, *mistakes: str) -> None:
         super().__init__("; ".join(mistakes))
         self.mistakes = list(mistakes)
 
     def as_lines(self, file: object) -> str:
-        """For a person, one line each."""
+        """The mistakes for people, one line each."""
         return "\n".join([f"{file} cannot be used:", *(f"  {mistake}" for mistake in self.mistakes)])
 
 
@@ -40,7 +40,7 @@ class Plain(yaml.SafeLoader):
     yaml_constructors = {tag: yaml.SafeLoader.yaml_constructors[tag] for tag in [None, *map(TAG.format, KINDS)]}
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Raises ConstructorError also where a tag that the text gives does not fit."""
+        """Raises ConstructorError also where an explicit tag does not fit."""
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
@@ -49,7 +49,7 @@ class Plain(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Raises ConstructorError also where a key stands twice."""
+        """Raises ConstructorError also for a duplicate key."""
         found = super().construct_mapping(node, deep)
         names = set()
         for key in [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]:
@@ -70,7 +70,7 @@ for kind, plain, beginnings in (
 
 
 def read(text: str) -> Rules:
-    """The rules that a file's text says. Raises RulesMistakes."""
+    """The rules in the text of a file. Raises RulesMistakes."""
     try:
         return Rules.model_validate(parse_yaml(text), by_alias=True, by_name=False)
     except ValidationError as error:
@@ -79,7 +79,7 @@ def read(text: str) -> Rules:
 
 
 def parse_yaml(text: str) -> object:
-    """Raises RulesMistakes for what is no YAML, with line and column."""
+    """Raises RulesMistakes, with line and column, for what is not YAML."""
     try:
         return yaml.load(text, Plain)
     except yaml.MarkedYAMLError as error:
@@ -93,11 +93,8 @@ def parse_yaml(text: str) -> object:
         raise RulesMistakes("too many brackets or indentations within each other") from None
 
 
-# --- mistakes in words ---
-
-
 def describe(mistake: ErrorDetails) -> str:
-    """Its place, what is taken there, and what was found."""
+    """The place of the mistake, what is accepted there, and what was found."""
     where = mistake["loc"]
     if mistake["type"] in ("extra_forbidden", "invalid_key"):
         return describe_unknown(where)

@@ -1,7 +1,6 @@
-"""``config.yaml``: read at the start, watched while a server runs, taken over as a whole or refused as a whole.
+"""``config.yaml``: read at the start, watched while a server runs, and accepted or refused as a whole.
 
-What it said when it could last be used is kept in the home: a process that starts while the file is broken goes on with
-what the others have.
+The last valid version is kept in the home: a process that starts while the file is broken uses the same as the others.
 """
 
 import asyncio
@@ -24,18 +23,18 @@ logger = logging.getLogger(__name__)
 
 FILE_MAX_BYTES = 256 * 1024  # a second of parsing
 LAST_GOOD = "config.last_good.yaml"
-# What the environment says of these wins.
+# In the environment, these take precedence.
 VARIABLES = {"upstream.url": "FESTINGER_UPSTREAM", "limits.max_body_bytes": "FESTINGER_MAX_BODY_BYTES"}
 
-STEP_MS = 100  # how often the watching thread looks whether something was announced
-LOOK_MS = 2_000  # the file is looked at even so: a link may lead to where nothing is announced
-SETTLED_S = 0.1  # no change for so long: whoever writes it is done
-GONE_S = 1.0  # the same of a file that is empty or not there: an editor may be about to write it
+STEP_MS = 100  # how often the watching thread checks for notifications
+LOOK_MS = 2_000  # the file is checked even so: a link may lead to where there are no notifications
+SETTLED_S = 0.1  # unchanged for so long, it is completely written
+GONE_S = 1.0  # the same for a file that is empty or absent: an editor may be about to write it
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands at a path: ``content`` is None where nothing does, ``mistake`` why it cannot be read."""
+    """What is at a path: ``content`` is None where nothing is; ``mistake`` says why it cannot be read."""
 
     content: bytes | None = None
     mistake: str = ""
@@ -45,7 +44,7 @@ class Found:
         return not self.mistake and not (self.content or b"").strip()
 
     def rules(self) -> Rules:
-        """Defaults where nothing is said. Raises RulesMistakes."""
+        """The rules, with defaults for what is not set. Raises RulesMistakes."""
         if self.mistake:
             raise RulesMistakes(self.mistake)
         try:
@@ -57,7 +56,7 @@ class Found:
 def read_at(file: Path) -> Found:
     try:
         if not stat.S_ISREG(mode := file.stat().st_mode):
-            return Found(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")  # a pipe would keep us waiting
+            return Found(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")  # a pipe would block
         with file.open("rb") as stream:
             content = stream.read(FILE_MAX_BYTES + 1)
     except FileNotFoundError:
@@ -68,7 +67,7 @@ def read_at(file: Path) -> Found:
 
 
 class LastGood:
-    """A copy of what a file said when it could last be used; of this very file, as its first line says."""
+    """A copy of the last valid version of a file, whose path is in the first line."""
 
     def __init__(self, copy: Path, file: Path) -> None:
         self._copy = copy
@@ -85,7 +84,7 @@ class LastGood:
             return Rules()
 
     def keep(self, content: bytes | None) -> None:
-        """Every process does so, each of the same content. What cannot be kept is logged."""
+        """Stores the content; each process stores the same. A failure is logged."""
         try:
             if content is None:
                 self._copy.unlink(missing_ok=True)
@@ -105,9 +104,9 @@ class LastGood:
 
 
 class SettingsFile:
-    """``rules`` are those in force, those of the environment among them; replaced as one. ``loaded_at``: when the file
-    they are from was read, in seconds since the epoch, None for a copy. ``mistakes``: of a file that was refused since.
-    ``overridden``: the file's keys that the environment wins over."""
+    """``rules`` are those in force, with those of the environment; replaced as a whole. ``loaded_at``: when their file
+    was read, in seconds since the epoch; None for a copy. ``mistakes``: of a file that has been refused since.
+    ``overridden``: the file's keys over which the environment takes precedence."""
 
     def __init__(self, file: Path, last_good: LastGood, overrides: Mapping[str, object]) -> None:
         self.path = file
@@ -132,7 +131,7 @@ class SettingsFile:
 
     @property
     def error(self) -> str:
-        """Of the last reading, empty for none."""
+        """The mistakes of the last reading in one line; empty for none."""
         return "; ".join(self.mistakes)
 
     @property
@@ -144,8 +143,9 @@ class SettingsFile:
         self._subscribers.append(changed)
 
     async def run(self) -> None:
-        """Follows the file until cancelled. By notifications of its folder, so that a file that is replaced, or whose
-        link is, is seen as well, and otherwise every two seconds."""
+        """Follows the file until cancelled."""
+        # By notifications of its folder, which also tell of a file, or a link to it, that is replaced; where there are
+        # none, every two seconds.
         while True:
             with suppress(OSError, RuntimeError):  # no such folder, or no notifications to be had
                 await self._watch()
@@ -166,7 +166,7 @@ class SettingsFile:
                 await self.look()
 
     async def look(self) -> None:
-        """Takes over what stands there now, where that is not what stood there before."""
+        """Reads the file, and adopts it if it has changed."""
         found = await self._wait_settled()
         if found == self._seen:
             return
@@ -214,7 +214,7 @@ def apply_overrides(rules: Rules, overrides: Mapping[str, object]) -> Rules:
 
 
 def environment() -> dict[str, object]:
-    """The values of the environment, by the keys that they win over."""
+    """The values of the environment, by the keys over which they take precedence."""
     return {key: value for key, name in VARIABLES.items() if (value := getattr(settings, name))}
 
 
@@ -223,7 +223,7 @@ def last_good_of(file: Path) -> LastGood:
 
 
 def upstream_url() -> str:
-    """Where the model server is now: for processes that seldom ask it, and watch nothing."""
+    """The model server's current address, for processes that seldom need it and watch nothing."""
     if url := settings.FESTINGER_UPSTREAM:
         return str(url)
     try:

@@ -1,5 +1,4 @@
-"""What ``config.yaml`` holds: the upstream, limits, the loop detector and its mitigations, with ranges and defaults.
-proxy/config_file/parser.py reads it."""
+"""The keys of ``config.yaml`` with ranges and defaults: the upstream, limits, the loop detector and mitigations."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Self

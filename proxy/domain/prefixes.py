@@ -25,7 +25,8 @@ LINES_WITHIN = 4_096
 
 
 def opening_of(roles: Iterable[str]) -> int | None:
-    """The index of the first text that is not the system's, which clients rebuild from turn to turn."""
+    """The index of the first text that is not the system's."""
+    # Clients rebuild the system's from turn to turn, so it does not tell a conversation.
     return next((index for index, role in enumerate(roles) if role != "system"), None)
 
 
@@ -79,6 +80,7 @@ class Thread:
     def shared(self) -> list[bytes]:
         """Other keys under which its conversation may be known, of the longest beginning first: those that the
         beginning is long enough for."""
+        # Of a short opening at least half has to agree: its first words begin many conversations.
         half = len(self.prompt.parts[self.opening].text) / 2
         lines = [key for end, key in self._of_opening if self._system_characters + end >= SHARED_MIN or end >= half]
         return lines + self._of_system

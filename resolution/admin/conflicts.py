@@ -21,8 +21,8 @@ from memory.domain.types import whole_number
 from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.admin.acting import actor_of
-from resolution.decisions.locking import DecisionError, Unknown
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
+from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
 from resolution.views import conflict_list
@@ -119,7 +119,7 @@ class ConflictAdmin(ReadOnly, Page):
             return self._page(request, conflict_id, typed=given)
         try:
             decision = _take(conflict_id, given.get("decision", ""), actor_of(request), given, seen)
-        except Unknown as error:
+        except UnknownId as error:
             messages.error(request, str(error))
             return redirect(LIST)
         except DecisionError as error:

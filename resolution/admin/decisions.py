@@ -18,7 +18,7 @@ from memory.domain.types import whole_number
 from memory.models import Source
 from resolution.admin.acting import actor_of
 from resolution.decisions import undo
-from resolution.decisions.locking import DecisionError, Unknown
+from resolution.errors import DecisionError, UnknownId
 from resolution.models import DecidedTriple, Decision
 from resolution.views import decision_diff
 from resolution.views.conflict_detail import Decided
@@ -97,7 +97,7 @@ class DecisionAdmin(ReadOnly, Page):
         actor = actor_of(request)
         try:
             done = undo.undo(decision_id, actor, request.POST.get("reason", ""))
-        except Unknown as error:
+        except UnknownId as error:
             messages.error(request, str(error))
             return redirect("admin:resolution_decision_changelist")
         except DecisionError as error:

@@ -18,6 +18,7 @@ from unfold.views import ChangeList
 from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, render_preformatted
 from memory.models import Edge, EdgeHistory
 from resolution.decisions import retirement
+from resolution.errors import CannotPutBack
 from resolution.views.phrases import happened, names_in
 
 Action = EdgeHistory.Action
@@ -102,7 +103,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         back = next_page(request) or reverse("admin:memory_edgehistory_changelist")
         try:
             edge = retirement.put_back(row_id, actor=request.user.get_username(), reason="put back in the admin")
-        except retirement.Refused as error:
+        except CannotPutBack as error:
             self.message_user(request, f"Nothing was put back. {error}", messages.ERROR)
         else:
             sentence = format_html("Put back: {} stands again as it was.", link(edge))

@@ -20,8 +20,8 @@ from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel
 from resolution.admin.acting import actor_of
 from resolution.decisions import undo
-from resolution.decisions.locking import DecisionError
 from resolution.decisions.undo import UndoReport
+from resolution.errors import DecisionError
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import run_records
 from resolution.views.phrases import ago

@@ -1,12 +1,13 @@
-"""The page on which the world is exported (export.py), and a file is looked at and imported."""
+"""The page Export and import: downloads the graph, and previews and imports an uploaded file."""
 
-from collections.abc import Callable
-from datetime import datetime
-from typing import Any, Final
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from typing import Any, BinaryIO, Final
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -14,29 +15,28 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
-from memory.domain.types import whole_number
 from resolution import transfer
-from resolution.admin import export
 from resolution.admin.acting import actor_of
-from resolution.transfer import Differences, Refused, Report, Unreadable, uploads
-from resolution.transfer.uploads import OUTCOME, Busy, Missing, UploadError
+from resolution.transfer import Differences, Refused, Report, Unreadable
+from resolution.transfer.uploads import Busy, Upload, folder
 
-SESSION: Final = "transfer"  # where a session keeps the key and the name of what it has uploaded
+CONTENT_TYPE: Final = "application/x-ndjson"
+BYTES_AT_ONCE: Final = 256 * 1024
 NAME_MAX: Final = 100  # characters of a file's name
-YOUNG_S: Final = 600.0  # how long what a file would come to is shown again without another look
-# What becomes of facts that contradict what stands: as the operator chooses.
+# An account has to be allowed to see all that an export contains.
+EXPORT_PERMISSIONS: Final = ("memory.view_edge", "resolution.view_conflict", "resolution.view_decidedtriple")
 CHOICES: Final[dict[str, str]] = {
     "queue": "become conflicts, to be decided one by one",
-    "keep": "are left out: what stands is kept",
-    "take": "take the place of what stands, which goes into the history",
+    "keep": "are left out: existing facts are kept",
+    "take": "replace existing facts, which go to the history",
 }
-# What becomes of one such fact, and the colour of it.
+# What becomes of one contradiction, and the colour of its badge.
 OUTCOMES: Final = {
     "different": ("becomes a conflict", "warn"),
-    "ring": ("becomes a conflict: it would close a ring", "warn"),
-    "taken": ("takes the place of what stands", "info"),
-    "kept": ("is left out: what stands is kept", ""),
-    "outdated": ("is left out: it is older, and the newer wins here", ""),
+    "ring": ("becomes a conflict: it would close a cycle", "warn"),
+    "taken": ("replaces the existing fact", "info"),
+    "kept": ("is left out: the existing fact is kept", ""),
+    "outdated": ("is left out: it is older, and the newer one wins here", ""),
     "decided": ("is left out: decided about before", ""),
 }
 
@@ -45,71 +45,72 @@ def extra_urls() -> list[URLPattern]:
     """What Unfold's site adds to the admin's own."""
     views = {
         "transfer/": ("resolution_transfer", overview),
-        "transfer/export/": ("resolution_transfer_export", export.export),
+        "transfer/export/": ("resolution_transfer_export", export),
         "transfer/upload/": ("resolution_transfer_upload", upload),
-        "transfer/import/": ("resolution_transfer_import", take_in),
+        "transfer/import/": ("resolution_transfer_import", import_upload),
         "transfer/progress/": ("resolution_transfer_progress", progress),
         "transfer/discard/": ("resolution_transfer_discard", discard),
     }
     return [path(route, admin.site.admin_view(view), name=name) for route, (name, view) in views.items()]
 
 
-def allowed(request: HttpRequest, permission: str) -> None:
-    if not request.user.has_perm(f"memory.{permission}"):
+def find_upload(request: HttpRequest, permission: str = "memory.add_edge") -> Upload:
+    """The account's. Raises PermissionDenied."""
+    if not request.user.has_perm(permission):
         raise PermissionDenied
+    assert request.user.pk is not None
+    return Upload(request.user.pk)
+
+
+# --- the page ---
 
 
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
-    """Export and upload; or, once there is a file, what it would come to, or what is being done with it."""
-    allowed(request, "view_edge")
+    """Export and upload; once there is a file, its preview, or how far its import is."""
+    uploaded = find_upload(request, "memory.view_edge")
     context = admin.site.each_context(request) | {
         "title": "Export and import",
-        "may_export": request.user.has_perms(export.PERMISSIONS),
+        "may_export": request.user.has_perms(EXPORT_PERMISSIONS),
         "may_import": request.user.has_perm("memory.add_edge"),
         "may_take": request.user.has_perm("memory.delete_edge"),
-        "mib_max": uploads.BYTES_MAX // 1024**2,
     }
-    kept = request.session.get(SESSION)
-    if kept and context["may_import"]:
-        differences = chosen(request.GET)
-        if "again" in request.GET:
-            uploads.forget(kept["key"], _report_name(differences))
-            return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
-        context |= state_of(request, kept, differences)
+    differences = read_choice(request.GET)
+    if "again" in request.GET and context["may_import"]:
+        uploaded.forget_preview(differences)
+        return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
+    if (done := uploaded.progress) is not None:
+        context |= {"upload": uploaded, "progress": done}
+    elif (outcome := uploaded.pop_outcome()) is not None:
+        announce(request, uploaded.name, transfer.read_report(outcome))
+    elif uploaded.exists and context["may_import"]:
+        context |= {"upload": uploaded} | describe_preview(uploaded, differences)
     return TemplateResponse(request, "resolution/transfer.html", context)
 
 
-def chosen(fields: QueryDict) -> Differences:
+def read_choice(fields: QueryDict) -> Differences:
     """What is to become of contradictions; a conflict each, unless the operator chose otherwise."""
     choice = fields.get("differences")
     return choice if choice in CHOICES else "queue"  # type: ignore[return-value]  # one of them
 
 
-def state_of(request: HttpRequest, kept: dict[str, Any], differences: Differences) -> dict[str, Any]:
-    """What the template shows of an uploaded file."""
-    key = kept["key"]
-    if uploads.doing(key) == "importing":
-        return {"upload": kept, "doing": "importing", "progress": uploads.progress_of(key)}
-    if (outcome := uploads.noted(key, OUTCOME)) is not None:
-        _forget(request)
-        _announce(request, kept["name"], transfer.read_report(outcome.content))
-        return {}
-    try:
-        report, seen_at = look(key, differences)
-    except Unreadable as error:
-        return {"upload": kept, "unreadable": str(error)}
-    except Busy:
-        return {"upload": kept, "doing": "looking"}
-    except UploadError as error:
-        return {"gone": str(error)}
-    return {"upload": kept, "seen_at": seen_at, "chosen": differences} | preview(report)
-
-
-def preview(report: Report) -> dict[str, Any]:
+def describe_preview(uploaded: Upload, differences: Differences) -> dict[str, Any]:
+    """What the template shows of it."""
+    kept = uploaded.read_preview(differences)
+    report = transfer.read_report(kept[0]) if kept is not None else None
+    if kept is None or report is None:
+        try:
+            with uploaded.file.open("rb") as file:
+                report, made_at = transfer.preview(file, differences), timezone.now()
+        except Unreadable as error:
+            return {"unreadable": str(error)}
+        uploaded.write_preview(differences, transfer.write_report(report))
+    else:
+        made_at = kept[1]
     return {
+        "made_at": made_at,
+        "chosen": differences,
         "report": report,
-        "account": transfer.account(report),
         "choices": CHOICES.items(),
         "more_differences": report.differing - len(report.differences),
         "more_mistakes": report.mistakes_count - len(report.mistakes),
@@ -117,29 +118,51 @@ def preview(report: Report) -> dict[str, Any]:
     }
 
 
-def look(key: str, differences: Differences) -> tuple[Report, datetime]:
-    """What the file would come to, and when that was so: not read again while that is young. Raises Unreadable and
-    UploadError."""
-    if seen := _seen(key, differences):
-        return seen
-    with uploads.looked_at(key) as file:
-        if seen := _seen(key, differences):  # by another, while this one was on its way to the lock
-            return seen
-        report, seen_at = transfer.rehearse(file, differences), timezone.now()
-        uploads.note(key, _report_name(differences), transfer.write_report(report))
-    return report, seen_at
+def announce(request: HttpRequest, name: str, report: Report | None) -> None:
+    """What an import came to."""
+    if report is None:
+        messages.success(request, f"{name} was imported.")
+        return
+    if not report.changes:
+        messages.info(request, f"Everything in {name} is already here; nothing was changed.")
+        return
+    text = f"{name} was imported: {'; '.join(f'{count} {what}: {which}' for count, what, which in report.summarize())}."
+    if report.queued + report.new_conflicts:
+        address = reverse("admin:resolution_conflict_changelist")
+        text = format_html('{} <a href="{}" class="underline">To the conflicts</a>', text, address)
+    messages.success(request, text)
 
 
-def _seen(key: str, differences: Differences) -> tuple[Report, datetime] | None:
-    noted = uploads.noted(key, _report_name(differences))
-    if noted is None or noted.age_s > YOUNG_S:
-        return None
-    report = transfer.read_report(noted.content)
-    return (report, noted.at) if report is not None else None
+# --- export ---
 
 
-def _report_name(differences: Differences) -> str:
-    return f"report-{differences}"
+@require_GET
+def export(request: HttpRequest) -> StreamingHttpResponse:
+    if not request.user.has_perms(EXPORT_PERMISSIONS):
+        raise PermissionDenied
+    # In a file first: a client that is slow to take it must not keep a transaction open.
+    file = tempfile.TemporaryFile(dir=folder())  # noqa: SIM115  closed with the response
+    file.writelines(transfer.export())
+    file.seek(0)
+    response = StreamingHttpResponse(FileParts(file), content_type=CONTENT_TYPE)
+    name = f"festinger-{timezone.localtime():%Y-%m-%d-%H%M}.jsonl"
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+class FileParts:
+    """A file, read in a thread, BYTES_AT_ONCE. The response closes it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while part := await asyncio.to_thread(self._file.read, BYTES_AT_ONCE):
+            yield part
+
+    def close(self) -> None:
+        self._file.close()
 
 
 # --- import ---
@@ -147,127 +170,74 @@ def _report_name(differences: Differences) -> str:
 
 @require_POST
 def upload(request: HttpRequest) -> HttpResponse:
-    """Takes a whole file, from a form; or a part of one (``at``: from which byte; ``key``: of those before it), from
-    the page's script, which then goes on by itself."""
-    allowed(request, "add_edge")
-    part = request.FILES.get("file")
-    if part is None:
+    uploaded = find_upload(request)
+    file = request.FILES.get("file")
+    if file is None:
         messages.error(request, "Choose a file first.")
         return redirect("admin:resolution_transfer")
-    at = request.POST.get("at", "")
     try:
-        key = request.POST.get("key") or uploads.begin()
-        size = uploads.add(key, part.chunks(), at=whole_number(at) or 0)
-        if request.POST.get("more") != "true":
-            name = "".join(filter(str.isprintable, request.POST.get("name") or part.name or ""))[-NAME_MAX:]
-            _keep(request, key, name, size)
-    except UploadError as error:
-        return _refused(request, str(error), in_parts=bool(at))
-    return JsonResponse({"key": key}) if at else redirect("admin:resolution_transfer")
-
-
-def _refused(request: HttpRequest, why: str, *, in_parts: bool) -> HttpResponse:
-    if in_parts:
-        return JsonResponse({"error": why}, status=409)
-    messages.error(request, why)
-    return redirect("admin:resolution_transfer")
-
-
-def _keep(request: HttpRequest, key: str, name: str, size: int) -> None:
-    """In place of what this session has uploaded before. Raises UploadError."""
-    try:
-        _forget(request)
+        uploaded.save(file.chunks(), "".join(filter(str.isprintable, file.name or ""))[-NAME_MAX:])
     except Busy:
-        uploads.discard(key)
-        raise UploadError("The file that you uploaded before is being imported: wait until that is done.") from None
-    uploads.finish(key)
-    request.session[SESSION] = {"key": key, "name": name, "size": size}
-
-
-def _forget(request: HttpRequest) -> bool:
-    """What this session has uploaded; whether it was still here. Raises Busy where it is being imported."""
-    kept = request.session.get(SESSION)
-    was_here = kept is not None and uploads.discard(kept["key"])
-    request.session.pop(SESSION, None)
-    return was_here
+        messages.error(request, "The file that you uploaded before is being imported: wait until that is done.")
+    return redirect("admin:resolution_transfer")
 
 
 @require_POST
 def discard(request: HttpRequest) -> HttpResponse:
-    allowed(request, "add_edge")
-    kept = request.session.get(SESSION)
-    if kept and uploads.noted(kept["key"], OUTCOME):
-        return redirect("admin:resolution_transfer")  # which tells what was imported
+    uploaded = find_upload(request)
+    if uploaded.is_imported:
+        return redirect("admin:resolution_transfer")  # which says what was imported
     try:
-        was_here = _forget(request)
+        if uploaded.discard():
+            messages.success(request, "The uploaded file was discarded; nothing was imported.")
     except Busy as error:
         messages.error(request, f"{error} It cannot be discarded.")
-        return redirect("admin:resolution_transfer")
-    if was_here:
-        messages.success(request, "The uploaded file was discarded; nothing was imported.")
-    else:
-        messages.info(request, str(Missing()))
     return redirect("admin:resolution_transfer")
 
 
 @require_POST
-def take_in(request: HttpRequest) -> HttpResponse:
-    allowed(request, "add_edge")
+def import_upload(request: HttpRequest) -> HttpResponse:
+    """Imports what was previewed, in this request: a browser that leaves does not stop it."""
+    uploaded = find_upload(request)
+    differences = read_choice(request.POST)
+    if differences == "take" and not request.user.has_perm("memory.delete_edge"):
+        raise PermissionDenied
     if request.POST.get("differences", "queue") not in CHOICES:
         messages.error(request, "Choose what becomes of contradictions; nothing was imported.")
-        return redirect("admin:resolution_transfer")
-    differences = chosen(request.POST)
-    if differences == "take":
-        allowed(request, "delete_edge")
-    kept = request.session.get(SESSION)
-    if not kept or kept["key"] != request.POST.get("key"):
-        messages.error(request, "Another file was uploaded since, or none. Look at it again; nothing was imported.")
-        return redirect("admin:resolution_transfer")
-    if differences != request.POST.get("previewed"):
-        messages.info(request, "This is what the file would come to the way you chose; nothing was imported yet.")
+    elif not uploaded.exists or request.POST.get("key") != uploaded.key:
+        messages.error(request, "Another file was uploaded since, or none. Preview it again; nothing was imported.")
+    elif request.POST.get("previewed") != differences:
+        messages.info(request, "This is the preview for what you chose; nothing was imported yet.")
         return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
-    try:
-        with uploads.taken(kept["key"]) as file:
-            report = transfer.take_in(
+    else:
+        try:
+            run_import(request, uploaded, differences)
+        except (Unreadable, Refused, Busy) as error:
+            messages.error(request, str(error))
+    return redirect("admin:resolution_transfer")  # which says what was imported
+
+
+def run_import(request: HttpRequest, uploaded: Upload, differences: Differences) -> None:
+    with uploaded.hold(), uploaded.file.open("rb") as file:
+        outcome = None
+        try:
+            report = transfer.import_file(
                 file,
                 actor_of(request),
-                name=kept["name"],
+                name=uploaded.name,
                 differences=differences,
                 skip_invalid=request.POST.get("skip_invalid") == "true",
-                progress=uploads.Progress(kept["key"]),
+                progress=uploaded.report_progress,
             )
-            uploads.imported(kept["key"], transfer.write_report(report))
-    except (Unreadable, Refused, UploadError) as error:
-        messages.error(request, str(error))
-    return redirect("admin:resolution_transfer")  # which tells what was imported
+            outcome = transfer.write_report(report)
+        finally:
+            uploaded.finish(outcome)
 
 
 @require_GET
 def progress(request: HttpRequest) -> JsonResponse:
-    """What is being done with this session's file, and how far its import is."""
-    allowed(request, "add_edge")
-    kept = request.session.get(SESSION)
-    key = kept["key"] if kept else ""
-    return JsonResponse({"doing": uploads.doing(key), "progress": uploads.progress_of(key)})
-
-
-def _announce(request: HttpRequest, name: str, report: Report | None) -> None:
-    """What an import has come to."""
-    if report is None:
-        messages.success(request, f"{name} was imported.")
-        return
-    if not report.changes:
-        messages.info(request, f"All of {name} is here already; nothing was changed.")
-        return
-    counted = "; ".join(f"{count} {what}: {which}" for count, what, which in transfer.account(report))
-    text = f"{name} was imported: {counted}."
-    if report.queued + report.new_conflicts:
-        conflicts = reverse("admin:resolution_conflict_changelist")
-        messages.success(
-            request, format_html('{} <a href="{}" class="underline">To the conflicts</a>', text, conflicts)
-        )
-    else:
-        messages.success(request, text)
+    """How far the import of the account's file is; null if there is none."""
+    return JsonResponse({"progress": find_upload(request).progress})
 
 
 _others: Callable[[], list[URLPattern]] = getattr(admin.site, "extra_urls", list)

@@ -1,186 +1,312 @@
-"""The four decisions about a conflict, used by the resolver, the API and the admin alike.
-
-Each is one transaction: it takes the locks of all dimensions it may write, in the order of their ids, then that of the
-conflict, and looks whether the world is still as the conflict says. What else is open in a slot that changes is put
-against what stands there now. The decision's row holds what it changed, before and after: resolution/decisions/undo.py
-needs no more.
-"""
+"""Decides conflicts, for the resolver, the API and the admin alike. The row of a decision holds what it changed, before
+and after; resolution/decisions/undo.py needs no more."""
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
 
 from memory.db.transactions import run_transaction
+from memory.domain.types import Triple, TripleIds
 from memory.graph import store
-from memory.models import Source
+from memory.graph.store import Assertion, Attribution
+from memory.models import Dimension, Edge, Source
+from resolution import rulings
 from resolution.actors import Actor
-from resolution.decisions import snapshots
-from resolution.decisions.actions import Case, Plan, apply_decompose, apply_dismiss, apply_relocate, apply_update
-from resolution.decisions.locking import DecisionError, Outdated, Unfit, enter, find, rebase
-from resolution.decisions.snapshots import Difference, ids
-from resolution.domain.verdicts import ALLOWED, Verdict, VerdictMistake, read_dimension, read_dimensions, read_reason
+from resolution.decisions.snapshots import (
+    Surroundings,
+    find_changed_slots,
+    find_differences,
+    read_triple,
+    take_surroundings,
+)
+from resolution.domain.verdicts import ALLOWED, Verdict
+from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
+from resolution.intake.assertions import settle
+from resolution.intake.conflict_queue import OPEN, rebase
 from resolution.models import CollisionType, Conflict, DecidedTriple, Decision
-
-__all__ = ["Actor", "DecisionError", "decide", "decompose", "dismiss", "relocate", "update"]
 
 logger = logging.getLogger(__name__)
 
-Apply = Callable[[Case], None]
+Kind = DecidedTriple.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A locked conflict, and what is to be done about it."""
+
+    conflict: Conflict
+    # Locked, too: the fact in the slot or, for a cycle, the one that closes it. None where it has gone; then the slot
+    # is free, unless the incoming fact itself is in it.
+    existing: Edge | None
+    is_placed: bool
+    verdict: Verdict
+    actor: Actor
+    dim_ids: dict[str, int]  # of the dimensions that the verdict names
+
+    @property
+    def attribution(self) -> Attribution:
+        """Of what the decision changes."""
+        return self.actor.attribute(self.verdict.reason)
 
 
 def decide(conflict_id: int, actor: Actor, verdict: Verdict, *, seen: Conflict | None = None) -> Decision:
     """Does what the verdict says. Raises DecisionError.
 
-    ``seen`` is the conflict as the decider read it: if it stands against something else by now, nothing is done."""
-    if verdict.decision == "decompose":
-        names = {"existing_dimension": verdict.existing_dimension, "new_dimension": verdict.new_dimension}
-        return decompose(conflict_id, actor, verdict.reason, seen=seen, **names)
-    if verdict.decision == "relocate":
-        return relocate(
-            conflict_id, actor, verdict.reason, dimension=verdict.dimension, is_isa=verdict.is_isa, seen=seen
-        )
-    return (update if verdict.decision == "update" else dismiss)(conflict_id, actor, verdict.reason, seen=seen)
-
-
-def decompose(
-    conflict_id: int,
-    actor: Actor,
-    reason: str,
-    *,
-    existing_dimension: str,
-    new_dimension: str,
-    seen: Conflict | None = None,
-) -> Decision:
-    """Both are right: the standing fact moves to ``existing_dimension``, the newcomer goes to ``new_dimension``.
-
-    One of the two may be the dimension they dispute: then that fact has it to itself. A fact whose new slot is taken
-    is a collision there: it is queued, and a standing fact stays where it is until that is decided. Raises
-    DecisionError."""
-    existing, new = _read(read_dimensions, existing_dimension, new_dimension)
-    arguments = {"existing_dimension": existing, "new_dimension": new}
-    plan = Plan("decompose", actor, _read(read_reason, reason), arguments, (existing, new))
-    return _take(conflict_id, plan, apply_decompose, seen)
-
-
-def update(conflict_id: int, actor: Actor, reason: str, *, seen: Conflict | None = None) -> Decision:
-    """The newcomer is right: what stands against it is retired, and it takes its slot. Raises DecisionError."""
-    return _take(conflict_id, Plan("update", actor, _read(read_reason, reason), {}), apply_update, seen)
-
-
-def relocate(
-    conflict_id: int,
-    actor: Actor,
-    reason: str,
-    *,
-    dimension: str,
-    is_isa: bool | None = None,
-    seen: Conflict | None = None,
-) -> Decision:
-    """The newcomer is right, but in another dimension; ``is_isa`` of None keeps what was said. Raises DecisionError,
-    also where something else stands there."""
-    name = _read(read_dimension, dimension, "dimension")
-    plan = Plan("relocate", actor, _read(read_reason, reason), {"dimension": name, "is_isa": is_isa}, (name,))
-    return _take(conflict_id, plan, apply_relocate, seen)
-
-
-def dismiss(conflict_id: int, actor: Actor, reason: str, *, seen: Conflict | None = None) -> Decision:
-    """The newcomer is dropped, the world stays. Raises DecisionError."""
-    return _take(conflict_id, Plan("dismiss", actor, _read(read_reason, reason), {}), apply_dismiss, seen)
-
-
-def _read(reader: Callable[..., Any], *written: object) -> Any:
+    ``seen`` is the conflict as the decider read it: if it is against something else by now, nothing is done."""
     try:
-        return reader(*written)
-    except VerdictMistake as mistake:
-        text = str(mistake)
-        raise Unfit(f"{text[0].upper()}{text[1:]}.") from mistake
-
-
-def _take(conflict_id: int, plan: Plan, apply: Apply, seen: Conflict | None) -> Decision:
-    try:
-        decision = run_transaction(lambda: _transact(conflict_id, plan, apply, seen))
+        decision = run_transaction(lambda: _decide(conflict_id, actor, verdict, seen))
     except Outdated:
-        _look_again(conflict_id)
+        # That transaction is lost. Whoever looks at the conflict again sees what it is against now.
+        with transaction.atomic():
+            conflict = _find(conflict_id)
+            store.lock_dimensions([conflict.dim_id])
+            rebase(conflict.slot, fill=False)
         raise
-    logger.info("conflict.decided", extra={"conflict": conflict_id, "kind": plan.kind, "decision": decision.pk})
+    extra = {"conflict": conflict_id, "kind": verdict.decision, "decision": decision.pk}
+    logger.info("conflict.decided", extra=extra)
     return decision
 
 
-@transaction.atomic
-def _look_again(conflict_id: int) -> None:
-    conflict = find(conflict_id)
-    store.lock_dimensions([conflict.dim_id])
-    rebase(conflict.concept_id, conflict.dim_id, fill=False)
+def _decide(conflict_id: int, actor: Actor, verdict: Verdict, seen: Conflict | None) -> Decision:
+    conflict = _find(conflict_id)
+    dim_ids = store.ensure_tokens(verdict.dimensions)
+    # First the locks of all dimensions that may be written, then the rows: so no two decisions can deadlock.
+    store.lock_dimensions([conflict.dim_id, *dim_ids.values()])
+    conflict = _lock(conflict_id, seen)
+    existing, is_placed = _lock_existing(conflict)
+    dispute = Dispute(conflict, existing, is_placed, verdict, actor, dim_ids)
+    _refuse_unfit(dispute)
 
-
-def _transact(conflict_id: int, plan: Plan, apply: Apply, seen: Conflict | None) -> Decision:
-    conflict = find(conflict_id)
-    dims = store.ensure_tokens(plan.dimensions)
-    store.lock_dimensions([conflict.dim_id, *dims.values()])
-    case = Case(enter(conflict, seen), plan, dims)
-    _refuse_what_is_not_theirs(case)
-    _refuse_names_in_dispute(case)
-    concepts = {conflict.concept_id}
-    if (standing := case.contest.standing) is not None:
-        concepts.add(standing.concept_id)
-    before = snapshots.take(concepts, dims.values())
-    apply(case)
-    _close(case)
-    for slot in snapshots.changed_slots(before, snapshots.take(concepts, dims.values())):
-        rebase(*slot, fill=True)
-    after = snapshots.take(concepts, dims.values(), map(int, before["conflicts"]))
-    return _record(case, *snapshots.difference(before, after))
-
-
-def _refuse_what_is_not_theirs(case: Case) -> None:
-    plan, collision_type = case.plan, case.conflict.collision_type
-    if plan.actor.source != Source.OPERATOR and plan.kind not in ALLOWED[collision_type]:
-        label = CollisionType(collision_type).label
-        raise DecisionError(f"{plan.kind!r} of {label} ({collision_type}) is for an operator to decide.")
-
-
-def _refuse_names_in_dispute(case: Case) -> None:
-    standing = case.contest.standing
-    facts = {case.conflict.concept_id, case.conflict.incoming_parent_id}
-    if standing is not None:
-        facts |= {standing.concept_id, standing.parent_id}
-    for name, dim_id in case.dims.items():
-        if dim_id in facts:
-            raise Unfit(f"{name!r} cannot be the dimension: the dispute is about it.")
-
-
-def _close(case: Case) -> None:
-    is_dismissed = case.plan.kind == "dismiss"
-    Conflict.objects.filter(id=case.conflict.pk).update(
+    concepts = {conflict.concept_id} | ({existing.concept_id} if existing is not None else set())
+    before = take_surroundings(concepts, dim_ids.values())
+    CHANGES[verdict.decision](dispute)
+    is_dismissed = verdict.decision == "dismiss"
+    Conflict.objects.filter(id=conflict.pk).update(
         status=Conflict.Status.DISMISSED if is_dismissed else Conflict.Status.RESOLVED,
         resolved_at=timezone.now(),
-        run=case.plan.actor.run,
+        run=actor.run,
         claimed_until=None,
     )
+    for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids.values())):
+        rebase(slot, fill=True)
+    after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))
+    return _record(dispute, *find_differences(before, after))
 
 
-def _record(case: Case, before: Difference, after: Difference) -> Decision:
-    plan = case.plan
+# --- what it is about ---
+
+
+def _find(conflict_id: int) -> Conflict:
+    """The conflict, not locked: its concept, dimension and incoming parent never change. Raises UnknownId."""
+    related = ("concept", "dim", "incoming_parent")
+    conflict = Conflict.objects.select_related(*related).filter(id=conflict_id).first()
+    if conflict is None:
+        raise UnknownId(f"There is no conflict {conflict_id}.")
+    return conflict
+
+
+def _lock(conflict_id: int, seen: Conflict | None) -> Conflict:
+    """Raises DecisionError if it was decided, or is no longer what was ``seen``."""
+    Conflict.objects.select_for_update().get(id=conflict_id)
+    conflict = _find(conflict_id)
+    if conflict.status not in OPEN:
+        last = Decision.objects.filter(conflict=conflict).exclude(kind=Decision.Kind.UNDO).order_by("-id").first()
+        if last is None:
+            raise DecisionError(f"Conflict {conflict.pk} is closed: {conflict.status}.")
+        raise DecisionError(f"Conflict {conflict.pk} was already decided by {last.actor}: {last.get_kind_display()}.")
+    if seen is not None and seen.against != conflict.against:
+        raise DecisionError(f"Conflict {conflict.pk} has changed meanwhile: it is now {conflict}.")
+    return conflict
+
+
+def _lock_existing(conflict: Conflict) -> tuple[Edge | None, bool]:
+    """The fact that the conflict is against, and whether the incoming one is in the graph already. Raises Outdated."""
+    edge = store.lock_edge(conflict.slot)
+    if edge is not None and edge.parent_id == conflict.incoming_parent_id:
+        return None, True
+    if edge is not None and edge.parent_id != conflict.existing_parent_id:
+        raise Outdated(f"Conflict {conflict.pk} has changed meanwhile: now {edge} stands there.")
+    if edge is not None or conflict.existing_parent_id is not None:
+        return edge, False
+    closing = store.lock_closing_edge(conflict.incoming)
+    if closing is not None and closing.concept_id != conflict.blocking_concept_id:
+        raise Outdated(
+            f"Conflict {conflict.pk} has changed meanwhile: now {closing} closes the ring. Look at it again."
+        )
+    return closing, False
+
+
+def _refuse_unfit(dispute: Dispute) -> None:
+    conflict, verdict = dispute.conflict, dispute.verdict
+    if dispute.actor.source != Source.OPERATOR and verdict.decision not in ALLOWED[conflict.collision_type]:
+        collision_type = CollisionType(conflict.collision_type)
+        raise DecisionError(
+            f"{verdict.decision!r} of {collision_type.label} ({collision_type}) is for an operator to decide."
+        )
+    disputed = {conflict.concept_id, conflict.incoming_parent_id}
+    if dispute.existing is not None:
+        disputed |= {dispute.existing.concept_id, dispute.existing.parent_id}
+    for name, dim_id in dispute.dim_ids.items():
+        if dim_id in disputed:
+            raise InvalidDecision(f"{name!r} cannot be the dimension: the dispute is about it.")
+
+
+# --- what each decision changes ---
+
+
+def _decompose(dispute: Dispute) -> None:
+    """Both are right: the existing fact moves to one dimension, the incoming one goes to the other. One of the two may
+    be the dimension that they dispute: then that fact has it to itself."""
+    _refuse_placed(dispute)
+    conflict, existing, verdict = dispute.conflict, dispute.existing, dispute.verdict
+    if existing is None:
+        raise DecisionError(f"Nothing stands against {conflict.incoming_text} any more: update puts it there.")
+    flavours = {verdict.existing_dimension: existing.is_isa, verdict.new_dimension: conflict.incoming_is_isa}
+    for name in sorted(flavours, key=dispute.dim_ids.__getitem__):
+        _ensure_dimension(dispute.dim_ids[name], is_isa=flavours[name], split_from_id=conflict.dim_id)
+
+    speakers = rulings.find_speakers([existing])
+    existing_id, new_id = dispute.dim_ids[verdict.existing_dimension], dispute.dim_ids[verdict.new_dimension]
+    if existing_id != conflict.dim_id and _move(dispute, existing, verdict.existing_dimension):
+        rulings.remember(speakers, Kind.DECOMPOSED, moved_to_id=existing_id)
+    if new_id == conflict.dim_id:
+        _insert_incoming(dispute)
+    else:
+        _restate_incoming(dispute, verdict.new_dimension, is_isa=conflict.incoming_is_isa)
+        _remember_incoming(dispute, Kind.DECOMPOSED, moved_to_id=new_id)
+
+
+def _update(dispute: Dispute) -> None:
+    """The incoming fact is right: what it is against is retired, and it takes its slot."""
+    _refuse_placed(dispute)
+    if dispute.existing is not None:
+        rulings.remember(rulings.find_speakers([dispute.existing]), Kind.RETIRED)
+        store.retire(dispute.existing, dispute.attribution)
+    _insert_incoming(dispute)
+
+
+def _relocate(dispute: Dispute) -> None:
+    """The incoming fact is right, but in another dimension."""
+    _refuse_placed(dispute)
+    conflict, verdict = dispute.conflict, dispute.verdict
+    dim_id = dispute.dim_ids[verdict.dimension]
+    if dim_id == conflict.dim_id:
+        raise InvalidDecision(f"{conflict.dim} is where it collided; name another dimension.")
+    there = store.lock_edge((conflict.concept_id, dim_id))
+    if there is not None and there.parent_id != conflict.incoming_parent_id:
+        raise DecisionError(f"That place is taken: {there}.")
+    is_isa = conflict.incoming_is_isa if verdict.is_isa is None else verdict.is_isa
+    _ensure_dimension(dim_id, is_isa=is_isa)
+    _restate_incoming(dispute, verdict.dimension, is_isa=is_isa)
+    _remember_incoming(dispute, Kind.RELOCATED, moved_to_id=dim_id)
+
+
+def _dismiss(dispute: Dispute) -> None:
+    """The incoming fact is dropped, the graph stays."""
+    if not dispute.is_placed:
+        _remember_incoming(dispute, Kind.DISMISSED)
+
+
+CHANGES: Final[dict[str, Callable[[Dispute], None]]] = {
+    "decompose": _decompose,
+    "update": _update,
+    "relocate": _relocate,
+    "dismiss": _dismiss,
+}
+
+
+def _refuse_placed(dispute: Dispute) -> None:
+    if dispute.is_placed:
+        raise DecisionError(f"{dispute.conflict.incoming_text} stands already; the conflict can be dismissed.")
+
+
+def _refuse_cycle(ids: TripleIds, error: type[DecisionError] = DecisionError) -> None:
+    if (closing := store.find_closing_edge(ids)) is not None:
+        raise error(f"That would close a ring: {closing}.")
+
+
+def _ensure_dimension(dim_id: int, *, is_isa: bool, split_from_id: int | None = None) -> None:
+    if not Dimension.objects.filter(soas_id=dim_id).exists():  # one that exists keeps the lineage it has
+        store.ensure_dimension(dim_id, is_isa=is_isa)
+        Dimension.objects.filter(soas_id=dim_id).update(split_from_id=split_from_id)
+
+
+def _move(dispute: Dispute, edge: Edge, dimension: str) -> bool:
+    """Whether the existing fact left its slot: it does not if the new one is taken by another."""
+    ids = TripleIds(edge.concept_id, dispute.dim_ids[dimension], edge.parent_id)
+    if store.lock_edge(ids.slot) is None:
+        _refuse_cycle(ids)
+        rulings.forget(ids)
+        store.move(edge, ids.dim_id, dispute.attribution)
+        return True
+    # A collision there is queued, and the fact stays where it is until that is decided.
+    attribution = Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at)
+    _restate(ids, Triple(edge.concept.token, edge.parent.token, dimension, edge.is_isa), attribution)
+    there = store.lock_edge(ids.slot)
+    if there is None or there.parent_id != edge.parent_id:
+        return False
+    store.retire(edge, dispute.attribution)
+    return True
+
+
+def _insert_incoming(dispute: Dispute) -> None:
+    """Into the slot that it disputed."""
+    conflict = dispute.conflict
+    if (there := store.lock_edge(conflict.slot)) is not None:
+        raise DecisionError(f"That place is still taken: {there}.")
+    # Where nothing was in the way any more, another edge has come to close a cycle.
+    _refuse_cycle(conflict.incoming, DecisionError if dispute.existing is not None else Outdated)
+    rulings.forget(conflict.incoming)
+    edge = store.new_edge(conflict.incoming, conflict.incoming_is_isa, conflict.attribution)
+    store.insert(edge, conflict.attribution)
+
+
+def _restate_incoming(dispute: Dispute, dimension: str, *, is_isa: bool) -> None:
+    conflict = dispute.conflict
+    ids = conflict.incoming._replace(dim_id=dispute.dim_ids[dimension])
+    triple = Triple(conflict.concept.token, conflict.incoming_parent.token, dimension, is_isa)
+    _restate(ids, triple, conflict.attribution)
+
+
+def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
+    """Places the fact in a dimension where it was decided to belong, as if it were said now, or queues its collision
+    there."""
+    rulings.forget(ids)
+    (outcome,) = settle([Assertion(triple, attribution)])
+    if outcome.status == "invalid":
+        raise InvalidDecision(f"{triple} cannot be: {outcome.reason}.")
+    if outcome.status in ("superseded", "outdated"):  # whichever is newer, nobody decided about that one
+        raise DecisionError(f"That place is taken: {outcome.existing}.")
+    if outcome.conflict is not None and outcome.conflict.collision_type == CollisionType.CYCLE:
+        raise DecisionError(f"That would close a ring: {outcome.existing}.")
+
+
+def _remember_incoming(dispute: Dispute, kind: DecidedTriple.Kind, *, moved_to_id: int | None = None) -> None:
+    conflict = dispute.conflict
+    agents = {conflict.incoming: rulings.find_disputants(conflict)}
+    rulings.remember(agents, kind, conversation=bytes(conflict.conversation), moved_to_id=moved_to_id)
+
+
+def _record(dispute: Dispute, before: Surroundings, after: Surroundings) -> Decision:
+    actor, verdict = dispute.actor, dispute.verdict
     decision = Decision.objects.create(
-        kind=plan.kind,
-        conflict=case.conflict,
-        run=plan.actor.run,
-        actor=plan.actor.signature,
-        source=plan.actor.source,
-        reason=plan.reason,
-        arguments=plan.arguments,
+        kind=verdict.decision,
+        conflict=dispute.conflict,
+        run=actor.run,
+        actor=actor.signature,
+        source=actor.source,
+        reason=verdict.reason,
+        arguments=verdict.arguments,
         before=before,
         after=after,
     )
-    about = {"decision": decision.pk, "kind": plan.kind, "actor": plan.actor.signature, "reason": plan.reason}
-    Conflict.objects.filter(id=case.conflict.pk).update(resolution=about | plan.arguments)
-    Conflict.objects.filter(id__in=map(int, after["conflicts"]), status=Conflict.Status.RESOLVED).exclude(
-        id=case.conflict.pk
-    ).update(resolution=about | {"conflict": case.conflict.pk})
-    for concept_id, dim_id, parent_id in map(ids, after["triples"]):
-        rows = DecidedTriple.objects.filter(concept_id=concept_id, dim_id=dim_id, parent_id=parent_id)
-        rows.update(decision=decision)
+    about = {"decision": decision.pk, "kind": verdict.decision, "actor": actor.signature, "reason": verdict.reason}
+    Conflict.objects.filter(id=dispute.conflict.pk).update(resolution=about | verdict.arguments)
+    others = Conflict.objects.filter(id__in=map(int, after["conflicts"]), status=Conflict.Status.RESOLVED)
+    others.exclude(id=dispute.conflict.pk).update(resolution=about | {"conflict": dispute.conflict.pk})
+    rulings.link(map(read_triple, after["triples"]), decision)
     return decision

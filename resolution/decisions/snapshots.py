@@ -1,61 +1,84 @@
-"""What a decision may touch, as JSON: its state before and after is what undoing it needs.
+"""The surroundings of a decision as JSON, taken before and after it: what differs is what undoing it needs.
 
-The surroundings of some concepts are their edges, their decided triples and their open conflicts, and the dimensions
-concerned. Each part is a dict of pictures by key: edges by "concept:dimension", decided triples by
-"concept:dimension:parent", dimensions and conflicts by id. In a difference, None stands for what is not there.
+They are the edges, the rulings and the open conflicts of some concepts, and the dimensions concerned: each part a dict
+of snapshots by key. Keys are "concept:dimension" for edges, "concept:dimension:parent" for rulings, and the id for
+dimensions and conflicts.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from django.db.models import Q
+from django.db.models import Model, Q
 
-from memory.graph.store import picture
+from memory.domain.types import Slot, TripleIds
+from memory.graph.snapshots import EDGE_FIELDS, Snapshot, take_snapshot
 from memory.models import Dimension, Edge
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict, DecidedTriple
 
-Picture = dict[str, Any]
-Surroundings = dict[str, dict[str, Picture]]
-Difference = dict[str, dict[str, Picture | None]]
+# Of a difference, None is a snapshot of what is not there.
+Surroundings = dict[str, dict[str, Snapshot | None]]
 
-# What a decision changes of a row of the queue.
-CONFLICT_FIELDS: Final = (
-    "status",
-    "existing_parent_id",
-    "blocking_concept_id",
-    "collision_type",
-    "proposal",
-    "run_id",
-    "resolution",
-    "attempts",
-    "last_error",
-    "next_attempt_at",
-    "resolved_at",
-)
-CONFLICT_TIMES: Final = ("next_attempt_at", "resolved_at")
+# By part: what its keys are made of, and what is kept.
+KEYS: Final = {
+    "edges": ("concept_id", "dim_id"),
+    "dimensions": ("pk",),
+    "triples": ("concept_id", "dim_id", "parent_id"),
+    "conflicts": ("pk",),
+}
+FIELDS: Final = {
+    "edges": EDGE_FIELDS,
+    "dimensions": ("is_isa", "split_from_id"),
+    "triples": (
+        "concept_id",
+        "dim_id",
+        "parent_id",
+        "kind",
+        "moved_to_id",
+        "agents",
+        "conversation",
+        "decision_id",
+        "decided_at",
+    ),
+    # What a decision changes of a row of the queue.
+    "conflicts": (
+        "status",
+        "existing_parent_id",
+        "blocking_concept_id",
+        "collision_type",
+        "proposal",
+        "run_id",
+        "resolution",
+        "attempts",
+        "last_error",
+        "next_attempt_at",
+        "resolved_at",
+    ),
+}
 
 
-def take(concept_ids: Iterable[int], dim_ids: Iterable[int], conflict_ids: Iterable[int] = ()) -> Surroundings:
+def take_surroundings(
+    concept_ids: Iterable[int], dim_ids: Iterable[int], conflict_ids: Iterable[int] = ()
+) -> Surroundings:
     """The surroundings as they are; of conflicts the open ones, and those named."""
     concepts = set(concept_ids)
-    edges = Edge.objects.filter(concept_id__in=concepts)
-    dimensions = Dimension.objects.filter(soas_id__in=set(dim_ids))
-    triples = DecidedTriple.objects.filter(concept_id__in=concepts)
-    conflicts = Conflict.objects.filter(Q(concept_id__in=concepts, status__in=OPEN) | Q(id__in=set(conflict_ids)))
+    conflicts = Q(concept_id__in=concepts, status__in=OPEN) | Q(id__in=set(conflict_ids))
     return {
-        "edges": {f"{edge.concept_id}:{edge.dim_id}": picture(edge) for edge in edges},
-        "dimensions": {str(row.pk): picture_of_dimension(row) for row in dimensions},
-        "triples": {f"{row.concept_id}:{row.dim_id}:{row.parent_id}": picture_of_triple(row) for row in triples},
-        "conflicts": {str(row.pk): picture_of_conflict(row) for row in conflicts},
+        "edges": _take_all("edges", Edge.objects.filter(concept_id__in=concepts)),
+        "dimensions": _take_all("dimensions", Dimension.objects.filter(soas_id__in=set(dim_ids))),
+        "triples": _take_all("triples", DecidedTriple.objects.filter(concept_id__in=concepts)),
+        "conflicts": _take_all("conflicts", Conflict.objects.filter(conflicts)),
     }
 
 
-def difference(before: Surroundings, after: Surroundings) -> tuple[Difference, Difference]:
+def _take_all(part: str, rows: Iterable[Model]) -> dict[str, Snapshot | None]:
+    return {":".join(str(getattr(row, name)) for name in KEYS[part]): take_snapshot(row, FIELDS[part]) for row in rows}
+
+
+def find_differences(before: Surroundings, after: Surroundings) -> tuple[Surroundings, Surroundings]:
     """Of both, only what differs."""
-    old: Difference = {}
-    new: Difference = {}
+    old: Surroundings = {}
+    new: Surroundings = {}
     for part in before:
         keys = sorted(before[part].keys() | after[part].keys())
         changed = [key for key in keys if before[part].get(key) != after[part].get(key)]
@@ -64,55 +87,21 @@ def difference(before: Surroundings, after: Surroundings) -> tuple[Difference, D
     return old, new
 
 
-def changed_slots(before: Surroundings, after: Surroundings) -> list[tuple[int, ...]]:
-    """The slots that another fact holds, or none."""
-    old, new = before["edges"], after["edges"]
-    slots = old.keys() | new.keys()
-    return sorted(ids(key) for key in slots if _holder(old.get(key)) != _holder(new.get(key)))
+def find_changed_slots(before: Surroundings, after: Surroundings) -> list[Slot]:
+    """The slots that hold another fact, or none any more."""
+    old, new = ({key: edge and edge["parent_id"] for key, edge in one["edges"].items()} for one in (before, after))
+    return sorted(read_slot(key) for key in old.keys() | new.keys() if old.get(key) != new.get(key))
 
 
-def ids(key: str) -> tuple[int, ...]:
+def read_key(key: str) -> tuple[int, ...]:
     """The ids that a key is made of."""
     return tuple(map(int, key.split(":")))
 
 
-def _holder(edge: Picture | None) -> int | None:
-    return None if edge is None else edge["parent_id"]
+def read_slot(key: str) -> Slot:
+    concept_id, dim_id = read_key(key)
+    return concept_id, dim_id
 
 
-def picture_of_dimension(row: Dimension) -> Picture:
-    return {"is_isa": row.is_isa, "split_from_id": row.split_from_id}
-
-
-def picture_of_triple(row: DecidedTriple) -> Picture:
-    return {
-        "concept_id": row.concept_id,
-        "dim_id": row.dim_id,
-        "parent_id": row.parent_id,
-        "kind": row.kind,
-        "moved_to_id": row.moved_to_id,
-        "agents": row.agents,
-        "conversation": bytes(row.conversation).hex(),
-        "decision_id": row.decision_id,
-        "decided_at": row.decided_at.isoformat(),
-    }
-
-
-def triple_of(shown: Picture) -> DecidedTriple:
-    """A new row as the picture shows it."""
-    read = {
-        "conversation": bytes.fromhex(shown["conversation"]),
-        "decided_at": datetime.fromisoformat(shown["decided_at"]),
-    }
-    return DecidedTriple(**(shown | read))
-
-
-def picture_of_conflict(row: Conflict) -> Picture:
-    shown = {name: getattr(row, name) for name in CONFLICT_FIELDS}
-    return shown | {name: time.isoformat() for name in CONFLICT_TIMES if (time := shown[name]) is not None}
-
-
-def conflict_fields(shown: Picture) -> dict[str, Any]:
-    """The values of the row's fields as the picture shows them."""
-    times = {name: datetime.fromisoformat(shown[name]) for name in CONFLICT_TIMES if shown[name] is not None}
-    return shown | times
+def read_triple(key: str) -> TripleIds:
+    return TripleIds(*read_key(key))

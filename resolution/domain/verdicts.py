@@ -40,6 +40,18 @@ class Verdict:
     dimension: str = ""
     is_isa: bool | None = None
 
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Those that the decision names."""
+        return tuple(value for value in self.arguments.values() if isinstance(value, str))
+
+    @property
+    def arguments(self) -> dict[str, str | bool | None]:
+        """What the decision needs besides its reason."""
+        if self.decision == "decompose":
+            return {"existing_dimension": self.existing_dimension, "new_dimension": self.new_dimension}
+        return {"dimension": self.dimension, "is_isa": self.is_isa} if self.decision == "relocate" else {}
+
 
 def read_verdict(data: object, collision_type: str | None) -> Verdict:
     """The verdict in a decoded JSON object; ``collision_type`` of None is an operator's, who may decide anything.

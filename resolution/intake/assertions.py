@@ -1,31 +1,26 @@
-"""Asserting facts: they find their places in the graph, or their collisions go to the resolution queue."""
+"""Takes statements in: they find their places in the graph, or their collisions go to the resolution queue."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-from django.utils import timezone
 
 from memory.db.transactions import run_transaction
-from memory.domain.statement import is_reopened
 from memory.domain.text.tokenizer import is_name
 from memory.domain.types import Triple, TripleIds
-from memory.graph.placement import Placement, Slots
-from memory.graph.store import DELIBERATE, Attribution
-from memory.models import Edge, Source
+from memory.graph.placement import Placement, Slots, Status
+from memory.graph.store import DELIBERATE, Assertion, Attribution
+from memory.models import Edge
+from resolution import rulings
 from resolution.intake.conflict_queue import Queue
 from resolution.models import Conflict, DecidedTriple
-
-Statement = tuple[Triple, Attribution]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an asserted fact. ``conflict`` is the open row of the queue, or the decided one; ``existing`` the
-    fact that stands against it, or that was superseded; ``decided`` what was decided about it; ``reason`` says to
-    people why it was not stored."""
+    """What became of a statement. ``conflict`` is the open row of the queue, or the decided one; ``existing`` the fact
+    that it collides with, or that was superseded; ``decided`` the ruling that stopped it; ``reason`` tells people why
+    it was not stored."""
 
-    status: Literal["inserted", "confirmed", "superseded", "outdated", "conflict", "decided", "invalid"]
+    status: Status
     fact: Triple
     conflict: Conflict | None = None
     existing: Triple | None = None
@@ -33,36 +28,32 @@ class Outcome:
     reason: str = ""
 
 
-def assert_fact(fact: Triple, said: Attribution) -> Outcome:
+def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
     """Places the fact, or queues what it collides with, in a transaction of its own."""
-    return run_transaction(lambda: settle(fact, said))
+    return run_transaction(lambda: settle([Assertion(fact, attribution)]))[0]
 
 
-def settle(fact: Triple, said: Attribution) -> Outcome:
-    """The same inside the caller's transaction. Raises GraphChanged, and OperationalError for a deadlock: then the
-    transaction is to be done again."""
-    return settle_all([(fact, said)])[0]
-
-
-def settle_all(statements: Sequence[Statement]) -> list[Outcome]:
+def settle(assertions: Sequence[Assertion]) -> list[Outcome]:
     """Settles the statements as if one after the other, in the caller's transaction, which settles no others.
 
-    Raises what ``settle`` raises."""
-    mistakes = {fact: mistake_in(fact) for fact, _ in statements}
-    settlement = Settlement([fact for fact, _ in statements if not mistakes[fact]])
+    Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
+    mistakes = {triple: find_mistake(triple) for triple, _ in assertions}
+    settlement = Settlement(triple for triple, _ in assertions if not mistakes[triple])
     outcomes = [
-        Outcome("invalid", fact, reason=mistakes[fact]) if mistakes[fact] else settlement.settle(fact, said)
-        for fact, said in statements
+        Outcome("invalid", assertion.triple, reason=mistake)
+        if (mistake := mistakes[assertion.triple])
+        else settlement.settle(assertion)
+        for assertion in assertions
     ]
     settlement.write()
     return outcomes
 
 
-def mistake_in(fact: Triple) -> str:
+def find_mistake(fact: Triple) -> str:
     """What is wrong with the fact in itself; empty for nothing."""
     for word in (fact.concept, fact.parent, fact.dimension):
         if not is_name(word):
-            return f"{word!r} is no name"
+            return f"{word!r} is not a name"
     if fact.concept == fact.parent:
         return f"{fact.concept} cannot be its own parent"
     if fact.concept == fact.dimension:
@@ -73,107 +64,68 @@ def mistake_in(fact: Triple) -> str:
 
 
 class Settlement:
-    """Some statements on their way into the world, locked for them. Nothing is stored before ``write``."""
+    """Some statements on their way into the graph, which is locked for them. Nothing is stored before ``write``."""
 
-    def __init__(self, facts: Sequence[Triple]) -> None:
+    def __init__(self, facts: Iterable[Triple]) -> None:
         self._slots = Slots(facts)
-        triples = set(self._slots.triples.values())
-        # In this order: what is no longer open has its decision by now.
+        triples = set(self._slots.ids.values())
+        # The queue first: of a conflict that is decided in between, at least the ruling is seen.
         self._queue = Queue(triples)
-        self._decided = _decided(triples)
+        self._rulings = rulings.find_rulings(triples)
         self._forgotten: list[DecidedTriple] = []
-        moved_to = {row.moved_to_id for row in self._decided.values() if row.moved_to_id is not None}
-        self._slots.read(elsewhere=moved_to)
+        self._slots.read(elsewhere={row.moved_to_id for row in self._rulings.values() if row.moved_to_id is not None})
 
-    def settle(self, fact: Triple, said: Attribution) -> Outcome:
-        triple = self._slots.triples[fact]
-        supersedes = self._slots.supersedes(triple.dim_id)
-        decided = None if supersedes else self._decided.get(triple)
-        if decided is not None and not _reopens(said, decided):
-            return self._against_decision(fact, said, decided)
-        placement = self._slots.place(fact, said, decided.moved_to_id if decided is not None else None)
-        if decided is not None and placement.outcome != "confirmed":
-            self._forget(triple)
-        return self._outcome(fact, said, placement)
+    def settle(self, assertion: Assertion) -> Outcome:
+        ids = self._slots.ids[assertion.triple]
+        ruling = None if self._slots.supersedes(ids.dim_id) else self._rulings.get(ids)
+        if ruling is not None and not rulings.reopens(assertion.attribution, ruling):
+            return self._settle_decided(assertion, ruling)
+        placement = self._slots.place(assertion, ruling.moved_to_id if ruling is not None else None)
+        if ruling is not None and placement.status != "confirmed":
+            self._forget(ids)
+        return self._finish(assertion, placement)
 
-    def _against_decision(self, fact: Triple, said: Attribution, decided: DecidedTriple) -> Outcome:
-        """A decided fact is neither stored nor queued. On purpose it may be stated where nothing else stands."""
-        moved_to = decided.moved_to_id
-        if said.source not in DELIBERATE:
-            placement = self._slots.confirm(fact, said, moved_to)
-        else:
-            placement = self._slots.place(fact, said, moved_to)
-        if placement is None or placement.outcome in ("occupied", "ring"):
-            standing = self._slots.standing(fact)
-            conflict = decided.decision.conflict if decided.decision is not None else None
-            existing = _as_fact(standing) if standing is not None else None
-            return Outcome("decided", fact, conflict, existing, decided, reason=_why(decided))
-        if placement.outcome == "inserted":
-            self._forget(self._slots.triples[fact])
-        return self._outcome(fact, said, placement)
+    def _settle_decided(self, assertion: Assertion, ruling: DecidedTriple) -> Outcome:
+        """A decided fact is neither stored nor queued. On purpose it may be stated where nothing is in its way."""
+        is_deliberate = assertion.attribution.source in DELIBERATE
+        attempt = self._slots.place if is_deliberate else self._slots.confirm
+        placement = attempt(assertion, ruling.moved_to_id)
+        if placement is None or placement.status == "conflict":
+            existing = self._slots.edge_in(self._slots.ids[assertion.triple].slot)
+            conflict = ruling.decision.conflict if ruling.decision is not None else None
+            why = rulings.explain(ruling)
+            return Outcome("decided", assertion.triple, conflict, _to_triple(existing), ruling, reason=why)
+        if placement.status == "inserted":
+            self._forget(placement.ids)
+        return self._finish(assertion, placement)
 
-    def _forget(self, triple: TripleIds) -> None:
-        self._forgotten.append(self._decided.pop(triple))
+    def _forget(self, ids: TripleIds) -> None:
+        self._forgotten.append(self._rulings.pop(ids))
 
-    def _outcome(self, fact: Triple, said: Attribution, placement: Placement) -> Outcome:
-        if placement.outcome == "reserved":
-            return Outcome("invalid", fact, reason=f"{fact.concept} is the root of its own dimension")
-        if placement.outcome in ("occupied", "ring"):
-            conflict = self._queue.add(placement, said, is_isa=fact.is_isa)
-            against = placement.edge or placement.blocking
-            return Outcome("conflict", fact, conflict, _as_fact(against) if against is not None else None)
-        if placement.outcome == "outdated":
-            assert placement.edge is not None
-            return Outcome("outdated", fact, existing=_as_fact(placement.edge), reason="A later statement stands.")
-        return self._standing(fact, placement)
-
-    def _standing(self, fact: Triple, placement: Placement) -> Outcome:
-        triple, edge, replaced = placement.triple, placement.edge, placement.replaced
-        if placement.outcome != "confirmed":
-            self._queue.close(triple)
-        if edge is not None and edge.dim_id == triple.dim_id and self._slots.supersedes(triple.dim_id):
-            self._queue.close_older(triple, edge.said_at)
-        existing = _as_fact(replaced) if replaced is not None else None
-        return Outcome(placement.outcome, fact, existing=existing)  # type: ignore[arg-type]
+    def _finish(self, assertion: Assertion, placement: Placement) -> Outcome:
+        """What the placement means for the queue."""
+        fact, attribution = assertion
+        status, ids, edge = placement.status, placement.ids, placement.edge
+        if status == "invalid":
+            return Outcome(status, fact, reason=f"{fact.concept} is the root of its own dimension")
+        if status == "outdated":
+            return Outcome(status, fact, existing=_to_triple(edge), reason="A later statement stands.")
+        if status == "conflict":
+            conflict = self._queue.add(placement, attribution, is_isa=fact.is_isa)
+            return Outcome(status, fact, conflict, _to_triple(edge or placement.closing))
+        if status != "confirmed":
+            self._queue.close(ids)
+        if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
+            self._queue.close_older(ids, edge.said_at)
+        return Outcome(status, fact, existing=_to_triple(placement.replaced))
 
     def write(self) -> None:
         """Raises GraphChanged."""
         self._slots.write()
         self._queue.write()
         if self._forgotten:
-            DecidedTriple.objects.filter(pk__in=[row.pk for row in self._forgotten]).delete()
+            rulings.forget_rows(self._forgotten)
 
 
-def _decided(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]:
-    triples = set(triples)
-    rows = DecidedTriple.objects.filter(
-        concept_id__in={triple.concept_id for triple in triples}, dim_id__in={triple.dim_id for triple in triples}
-    )
-    found = {
-        TripleIds(row.concept_id, row.dim_id, row.parent_id): row for row in rows.select_related("decision__conflict")
-    }
-    return {triple: row for triple, row in found.items() if triple in triples}
-
-
-def _reopens(said: Attribution, decided: DecidedTriple) -> bool:
-    """An operator is never stopped."""
-    return said.source == Source.OPERATOR or is_reopened(
-        decided.agents,
-        bytes(decided.conversation),
-        decided.decided_at.timestamp(),
-        said.agent,
-        said.conversation,
-        said.at.timestamp(),
-    )
-
-
-def _why(decided: DecidedTriple) -> str:
-    """For people: what was decided, when, and for which reason."""
-    text = f"It was {decided.get_kind_display().lower()} on {timezone.localtime(decided.decided_at):%Y-%m-%d}"
-    if decided.decision is not None and decided.decision.reason:
-        return f"{text}: {decided.decision.reason}"
-    return f"{text}."
-
-
-def _as_fact(edge: Edge) -> Triple:
-    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
+def _to_triple(edge: Edge | None) -> Triple | None:
+    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge is not None else None

@@ -1,4 +1,4 @@
-"""What statements add to the resolution queue, and what they make needless in it."""
+"""Opens and closes conflicts as statements are placed, and as decisions change what they are against."""
 
 import logging
 from datetime import datetime
@@ -6,7 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.domain.types import TripleIds
+from memory.domain.types import Slot, TripleIds
+from memory.graph import store
 from memory.graph.placement import Placement
 from memory.graph.store import Attribution
 from memory.models import Source
@@ -18,51 +19,55 @@ logger = logging.getLogger(__name__)
 PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
 EVIDENCE_MAX = 500  # characters
 OPEN = (Conflict.Status.PENDING, Conflict.Status.PROPOSED)
-IN_ORDER = ("-priority", "created_at", "id")  # in which what is open is decided
+IN_ORDER = ("-priority", "created_at", "id")  # in which open conflicts are decided
 
 
 class Queue:
-    """The open rows of some slots, as the statements of one transaction leave them. Nothing is stored before
+    """The open conflicts of some triples, as the statements of one transaction leave them. Nothing is stored before
     ``write``."""
 
     def __init__(self, triples: set[TripleIds]) -> None:
         rows = Conflict.objects.filter(
-            concept_id__in={triple.concept_id for triple in triples},
-            dim_id__in={triple.dim_id for triple in triples},
+            concept_id__in={ids.concept_id for ids in triples},
+            dim_id__in={ids.dim_id for ids in triples},
             status__in=OPEN,
         )
-        self._open = {TripleIds(row.concept_id, row.dim_id, row.incoming_parent_id): row for row in rows}
+        self._open = {row.incoming: row for row in rows}
         self._new: list[Conflict] = []
         self._changes: dict[int, dict[str, Any]] = {}  # by the key of the row
 
-    def add(self, placement: Placement, said: Attribution, *, is_isa: bool) -> Conflict:
-        """The open row of this collision: a new one, or the one that is there already. Whoever says it again changes
-        nothing but its priority."""
-        known = self._open.get(placement.triple)
+    def __contains__(self, ids: TripleIds) -> bool:
+        return ids in self._open
+
+    def open_slots(self) -> set[Slot]:
+        return {ids.slot for ids in self._open}
+
+    def add(self, placement: Placement, attribution: Attribution, *, is_isa: bool) -> Conflict:
+        """The open conflict of this collision: a new one, or the one that is there already, of which a repeat changes
+        nothing but the priority."""
+        priority = PRIORITY.get(attribution.source, 0)
+        known = self._open.get(placement.ids)
         if known is None:
-            row = self._open[placement.triple] = _row(placement, said, is_isa=is_isa)
-            self._new.append(row)
-            return row
-        if known.priority < PRIORITY.get(said.source, 0):
-            self._change(known, priority=PRIORITY[said.source])
+            known = self._open[placement.ids] = _build_conflict(placement, attribution, is_isa=is_isa)
+            self._new.append(known)
+        elif known.priority < priority:
+            self._change(known, priority=priority)
         return known
 
-    def close(self, triple: TripleIds) -> None:
-        """The triple came to stand: it is disputed no more."""
-        row = self._open.get(triple)
-        if row is not None:
-            self._close(triple, row, Conflict.Status.RESOLVED, "It was stated again, and stands now.")
+    def close(self, ids: TripleIds) -> None:
+        """The triple was placed: it is no longer disputed."""
+        if ids in self._open:
+            self._close(ids, Conflict.Status.RESOLVED, "It was stated again, and stands now.")
 
-    def close_older(self, triple: TripleIds, said_at: datetime) -> None:
-        """The triple was stated where the newest statement wins: what was said before it, and queued before the
-        dimension's policy was changed, is outdated. A ring stays a ring."""
+    def close_older(self, ids: TripleIds, said_at: datetime) -> None:
+        """The triple was stated where the newest statement wins: what was said before it is outdated."""
+        # Such conflicts were queued before the dimension's policy was changed. A cycle stays a cycle.
         for other, row in list(self._open.items()):
-            if other.slot == triple.slot and row.collision_type != CollisionType.CYCLE and row.said_at <= said_at:
-                self._close(other, row, Conflict.Status.DISMISSED, "A later statement took the place.")
+            if other.slot == ids.slot and row.collision_type != CollisionType.CYCLE and row.said_at <= said_at:
+                self._close(other, Conflict.Status.DISMISSED, "A later statement took the place.")
 
-    def _close(self, triple: TripleIds, row: Conflict, status: Conflict.Status, reason: str) -> None:
-        del self._open[triple]
-        self._change(row, status=status, resolution={"reason": reason}, resolved_at=timezone.now())
+    def _close(self, ids: TripleIds, status: Conflict.Status, reason: str) -> None:
+        self._change(self._open.pop(ids), status=status, resolution={"reason": reason}, resolved_at=timezone.now())
 
     def _change(self, row: Conflict, **values: Any) -> None:
         for name, value in values.items():
@@ -71,29 +76,63 @@ class Queue:
             self._changes.setdefault(row.pk, {}).update(values)
 
     def write(self) -> None:
-        """Gives the new rows their keys. A row that somebody decided meanwhile stays as it was decided."""
+        """Gives the new rows their keys."""
         for row in Conflict.objects.bulk_create(self._new):
             logger.info("collision.queued", extra={"conflict": row.pk, "type": row.collision_type})
         for key, values in sorted(self._changes.items()):
+            # Only what is open still: a row that somebody decided meanwhile stays as it was decided.
             Conflict.objects.filter(pk=key, status__in=OPEN).update(**values)
 
 
-def _row(placement: Placement, said: Attribution, *, is_isa: bool) -> Conflict:
-    triple, edge = placement.triple, placement.edge
+def rebase(slot: Slot, *, fill: bool) -> None:
+    """Puts the open conflicts of this slot against what is in their way now. Where nothing is, and the slot is to be
+    filled, the first in the queue's order takes it, as if it had been said now. The caller holds the dimension's
+    lock."""
+    rows = Conflict.objects.select_for_update(of=("self",)).filter(concept_id=slot[0], dim_id=slot[1], status__in=OPEN)
+    for row in rows.order_by(*IN_ORDER):
+        edge = store.lock_edge(slot)
+        if edge is not None and edge.parent_id != row.incoming_parent_id:
+            _turn_against(row, edge.parent_id, None, classify(edge.is_isa, row.incoming_is_isa))
+        elif edge is not None:
+            _resolve(row)
+        elif (closing := store.find_closing_edge(row.incoming)) is not None:
+            _turn_against(row, None, closing.concept_id, CollisionType.CYCLE)
+        elif fill:
+            store.insert(store.new_edge(row.incoming, row.incoming_is_isa, row.attribution), row.attribution)
+            _resolve(row)
+
+
+def _turn_against(row: Conflict, parent_id: int | None, blocking_id: int | None, collision_type: str) -> None:
+    if row.against == (parent_id, blocking_id, collision_type):
+        return
+    row.existing_parent_id, row.blocking_concept_id, row.collision_type = parent_id, blocking_id, collision_type
+    # What was proposed, or failed, was about another question.
+    row.status, row.proposal = Conflict.Status.PENDING, None
+    row.attempts, row.last_error, row.next_attempt_at = 0, "", None
+    row.save()
+
+
+def _resolve(row: Conflict) -> None:
+    row.status, row.resolved_at, row.claimed_until = Conflict.Status.RESOLVED, timezone.now(), None
+    row.save(update_fields=["status", "resolved_at", "claimed_until"])
+
+
+def _build_conflict(placement: Placement, attribution: Attribution, *, is_isa: bool) -> Conflict:
+    ids, edge, closing = placement.ids, placement.edge, placement.closing
     return Conflict(
-        concept_id=triple.concept_id,
-        dim_id=triple.dim_id,
+        concept_id=ids.concept_id,
+        dim_id=ids.dim_id,
         existing_parent_id=edge.parent_id if edge is not None else None,
-        incoming_parent_id=triple.parent_id,
-        blocking_concept_id=placement.blocking.concept_id if placement.blocking is not None else None,
+        incoming_parent_id=ids.parent_id,
+        blocking_concept_id=closing.concept_id if closing is not None else None,
         incoming_is_isa=is_isa,
-        incoming_confidence=said.confidence,
-        incoming_source=said.source,
+        incoming_confidence=attribution.confidence,
+        incoming_source=attribution.source,
         collision_type=CollisionType.CYCLE if edge is None else classify(edge.is_isa, is_isa),
-        agent=said.agent,
-        role=said.role,
-        conversation=said.conversation,
-        evidence=said.evidence[:EVIDENCE_MAX],
-        priority=PRIORITY.get(said.source, 0),
-        said_at=said.at,
+        agent=attribution.agent,
+        role=attribution.role,
+        conversation=attribution.conversation,
+        evidence=attribution.evidence[:EVIDENCE_MAX],
+        priority=PRIORITY.get(attribution.source, 0),
+        said_at=attribution.at,
     )

@@ -5,21 +5,17 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from django.utils import timezone
-
 from memory.domain.cues.extractor import find_cues
 from memory.domain.cues.patterns import find_forms
 from memory.domain.fact_syntax import FactMistake, parse_fact
 from memory.domain.text.redaction import mask_secrets
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Soas
 from resolution.actors import Actor
 from resolution.intake.assertions import Outcome, assert_fact
 
 STATEMENT_MAX: Final = 1_000  # characters
-CONFIDENCE: Final = 1.0  # an operator who teaches is sure
 
 HINT: Final = (
     'Write for instance "is a repo", "runs on heimdall", "is part of hogwarts" or "-isa repo in context of type".'
@@ -41,8 +37,8 @@ def teach(concept: str, text: str, actor: Actor) -> list[Outcome]:
     """What became of each fact that the statement holds, in its order; at least one. Raises NotUnderstood, and then
     nothing is stored."""
     facts = read(concept, text)
-    said = Attribution(actor.signature, actor.source, CONFIDENCE, timezone.now(), evidence=mask_secrets(_clean(text)))
-    return [assert_fact(fact, said) for fact in facts]
+    attribution = actor.attribute(mask_secrets(_clean(text)))
+    return [assert_fact(fact, attribution) for fact in facts]
 
 
 def read(concept: str, text: str) -> list[Triple]:

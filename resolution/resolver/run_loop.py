@@ -18,8 +18,8 @@ from memory.db.connections import first_line
 from memory.models import Config, LanguageModel, Source
 from resolution import decisions
 from resolution.actors import Actor
-from resolution.decisions import DecisionError
 from resolution.domain.verdicts import Verdict, VerdictMistake
+from resolution.errors import DecisionError
 from resolution.intake.conflict_queue import IN_ORDER
 from resolution.models import Conflict, Run
 from resolution.resolver import judge, run_records

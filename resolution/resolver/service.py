@@ -15,9 +15,8 @@ from memory.models import Config
 from memory.outbox.wakeup import Waker, send_wakeup
 from resolution import decisions
 from resolution.actors import Actor
-from resolution.decisions import DecisionError
-from resolution.decisions.locking import Unknown
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
+from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import judge, run_loop, run_records
 from resolution.resolver.run_loop import Course, Progress
@@ -79,7 +78,7 @@ def approve(conflict_id: int, actor: Actor, reason: str = "", *, seen: Conflict 
     read it, with the time of the proposal. Raises DecisionError."""
     conflict = Conflict.objects.filter(pk=conflict_id).first()
     if conflict is None:
-        raise Unknown(f"There is no conflict {conflict_id}.")
+        raise UnknownId(f"There is no conflict {conflict_id}.")
     if conflict.status != Conflict.Status.PROPOSED:
         raise DecisionError(f"Nothing is proposed for conflict {conflict_id}: it is {conflict.status}.")
     try:

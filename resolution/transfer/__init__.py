@@ -1,20 +1,12 @@
 """Exports the graph to a file, and imports such a file (docs/interchange.md)."""
 
+from memory.graph.placement import Differences
 from resolution.transfer.exporter import export
-from resolution.transfer.importer import (
-    Difference,
-    Refused,
-    Report,
-    account,
-    read_report,
-    rehearse,
-    take_in,
-    write_report,
-)
+from resolution.transfer.importer import Refused, import_file, preview
 from resolution.transfer.interchange import Unreadable
-from resolution.transfer.staging import Differences
+from resolution.transfer.report import Difference, Report, read_report, write_report
 
 __all__ = [
-    "Difference", "Differences", "Refused", "Report", "Unreadable", "account", "export", "read_report", "rehearse",
-    "take_in", "write_report",
+    "Difference", "Differences", "Refused", "Report", "Unreadable", "export", "import_file", "preview", "read_report",
+    "write_report",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The world as a file, from one snapshot (resolution/transfer/interchange.py)."""
+"""Exports the graph as a file (docs/interchange.md), from one snapshot."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -6,31 +6,27 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from resolution.domain.collisions import classify
-from resolution.transfer import interchange, staging
-from resolution.transfer.interchange import ConceptLine, ConflictLine, DecidedLine, DimensionLine, FactLine
-from resolution.transfer.staging import Progress, unheard
+from resolution.transfer.interchange import format_header, format_line
+from resolution.transfer.report import Progress, ignore_progress
 
 LINES_AT_ONCE: Final = 500  # some 100 kB
 
-COUNTS = """
-    SELECT (SELECT count(*) FROM dimension), (SELECT count(*) FROM soas WHERE is_muted),
-           (SELECT count(*) FROM urd WHERE id <> parent_id), (SELECT count(*) FROM ({decided}) AS decided),
-           (SELECT count(*) FROM ({conflicts}) AS conflicts)
-"""
-DIMENSIONS = """
+# What each kind of line has, in the order of its keys. The order of the rows is that of the words' code points, so that
+# two exports of one graph are the same bytes on any server.
+DIMENSIONS: Final = """
     SELECT word.token, question, is_isa, on_collision, origin.token FROM dimension
     JOIN soas AS word ON word.id = dimension.id LEFT JOIN soas AS origin ON origin.id = split_from_id
     ORDER BY word.token COLLATE "C"
 """
-MUTED = 'SELECT token, is_muted FROM soas WHERE is_muted ORDER BY token COLLATE "C"'
-FACTS = """
+MUTED: Final = 'SELECT token, is_muted FROM soas WHERE is_muted ORDER BY token COLLATE "C"'
+FACTS: Final = """
     SELECT concept.token, parent.token, dim.token, is_isa, confidence, source, agent, said_at, last_confirmed FROM urd
     JOIN soas AS concept ON concept.id = urd.id JOIN soas AS parent ON parent.id = parent_id
     JOIN soas AS dim ON dim.id = dim_id
     WHERE urd.id <> parent_id ORDER BY concept.token COLLATE "C", dim.token COLLATE "C"
 """
-# What was decided about a triple that stands again says nothing any more.
-DECIDED = """
+# A ruling about a triple that has become a fact again has no effect.
+DECIDED: Final = """
     SELECT concept.token, parent.token, dim.token, kind, moved.token, agents, encode(conversation, 'hex'), decided_at
     FROM decided_triple AS decided
     JOIN soas AS concept ON concept.id = concept_id JOIN soas AS parent ON parent.id = parent_id
@@ -39,11 +35,11 @@ DECIDED = """
                                           = (decided.concept_id, decided.dim_id, decided.parent_id))
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
-# Against what stands now.
-CONFLICTS = """
-    SELECT concept.token, parent.token, dim.token, incoming_is_isa, collision_type, urd.is_isa, against.token,
-           blocking.token, incoming_confidence, incoming_source, queued.agent, role, encode(conversation, 'hex'),
-           evidence, priority, queued.said_at, created_at
+# Against what is in the slot now, which may not be what it was queued against. Last, whether that is a kind.
+CONFLICTS: Final = """
+    SELECT concept.token, parent.token, dim.token, incoming_is_isa, collision_type, against.token, blocking.token,
+           incoming_confidence, incoming_source, queued.agent, role, encode(conversation, 'hex'), evidence, priority,
+           queued.said_at, created_at, urd.is_isa
     FROM resolution_queue AS queued
     JOIN soas AS concept ON concept.id = concept_id JOIN soas AS parent ON parent.id = incoming_parent_id
     JOIN soas AS dim ON dim.id = queued.dim_id
@@ -53,44 +49,43 @@ CONFLICTS = """
     WHERE status IN ('pending', 'proposed') AND urd.parent_id IS DISTINCT FROM incoming_parent_id
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
+# Each with the name of its count and the kind of its lines.
+PARTS: Final = (
+    ("dimensions", "dimension", DIMENSIONS),
+    ("muted", "concept", MUTED),
+    ("facts", "fact", FACTS),
+    ("decided", "decided", DECIDED),
+    ("conflicts", "conflict", CONFLICTS),
+)
 
 
-def export(progress: Progress = unheard) -> Iterator[bytes]:
-    """The file, some hundred lines at a time, from one snapshot: whatever is written meanwhile is not in it."""
+def export(progress: Progress = ignore_progress) -> Iterator[bytes]:
+    """The file, some hundred lines at a time. What is written to the graph meanwhile is not in it. The transaction
+    stays open until the last of them is taken."""
     with transaction.atomic():
+        counts = {}
         with connection.cursor() as cursor:
-            if not connection.savepoint_ids:  # else there is a snapshot already, or none is to be had
+            if not connection.savepoint_ids:  # inside another transaction it is too late to ask for a snapshot
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            cursor.execute(COUNTS.format(decided=DECIDED, conflicts=CONFLICTS))
-            kinds = ("dimensions", "muted", "facts", "decided", "conflicts")
-            counts = dict(zip(kinds, cursor.fetchone(), strict=True))
-        yield interchange.header(counts)
+            for name, _, query in PARTS:
+                cursor.execute(f"SELECT count(*) FROM ({query}) AS lines")
+                (counts[name],) = cursor.fetchone()
+        yield format_header(counts)
         done, total = 0, sum(counts.values())
-        for query, made in PARTS:
-            for rows in staging.rows(query):
-                for start in range(0, len(rows), LINES_AT_ONCE):
-                    some = rows[start : start + LINES_AT_ONCE]
-                    yield b"".join([interchange.write(made(*row)) for row in some])
-                    done += len(some)
+        for _, kind, query in PARTS:
+            with connection.chunked_cursor() as cursor:
+                cursor.execute(query)
+                while rows := cursor.fetchmany(LINES_AT_ONCE):
+                    yield b"".join(format_line(kind, _values(kind, row)) for row in rows)
+                    done += len(rows)
                     progress("Writing", done, total)
 
 
-def _decided_line(*row: Any) -> DecidedLine:
-    concept, parent, dimension, kind, moved_to, agents, *rest = row
-    return DecidedLine(concept, parent, dimension, kind, moved_to, tuple(agents), *rest)
-
-
-def _conflict_line(*row: Any) -> ConflictLine:
-    concept, parent, dimension, is_isa, collision, standing_is_isa, against, blocking, *rest = row
-    if standing_is_isa is not None:
-        collision, blocking = classify(standing_is_isa, is_isa), None
-    return ConflictLine(concept, parent, dimension, is_isa, collision, against, blocking, *rest)
-
-
-PARTS = (
-    (DIMENSIONS, DimensionLine),
-    (MUTED, ConceptLine),
-    (FACTS, FactLine),
-    (DECIDED, _decided_line),
-    (CONFLICTS, _conflict_line),
-)
+def _values(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    if kind != "conflict":
+        return row
+    *values, existing_is_isa = row
+    if existing_is_isa is not None:
+        is_isa, collision, blocking = 3, 4, 6
+        values[collision], values[blocking] = classify(existing_is_isa, values[is_isa]), None
+    return tuple(values)

@@ -19,10 +19,10 @@ from memory.db.connections import first_line
 from memory.db.transactions import run_transaction
 from memory.domain.llm.concept_prompt import Explained
 from memory.domain.types import Triple
-from memory.graph.store import Attribution
+from memory.graph.store import Assertion, Attribution
 from memory.llm import explain_concept
 from memory.models import Config, Edge, LanguageModel, Observation, Soas, Source
-from resolution.intake.assertions import settle_all
+from resolution.intake.assertions import settle
 from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def _settle(rows: Sequence[Observation]) -> None:
 def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
     held = leases.lock(rows)
     ours = [row for row in rows if row.pk in held]
-    outcomes = settle_all([(_fact(row), _said(row)) for row in ours])
+    outcomes = settle([_assertion(row) for row in ours])
     leases.finish({row.pk: outcome.status for row, outcome in zip(ours, outcomes, strict=True)})
     return Counter(str(outcome.status) for outcome in outcomes)
 
@@ -104,12 +104,8 @@ def _tell(event: str, error: Exception, **facts: object) -> None:
     logger.warning(event, exc_info=not isinstance(error, Error), extra={**facts, "error": first_line(error)})
 
 
-def _fact(row: Observation) -> Triple:
-    return Triple(row.concept, row.parent, row.dimension, row.is_isa)
-
-
-def _said(row: Observation) -> Attribution:
-    return Attribution(
+def _assertion(row: Observation) -> Assertion:
+    attribution = Attribution(
         agent=row.agent,
         source=Source.INFERRED,
         confidence=row.confidence,
@@ -118,6 +114,7 @@ def _said(row: Observation) -> Attribution:
         role=row.role,
         conversation=bytes(row.digest)[:OPENING_BYTES],
     )
+    return Assertion(Triple(row.concept, row.parent, row.dimension, row.is_isa), attribution)
 
 
 def explain_due(seconds: float = RUN_S) -> int:
@@ -179,13 +176,10 @@ def _learn(
 ) -> Counter[str]:
     if not _finish(row, Observation.Outcome.EXPLAINED if explained else Observation.Outcome.UNKNOWN):
         return Counter()
-    now = timezone.now()
-    outcomes = settle_all(
+    agent, now, evidence = said_by[:AGENT_MAX], timezone.now(), evidence[:EVIDENCE_MAX]
+    outcomes = settle(
         [
-            (
-                found.fact,
-                Attribution(said_by[:AGENT_MAX], Source.CLOUD_LLM, found.confidence, now, evidence[:EVIDENCE_MAX]),
-            )
+            Assertion(found.fact, Attribution(agent, Source.CLOUD_LLM, found.confidence, now, evidence))
             for found in explained
         ]
     )

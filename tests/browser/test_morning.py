@@ -163,7 +163,7 @@ def test_an_export_is_imported_after_a_look_at_what_it_would_change(
     world.teach(whole, "crate -isa box")
     olga.opens("resolution_transfer")
     with olga.page.expect_download() as download:
-        olga.page.get_by_role("link", name="Download the world").click()
+        olga.page.get_by_role("link", name="Download the graph").click()
     first, *lines = download.value.path().read_text().splitlines()
     header = json.dumps({key: value for key, value in json.loads(first).items() if key != "counts"})
     about = [line for line in lines if '"crate"' in line]
@@ -173,18 +173,18 @@ def test_an_export_is_imported_after_a_look_at_what_it_would_change(
     file.write_text("\n".join([header, *renamed, *contrary]) + "\n")
 
     olga.page.get_by_label(re.compile("^A file that was exported")).set_input_files(file)
-    olga.page.get_by_role("button", name="Look at it").click()
+    olga.page.get_by_role("button", name="Preview").click()
 
     expect(olga.page.get_by_text("Nothing has been changed yet.")).to_be_visible()
-    expect(olga.page.get_by_role("heading", name="Contradictions with what stands")).to_contain_text("1")
-    for choice, outcome in (("take the place", "takes the place of what stands"), ("become", "becomes a conflict")):
+    expect(olga.page.get_by_role("heading", name="Contradictions")).to_contain_text("1")
+    for choice, outcome in (("replace", "replaces the existing fact"), ("become", "becomes a conflict")):
         olga.page.get_by_role("radio", name=re.compile(f"^{choice}")).click()
         expect(olga.page.get_by_text(outcome, exact=True)).to_be_visible()
     assert world.facts(whole, "barrel") == set()
 
     olga.page.get_by_role("button", name="Import", exact=True).click()
 
-    expect(olga.page.get_by_role("link", name="Download the world")).to_be_visible()
+    expect(olga.page.get_by_role("link", name="Download the graph")).to_be_visible()
     assert world.facts(whole, "barrel") == {"barrel type box"}
     assert world.facts(whole, "crate") == {"crate type box"}
     assert [row[:4] for row in whole.queue("crate") if row[5] == "pending"] == [("crate", "type", "box", "jar")]

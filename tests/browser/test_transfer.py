@@ -14,32 +14,32 @@ FACT = '{"kind":"fact","concept":"keg","parent":"vessel","dimension":"type","is_
 
 
 @contextmanager
-def under_way(whole: Festinger) -> Iterator[Path]:
-    """As a process that imports the file, until the end of the block."""
+def hold(whole: Festinger) -> Iterator[Path]:
+    """The uploaded file, locked as by a process that imports it."""
     (file,) = (each for each in (whole.home / "uploads").iterdir() if "." not in each.name)
-    with file.open("rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        file.with_name(f"{file.name}.progress").write_text("Placing: 50%")
+    with file.with_suffix(".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        file.with_suffix(".progress").write_text("Placing: 50%")
         yield file
 
 
 def test_an_import_that_is_under_way_is_shown_until_it_ends(whole: Festinger, olga: Person, tmp_path: Path) -> None:
-    file = tmp_path / "world.jsonl"
-    file.write_text(f'{{"format":"festinger","version":1}}\n{FACT}\n')
+    sent = tmp_path / "graph.jsonl"
+    sent.write_text(f'{{"format":"festinger","version":1}}\n{FACT}\n')
     olga.opens("resolution_transfer")
-    olga.page.get_by_label("A file that was exported").set_input_files(file)
-    olga.page.get_by_role("button", name="Look at it").click()
+    olga.page.get_by_label("A file that was exported").set_input_files(sent)
+    olga.page.get_by_role("button", name="Preview").click()
     expect(olga.page.get_by_text("Nothing has been changed yet.")).to_be_visible()
 
-    with under_way(whole) as held:
+    with hold(whole) as file:
         olga.opens("resolution_transfer")
 
         expect(olga.page.get_by_text("This file is being imported.")).to_be_visible()
         expect(olga.page.get_by_role("status").filter(has_text="Placing: 50%")).to_be_visible()
         expect(olga.page.get_by_role("button", name="Discard the file")).to_have_count(0)
-        held.with_name(f"{held.name}.progress").write_text("Placing: 75%")
+        file.with_suffix(".progress").write_text("Placing: 75%")
         expect(olga.page.get_by_role("status").filter(has_text="Placing: 75%")).to_be_visible()
 
-    olga.page.get_by_role("link", name="Look again").click()
+    olga.page.get_by_role("link", name="Preview again").click()
     olga.page.get_by_role("button", name="Discard the file").click()
     expect(olga.page.get_by_text("was discarded; nothing was imported")).to_be_visible()

@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 from django.conf import settings
 
+from tests.certificates import one_authority
 from tests.conformance.sides import Side
 from tests.conformance.tap import Tap
 from tests.served.server import Served, new_database
 from tests.standin import StandIn
 
+__all__ = ["one_authority"]
 FACTS = ("gnommoweb -isa repo", "snark -isa boojum")
 
 
@@ -27,17 +28,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _collected(collected_between_tests: None) -> None:
     """Each of these tests."""
-
-
-@pytest.fixture(scope="package", autouse=True)
-def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """All is plain HTTP here, but each client reads the list of certificate authorities, for some 50 ms."""
-    end = "-----END CERTIFICATE-----\n"
-    one = tmp_path_factory.mktemp("tls") / "authority.pem"
-    one.write_text(certifi.contents().partition(end)[0] + end)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certifi, "where", lambda: str(one))
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,10 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
+from tests.certificates import one_authority
 from tests.llm_server import llm
 
-__all__ = ["dsn", "llm"]
+__all__ = ["dsn", "llm", "one_authority"]
 
 
 @pytest.fixture

@@ -126,10 +126,10 @@ def test_what_is_scheduled_exists() -> None:
 
 
 def test_the_first_operator_gets_a_password_once() -> None:
-    password = bootstrap.first_operator()
+    password = bootstrap.create_first_operator()
 
     assert authenticate(username="admin", password=password) == get_user_model().objects.get()
-    assert bootstrap.first_operator() is None
+    assert bootstrap.create_first_operator() is None
 
 
 def test_the_command_prints_the_password_once() -> None:

@@ -10,7 +10,6 @@ import psycopg
 import pytest
 from django.db import connection
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -19,10 +18,8 @@ from memory.cache.state import Cache, RulingRow
 from memory.cache.sync import NAME, Coherence, refresh_soas
 from memory.db.connections import open_connection
 from memory.domain.recall.selection import Bounds, in_force
-from memory.domain.types import EdgeRow, Triple
-from memory.graph.placement import place
-from memory.graph.store import Attribution, ensure_tokens
-from memory.models import Edge, Source
+from memory.domain.types import EdgeRow
+from memory.graph.store import ensure_tokens
 from tests import waiting
 
 WITHIN_S = 5.0
@@ -227,7 +224,6 @@ graphs = st.lists(
 
 
 class CanonicalQuery(TestCase):
-    @hypothesis_settings(max_examples=40, deadline=None)
     @given(graphs, st.floats(0, 1), st.integers(0, 200))
     def test_the_cache_recalls_what_the_canonical_query_returns(
         self, graph: list[tuple[int, int, int, float, int, bool]], floor: float, days: int
@@ -257,14 +253,3 @@ class CanonicalQuery(TestCase):
                 expected = [row[:4] for row in cursor.fetchall()]
             recalled = in_force(cache.urd_by_concept.get(concept, ()), Bounds(floor, now - days * 86400, frozenset()))
             assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == expected
-
-
-@pytest.mark.django_db
-def test_a_placed_fact_has_the_time_it_was_said() -> None:
-    from django.utils import timezone
-
-    at = timezone.now()
-
-    place(Triple("a", "b", "c", True), Attribution("dobby", Source.GUTASK, 1.0, at))
-
-    assert Edge.objects.get(concept__token="a").last_confirmed == at

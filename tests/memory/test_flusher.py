@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 import psycopg
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -376,7 +375,6 @@ def test_what_the_model_says_itself_is_no_evidence(dsn: str) -> None:
 
 
 class AnyText(TestCase):
-    @hypothesis_settings(max_examples=60, deadline=None)
     @given(st.text(max_size=200))
     def test_whatever_is_read_can_be_stored(self, text: str) -> None:
         tokens = Reader(Cache()).read(Message("user", text)).words.split()

@@ -75,7 +75,7 @@ def test_a_server_of_ones_own_is_added_without_a_key(address: str):
         (["ollama", "x", "--input-price", "cheap"], "argument --input-price: invalid price value: 'cheap'"),
         (["cohere", "x"], "invalid choice: 'cohere'"),
         (["ollama", "x", "--key-file", "/no/such/file"], "/no/such/file cannot be read: No such file"),
-        (["ollama", "x", "--key-file", "/dev/null"], "There is no key in what was given"),
+        (["ollama", "x", "--key-file", "/dev/null"], "No key was given"),
     ],
     ids=lambda value: None if isinstance(value, list) else value,
 )
@@ -99,7 +99,7 @@ def test_a_key_that_is_none_is_told_without_showing_it(tmp_path: Path):
 def test_the_same_model_is_not_added_twice():
     run("add_model", "ollama", "x")
 
-    with pytest.raises(CommandError, match=r"ollama x is there already, as model \d+"):
+    with pytest.raises(CommandError, match=r"ollama x exists already, as model \d+"):
         run("add_model", "ollama", "x")
 
 

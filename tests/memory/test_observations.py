@@ -16,7 +16,7 @@ from memory.domain.statement import Statement, encode
 from memory.outbox import outbox as module
 from memory.outbox.buffer import Backlog
 from memory.outbox.journal import Journal
-from memory.outbox.outbox import Observations
+from memory.outbox.outbox import Outbox
 from tests import waiting
 from tests.served.postgres import OwnPostgres
 
@@ -68,9 +68,9 @@ class Woken:
 
 
 @asynccontextmanager
-async def running(dsn: str, folder: Path, wake: Callable[[], None] | None = None) -> AsyncIterator[Observations]:
+async def running(dsn: str, folder: Path, wake: Callable[[], None] | None = None) -> AsyncIterator[Outbox]:
     """A process that is stopped in the end as the server does it."""
-    observations = Observations(dsn, folder, wake or Woken())
+    observations = Outbox(dsn, folder, wake or Woken())
     task = asyncio.create_task(observations.run())
     try:
         yield observations
@@ -350,7 +350,7 @@ def test_the_last_write_goes_to_the_journal_where_postgres_stands_still(own: Own
 
 def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        observations = Observations(dsn, folder, Woken())
+        observations = Outbox(dsn, folder, Woken())
         task = asyncio.create_task(observations.run())
         with psycopg.connect(dsn) as other:
             other.execute("LOCK TABLE observation")
@@ -486,7 +486,7 @@ def test_what_nobody_expected_costs_its_batch_and_nothing_after_it(
     asyncio.run(run())
 
     async def run_without_postgres() -> None:
-        observations = Observations(NOWHERE, folder / "other", Woken())
+        observations = Outbox(NOWHERE, folder / "other", Woken())
         for said in (statement(3), odd, statement(4)):
             observations.add([said])
             await observations.write()
@@ -507,7 +507,7 @@ def test_what_finds_no_room_in_the_journal_waits_in_memory(
     folder.touch()  # no folder can be made there
 
     async def run() -> None:
-        observations = Observations(NOWHERE, folder, Woken())
+        observations = Outbox(NOWHERE, folder, Woken())
         observations.add(statements(10))
         await observations.write()
         assert (observations.waiting, observations.journaled, observations.dropped) == (10, 0, 0)
@@ -527,7 +527,7 @@ def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, capl
     folder.touch()
 
     async def run() -> None:
-        observations = Observations(NOWHERE, folder, Woken())
+        observations = Outbox(NOWHERE, folder, Woken())
         observations._backlog = Backlog(count_max=30)
         for number in range(10):
             observations.add(statements(10, start=10 * number))
@@ -535,7 +535,7 @@ def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, capl
 
         assert (observations.waiting, observations.dropped) == (30, 70)
         await observations.write_last()
-        assert [waiting.observed for waiting in observations._backlog.take(30)] == statements(30, start=70)
+        assert [waiting.statement for waiting in observations._backlog.take(30)] == statements(30, start=70)
 
     asyncio.run(run())
 

@@ -171,7 +171,7 @@ def test_words_of_facts_and_conflicts_stay() -> None:
 def test_words_that_only_the_history_tells_of_stay_so_that_it_can_be_undone() -> None:
     old_words_of(Triple("dobby", "worker", "rank", True))
 
-    store.retire(Edge.objects.get(concept__token="dobby"), actor="x", source=Source.OPERATOR, reason="")
+    store.retire(Edge.objects.get(concept__token="dobby"), store.Attribution("x", Source.OPERATOR, 1.0, NOW))
 
     assert retention.prune_words(NOW) == 0
     assert tokens() == {"dobby", "worker", "rank"}

@@ -5,13 +5,15 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from memory.db.transactions import constraint_of
+from memory.domain.types import TripleIds
 from memory.graph import store
+from memory.graph.snapshots import take_snapshot
 from memory.graph.store import Attribution, SlotTaken
 from memory.models import Edge, EdgeHistory, Soas, Source
 
 pytestmark = pytest.mark.django_db
 
-BY = {"actor": "operator", "source": Source.OPERATOR, "reason": "it is so"}
+BY = Attribution("operator", Source.OPERATOR, 1.0, timezone.now(), evidence="it is so")
 SAID = Attribution("dobby", Source.GUTASK, 0.9, timezone.now(), evidence="he said so", role="user")
 
 
@@ -23,25 +25,27 @@ def ids() -> dict[str, int]:
     return found
 
 
-def insert(ids: dict[str, int], concept: str, parent: str, dimension: str = "type") -> Edge | None:
-    return store.insert(ids[concept], ids[parent], ids[dimension], True, SAID)
+def insert(ids: dict[str, int], concept: str, parent: str, dimension: str = "type") -> Edge:
+    edge = store.new_edge(TripleIds(ids[concept], ids[dimension], ids[parent]), True, SAID)
+    return store.insert(edge, SAID)
 
 
 def test_an_inserted_edge_says_who_stated_it_and_when(ids: dict[str, int]) -> None:
     edge = insert(ids, "a", "b")
 
-    assert edge is not None
     assert (edge.agent, edge.confidence, edge.said_at, edge.last_confirmed) == ("dobby", 0.9, SAID.at, SAID.at)
     row = EdgeHistory.objects.get()
     assert (row.action, row.actor, row.role, row.reason) == ("insert", "dobby", "user", "he said so")
-    assert row.after == store.picture(edge)
+    assert row.after == take_snapshot(edge)
     assert Soas.objects.get(token="a").novelty == 1
 
 
 def test_a_taken_slot_stays_as_it_is(ids: dict[str, int]) -> None:
     insert(ids, "a", "b")
 
-    assert insert(ids, "a", "c") is None
+    with pytest.raises(SlotTaken):
+        insert(ids, "a", "c")
+
     assert EdgeHistory.objects.count() == 1
 
 
@@ -52,20 +56,19 @@ def test_a_ring_is_refused_and_the_transaction_goes_on(ids: dict[str, int]) -> N
         insert(ids, "b", "a")
 
     assert constraint_of(refusal.value) == "urd_acyclic"
-    assert insert(ids, "b", "c") is not None
+    assert insert(ids, "b", "c").pk
 
 
 def test_a_moved_edge_keeps_what_it_is_and_the_history_has_both_places(ids: dict[str, int]) -> None:
     edge = insert(ids, "a", "b")
-    assert edge is not None
-    before = store.picture(edge)
+    before = take_snapshot(edge)
 
-    moved = store.move(edge, ids["role"], **BY)
+    moved = store.move(edge, ids["role"], BY)
 
     moved.refresh_from_db()
     row = EdgeHistory.objects.get(action="move")
     assert (row.before, row.after) == (before, before | {"dim_id": ids["role"]})
-    assert store.picture(moved) == row.after
+    assert take_snapshot(moved) == row.after
     assert (row.actor, row.reason) == ("operator", "it is so")
 
 
@@ -73,10 +76,9 @@ def test_a_moved_edge_keeps_what_it_is_and_the_history_has_both_places(ids: dict
 def test_an_edge_is_not_moved_to_a_taken_slot(ids: dict[str, int], parent: str) -> None:
     edge = insert(ids, "a", "b")
     insert(ids, "a", parent, "role")
-    assert edge is not None
 
     with pytest.raises(SlotTaken):
-        store.move(edge, ids["role"], **BY)
+        store.move(edge, ids["role"], BY)
 
     assert edge.dim_id == ids["type"]
     assert not EdgeHistory.objects.filter(action="move").exists()
@@ -85,10 +87,9 @@ def test_an_edge_is_not_moved_to_a_taken_slot(ids: dict[str, int], parent: str) 
 def test_an_edge_is_not_moved_into_a_ring(ids: dict[str, int]) -> None:
     edge = insert(ids, "a", "b")
     insert(ids, "b", "a", "role")
-    assert edge is not None
 
     with pytest.raises(IntegrityError, match="already contains"):
-        store.move(edge, ids["role"], **BY)
+        store.move(edge, ids["role"], BY)
 
     assert Edge.objects.get(pk=edge.pk).dim_id == edge.dim_id == ids["type"]
 
@@ -97,17 +98,16 @@ def test_a_root_is_neither_moved_nor_retired(ids: dict[str, int]) -> None:
     root = Edge.objects.get(concept__token="type")
 
     with pytest.raises(ValueError, match="root"):
-        store.move(root, ids["role"], **BY)
+        store.move(root, ids["role"], BY)
     with pytest.raises(ValueError, match="root"):
-        store.retire(root, **BY)
+        store.retire(root, BY)
 
 
 def test_a_retired_edge_is_in_the_history_only(ids: dict[str, int]) -> None:
     edge = insert(ids, "a", "b")
-    assert edge is not None
-    before = store.picture(edge)
+    before = take_snapshot(edge)
 
-    store.retire(edge, **BY)
+    store.retire(edge, BY)
 
     row = EdgeHistory.objects.get(action="retire")
     assert (row.before, row.after) == (before, None)

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.memory.conftest import dsn
 from tests.standin import StandIn
+
+__all__ = ["dsn", "http", "running", "standin"]
 
 
 @pytest.fixture(scope="module")

@@ -3,110 +3,84 @@
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 
-from memory.db.transactions import constraint_of
+from tests.bad_rows import BadRow, check_refused, insert
 
 pytestmark = pytest.mark.django_db
 
+COUNTS = ("requests", "recollections", "loops", "conflicts_opened", "conflicts_closed")
 ASKED: dict[str, Any] = {"request": "0" * 16, "agent": "dobby", "model": "m", "wire": "chat"}
-ROWS: dict[str, dict[str, Any]] = {
+GOOD: dict[str, dict[str, Any]] = {
     "recollection_event": {**ASKED, "block": "", "reasons": "{}", "enrich_ms": 1.0},
     "loop_event": {**ASKED, "kind": "same", "count": 3, "steps": ["note"], "repeated": ["look()"]},
-    "injection": {"conversation": bytes(16), "keys": bytes(32), "place": b"", "block": "B"},
+    "injection": {"conversation": bytes(16), "keys": bytes(32), "place": b"", "block": "B", "content": "{}"},
+    "hourly_figures": {"hour": "2026-03-01T12:00Z", "taken_at": "2026-03-01T13:00Z", **dict.fromkeys(COUNTS, 0)},
 }
+KINDS = ("same", "near", "cycle", "complaint", "tail")
+
+BAD_ROWS = [
+    *(
+        BadRow("recollection_event_amounts_are_not_negative", "recollection_event", {column: -1})
+        for column in ("enrich_ms", "reasons_left_out", "unread_characters")
+    ),
+    *(
+        BadRow(f"{table}_request_is_an_id", table, {"request": request_id})
+        for table in ("recollection_event", "loop_event")
+        for request_id in ("", "0" * 15, "A" * 16, "x" * 16, "0" * 15 + "\n")
+    ),
+    BadRow("recollection_event_pkey", "recollection_event", beside={}),
+    BadRow("loop_event_is_told_once", "loop_event", {"count": 4}, beside={}),
+    *(BadRow("loop_event_kind_is_known", "loop_event", {"kind": kind.upper()}) for kind in KINDS),
+    *(BadRow("loop_event_repeats_something", "loop_event", {column: 0}) for column in ("count", "period")),
+    *(BadRow("loop_event_steps_are_known", "loop_event", {"steps": s}) for s in ([], ["pray"], ["note", "pray"])),
+    *(
+        BadRow("injection_conversation_is_a_digest", "injection", {"conversation": bytes(n)})
+        for n in (0, 15, 17, 32, 33, 320)
+    ),
+    *(BadRow("injection_keys_are_digests", "injection", {"keys": bytes(n)}) for n in (15, 17, 33)),
+    *(BadRow("injection_place_is_a_digest", "injection", {"place": bytes(n)}) for n in (15, 17, 32, 33, 320)),
+    BadRow("hourly_figures_begin_with_the_hour", "hourly_figures", {"hour": "2026-03-01T12:30Z"}),
+    *(BadRow("hourly_figures_are_not_negative", "hourly_figures", {column: -1}) for column in COUNTS),
+]
 
 
-def insert(table: str = "recollection_event", **columns: Any) -> None:
-    row = {**ROWS[table], **columns}
-    marks = ", ".join(["%s"] * len(row))
-    with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+@pytest.mark.parametrize("table", GOOD)
+def test_a_good_row_is_accepted(table: str) -> None:
+    insert(table, GOOD[table])
 
 
-def violated(table: str = "recollection_event", **columns: Any) -> str | None:
-    """The constraint that refuses the row."""
-    with pytest.raises(IntegrityError) as caught:
-        insert(table, **columns)
-    return constraint_of(caught.value)
+@pytest.mark.parametrize("bad", BAD_ROWS, ids=str)
+def test_a_bad_row_is_refused(bad: BadRow) -> None:
+    check_refused(bad, GOOD)
 
 
-@pytest.mark.parametrize("column", ["enrich_ms", "reasons_left_out", "unread_characters"])
-def test_amounts_are_not_negative(column: str) -> None:
-    assert violated("recollection_event", **{column: -1}) == "recollection_event_amounts_are_not_negative"
+@pytest.mark.parametrize("kind", KINDS)
+def test_loops_of_each_kind_are_told_beside_one_another(kind: str) -> None:
+    insert("loop_event", GOOD["loop_event"] | {"kind": kind})
+    insert("loop_event", GOOD["loop_event"] | {"kind": "tail" if kind != "tail" else "same", "steps": ["stop"]})
 
 
-@pytest.mark.parametrize("table", ["recollection_event", "loop_event"])
-@pytest.mark.parametrize("request_id", ["", "0" * 15, "A" * 16, "x" * 16, "0" * 15 + "\n"])
-def test_a_request_has_an_id_of_16_hexadecimal_digits(table: str, request_id: str) -> None:
-    assert violated(table, request=request_id) == f"{table}_request_is_an_id"
+def test_all_steps_against_a_loop_are_known() -> None:
+    insert("loop_event", GOOD["loop_event"] | {"steps": ["note", "temperature", "truncate", "break", "stop"]})
 
 
-def test_a_request_is_told_of_once() -> None:
-    insert()
-
-    assert violated() == "recollection_event_pkey"
-
-
-def test_a_loop_of_a_request_is_told_of_once_and_the_tail_of_its_answer_beside_it() -> None:
-    insert("loop_event")
-    insert("loop_event", kind="tail", steps=["stop"])
-
-    assert violated("loop_event") == "loop_event_is_told_once"
+@pytest.mark.parametrize("number", [0, 1, 20])
+def test_an_injection_is_found_under_any_number_of_digests(number: int) -> None:
+    insert("injection", GOOD["injection"] | {"keys": bytes(number * 16)})
 
 
-@pytest.mark.parametrize("kind", ["same", "near", "cycle", "complaint", "tail"])
-def test_a_loop_is_of_a_kind_that_is_known(kind: str) -> None:
-    insert("loop_event", kind=kind)
-
-    assert violated("loop_event", kind=kind.upper()) == "loop_event_kind_is_known"
+def test_a_block_may_stand_after_what_a_digest_tells() -> None:
+    insert("injection", GOOD["injection"] | {"place": bytes(16)})
 
 
-@pytest.mark.parametrize("column", ["count", "period"])
-def test_a_loop_repeats_something(column: str) -> None:
-    assert violated("loop_event", **{column: 0}) == "loop_event_repeats_something"
-
-
-@pytest.mark.parametrize("steps", [[], ["pray"], ["note", "pray"]])
-def test_what_was_done_about_a_loop_is_known(steps: list[str]) -> None:
-    insert("loop_event", steps=["note", "temperature", "truncate", "break", "stop"])
-
-    assert violated("loop_event", request="1" * 16, steps=steps) == "loop_event_steps_are_known"
-
-
-DIGESTS = [b"", bytes(16), bytes(15), bytes(17), bytes(32), bytes(33), bytes(20 * 16)]
-
-
-@pytest.mark.parametrize("digest", DIGESTS)
-def test_a_conversation_is_told_by_a_digest(digest: bytes) -> None:
-    if len(digest) == 16:
-        insert("injection", conversation=digest)
-    else:
-        assert violated("injection", conversation=digest) == "injection_conversation_is_a_digest"
-
-
-@pytest.mark.parametrize("keys", DIGESTS)
-def test_it_is_found_under_digests(keys: bytes) -> None:
-    if len(keys) % 16 == 0:
-        insert("injection", keys=keys)
-    else:
-        assert violated("injection", keys=keys) == "injection_keys_are_digests"
-
-
-@pytest.mark.parametrize("place", DIGESTS)
-def test_a_block_stands_at_the_top_or_after_what_a_digest_tells(place: bytes) -> None:
-    if len(place) in (0, 16):
-        insert("injection", place=place)
-    else:
-        assert violated("injection", place=place) == "injection_place_is_a_digest"
-
-
-@pytest.mark.parametrize("column", ["conversation", "keys", "place", "block", "at"])
-def test_of_an_injection_all_is_told_but_a_system_that_no_modelfile_has(column: str) -> None:
+@pytest.mark.parametrize("column", ["conversation", "keys", "place", "block", "content", "at"])
+def test_every_column_of_an_injection_but_system_is_set(column: str) -> None:
+    """No Modelfile may have a system prompt."""
     with pytest.raises(IntegrityError, match=f'null value in column "{column}"'):
-        insert("injection", **{column: None})
+        insert("injection", GOOD["injection"] | {column: None})
 
 
 def test_of_one_place_there_are_as_many_rows_as_there_were_changes() -> None:
     for block in ("B", "", "B"):
-        insert("injection", block=block)
+        insert("injection", GOOD["injection"] | {"block": block})

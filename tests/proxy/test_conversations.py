@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
@@ -233,7 +233,6 @@ changes = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(changes, max_size=40))
 def test_what_it_holds_is_what_it_counts(played: list[Change]) -> None:
     """Whatever comes, in whatever order."""
@@ -334,7 +333,7 @@ def test_another_process_goes_on_where_one_stopped() -> None:
     assert other.told == []
 
 
-def test_it_also_knows_who_shares_the_beginning() -> None:
+def test_another_process_knows_a_conversation_by_its_shared_beginning() -> None:
     one, other = Process(), Process()
     one.memory.begin(thread(("system", LONG), ("user", "hello")), Block("top"), None, NOW)
 
@@ -475,7 +474,6 @@ def rise(cache: Cache, word: str) -> None:
 
 
 @pytest.mark.parametrize("characters", [0, 40, 10_000])
-@settings(max_examples=150, deadline=None)
 @given(sentences, st.lists(steps, min_size=1, max_size=8))
 @example("zorb", [Step(0, ("", "plumbus"), "\n[EXTRAS] zorb", "mercury"), Step(0, ("Mercury", ""), "", "")])
 def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(

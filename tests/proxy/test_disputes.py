@@ -9,11 +9,11 @@ from memory.graph.store import Attribution
 from memory.models import Source
 from proxy.api import serializers
 from proxy.api.conflicts import Wanted, listed
-from resolution import decisions
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
 from resolution.views.conflict_facts import RING_MAX
+from tests.resolution.deciding import dismiss
 
 pytestmark = pytest.mark.django_db
 
@@ -35,15 +35,15 @@ def dispute(concept: str) -> Conflict:
 def test_a_page_takes_the_same_few_queries_however_long_it_is(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    for number in range(20):
+    for number in range(8):
         conflict = dispute(f"pupil{number}")
         if number % 2:
-            decisions.dismiss(conflict.pk, OPERATOR, "no")
+            dismiss(conflict.pk, OPERATOR, "no")
 
     with django_assert_max_num_queries(4):
         page = listed(Wanted(limit=50))
 
-    assert (page["count"], len(page["items"]), len(page["items"][-1]["decisions"])) == (20, 20, 1)
+    assert (page["count"], len(page["items"]), len(page["items"][-1]["decisions"])) == (8, 8, 1)
 
 
 def test_one_conflict_takes_few_queries_however_long_its_ring_is(
@@ -66,7 +66,7 @@ def test_a_run_takes_two_queries_however_much_it_decided(
 ) -> None:
     run = Run.objects.create(trigger="api", mode="auto")
     for number in range(5):
-        decisions.dismiss(dispute(f"pupil{number}").pk, Actor("resolver", Source.OPERATOR, run), "no")
+        dismiss(dispute(f"pupil{number}").pk, Actor("resolver", Source.OPERATOR, run), "no")
 
     with django_assert_max_num_queries(1):
         told = serializers.run_with_decisions_out(run)

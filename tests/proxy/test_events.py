@@ -7,9 +7,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.conf import settings
-from django.db import connection
-from psycopg.conninfo import make_conninfo
 
 from proxy.domain.config_schema import Mitigations
 from proxy.domain.loops import mitigations
@@ -21,11 +18,6 @@ EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
     "reasons_left_out": 0, "unread_characters": 0, "enrich_ms": 1.0,
 }  # fmt: skip
-
-
-@pytest.fixture
-def dsn(transactional_db: None) -> str:
-    return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
 
 
 def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> None:

@@ -6,14 +6,13 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, connection
+from django.db import connection
 from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.db.locks import Lock
-from memory.db.transactions import constraint_of
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Soas, Source
@@ -163,21 +162,6 @@ def test_they_are_kept_for_400_days() -> None:
     tasks.prune_events()
 
     assert HourlyFigures.objects.get() == kept
-
-
-@pytest.mark.parametrize(
-    ("bad", "constraint"),
-    [
-        ({"hour": RUNNING + timedelta(minutes=30)}, "hourly_figures_begin_with_the_hour"),
-        ({"hour": RUNNING, "loops": -1}, "hourly_figures_are_not_negative"),
-        ({"hour": RUNNING, "requests": -1}, "hourly_figures_are_not_negative"),
-    ],
-)
-def test_a_bad_row_is_refused(bad: dict[str, Any], constraint: str) -> None:
-    with pytest.raises(IntegrityError) as caught:
-        row(**bad)
-
-    assert constraint_of(caught.value) == constraint
 
 
 # --- charts ---

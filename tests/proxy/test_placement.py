@@ -531,7 +531,7 @@ def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Pr
     assert len(proxy.conversations) == 0
 
 
-def test_it_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:
+def test_a_block_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:
     proxy.tune(recollection_placement="system")
     proxy.teach("gnommoweb", "repo")
     talk = Talk(proxy)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
@@ -123,7 +123,6 @@ def requests_of(system: str, opening: str, played: list[Step]) -> list[list[Turn
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=120, deadline=None)
 @given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
 @example(LONG, "zorb0 look", [Step(0, ["zorb1", "zorb2"], "\n[EXTRAS] zorb3", (0, 0, 0))] * 4)
 def test_what_two_requests_share_is_never_shortened(name: str, system: str, opening: str, played: list[Step]) -> None:
@@ -149,7 +148,6 @@ def test_what_two_requests_share_is_never_shortened(name: str, system: str, open
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=120, deadline=None)
 @given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
 def test_no_prompt_holds_two_lines_that_contradict_each_other(
     name: str, system: str, opening: str, played: list[Step]

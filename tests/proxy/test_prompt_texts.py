@@ -6,9 +6,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.conf import settings
-from django.db import connection
-from psycopg.conninfo import make_conninfo
 
 from memory.domain.text.redaction import MARK
 from memory.graph import retention
@@ -62,7 +59,7 @@ def test_of_an_envelope_only_what_is_in_it_is_kept() -> None:
     assert kept('{"user_message": "deploy it", "attachments": []}') == "deploy it"
 
 
-def test_it_is_cut() -> None:
+def test_a_long_prompt_text_is_cut() -> None:
     assert kept("a b " * 900) == ("a b " * 900)[:KEPT_MAX]
 
 
@@ -87,11 +84,6 @@ EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
     "reasons_left_out": 0, "unread_characters": 0, "enrich_ms": 1.0,
 }  # fmt: skip
-
-
-@pytest.fixture
-def dsn(transactional_db: None) -> str:
-    return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
 
 
 def write(dsn: str, **more: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from proxy.enrichment.stream_guard import TailGuard
 from proxy.upstream.asgi_types import Event
 from proxy.upstream.client import Upstream
 from proxy.upstream.relay import Relay, StreamGuard
-from standin.speech import Said
+from standin.speech import Chunk
 from tests.proxy.domain.answers.shapes import SHAPES, streamed
 
 STREAM = {"content-type": "application/x-ndjson"}
@@ -185,7 +185,7 @@ def said_by(path: str, body: bytes) -> str:
 @PATH
 @pytest.mark.parametrize("size", [1, 7, 100, 350, 1000])
 def test_the_answer_ends_with_what_repeats(path: str, size: int) -> None:
-    whole = streamed(path, [Said(f"same {number} ") for number in range(200)])
+    whole = streamed(path, [Chunk(f"same {number} ") for number in range(200)])
     chunks = [whole[start : start + size] for start in range(0, len(whole), size)]
     tail = TailThatRepeats(4)
 
@@ -198,7 +198,7 @@ def test_the_answer_ends_with_what_repeats(path: str, size: int) -> None:
 
 @PATH
 def test_an_answer_that_ends_by_itself_is_left_as_it_is(path: str) -> None:
-    whole = streamed(path, [Said("same, "), Said("same.")], is_ended=True)
+    whole = streamed(path, [Chunk("same, "), Chunk("same.")], is_ended=True)
 
     body, stream, loops = guarded(path, [whole], TailThatRepeats(1))
 
@@ -207,7 +207,7 @@ def test_an_answer_that_ends_by_itself_is_left_as_it_is(path: str) -> None:
 
 @PATH
 def test_an_answer_that_does_not_repeat_is_left_as_it_is(path: str) -> None:
-    said = [Said(f"The {number}th sentence says that {number * 7919 % 1000} is odd. ") for number in range(50)]
+    said = [Chunk(f"The {number}th sentence says that {number * 7919 % 1000} is odd. ") for number in range(50)]
     whole = streamed(path, said, is_ended=True)
     chunks = [whole[start : start + 100] for start in range(0, len(whole), 100)]
 
@@ -218,7 +218,7 @@ def test_an_answer_that_does_not_repeat_is_left_as_it_is(path: str) -> None:
 
 @PATH
 def test_one_that_never_stops_is_ended(path: str) -> None:
-    said = [Said("Now I look into the folder "), Said("again, as it may have changed. ")]
+    said = [Chunk("Now I look into the folder "), Chunk("again, as it may have changed. ")]
     begun = streamed(path, said)
     rest = streamed(path, said * 1000)[len(begun) :]
 
@@ -232,7 +232,7 @@ def test_one_that_never_stops_is_ended(path: str) -> None:
 
 
 def test_over_a_socket_the_model_is_left_at_once() -> None:
-    line = streamed("/api/generate", [Said("the same ")])
+    line = streamed("/api/generate", [Chunk("the same ")])
     sent: list[Event] = []
     has_left = asyncio.Event()
 

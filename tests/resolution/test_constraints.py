@@ -1,77 +1,92 @@
-"""Every constraint of the resolution queue, tried with the bad row in plain SQL."""
+"""Every constraint of conflicts, runs and decisions, tried with the bad row in plain SQL."""
+
+from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import connection
 
-from memory.db.transactions import constraint_of
+from tests.bad_rows import A, B, BadRow, C, D, add_words, check_refused, insert
 
 pytestmark = pytest.mark.django_db
 
-GOOD = {
-    "concept_id": "a",
-    "dim_id": "d",
-    "existing_parent_id": "b",
-    "incoming_parent_id": "c",
-    "incoming_is_isa": True,
-    "incoming_confidence": 0.9,
-    "incoming_source": "gutask",
-    "collision_type": "isa_isa",
-    "status": "pending",
-}
+CONFLICT, DECISION = 1_000_001, 1_000_002
+GOOD: dict[str, dict[str, Any]] = {
+    "resolution_queue": {
+        "concept_id": A, "dim_id": D, "existing_parent_id": B, "incoming_parent_id": C, "incoming_is_isa": True,
+        "incoming_confidence": 0.9, "incoming_source": "gutask", "collision_type": "isa_isa", "status": "pending",
+    },
+    "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
+    "decision": {
+        "kind": "update", "conflict_id": CONFLICT, "actor": "dobby", "source": "operator", "arguments": "{}",
+        "before": "{}", "after": "{}",
+    },
+    "decided_triple": {"concept_id": A, "dim_id": D, "parent_id": B, "kind": "dismissed", "agents": ["dobby"]},
+}  # fmt: skip
+UNDOING = {"kind": "undo", "undoes_id": DECISION}
+
+BAD_ROWS = [
+    BadRow("conflict_open_once", "resolution_queue", {"status": "proposed"}, beside={}),
+    BadRow("conflict_type_is_known", "resolution_queue", {"collision_type": "odd"}),
+    BadRow("conflict_status_is_known", "resolution_queue", {"status": "lost"}),
+    BadRow("conflict_has_an_existing_parent", "resolution_queue", {"existing_parent_id": None}),
+    BadRow("conflict_has_two_sides", "resolution_queue", {"existing_parent_id": C}),
+    BadRow("conflict_confidence_is_in_range", "resolution_queue", {"incoming_confidence": 1.5}),
+    BadRow("conflict_confidence_is_in_range", "resolution_queue", {"incoming_confidence": -0.1}),
+    BadRow("conflict_source_is_known", "resolution_queue", {"incoming_source": "manual"}),
+    BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
+    BadRow("run_status_is_known", "run", {"status": "lost"}),
+    BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
+    BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),
+    BadRow("decision_source_is_known", "decision", {"source": "manual"}),
+    BadRow("decision_undoes_a_decision", "decision", {"kind": "undo"}),
+    BadRow("decision_undoes_a_decision", "decision", {"undoes_id": DECISION}),
+    BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),
+    BadRow("decision_is_append_only", "decision", statement="UPDATE decision SET actor = 'winky'"),
+    BadRow("decision_is_append_only", "decision", statement="DELETE FROM decision"),
+    BadRow("decided_triple_kind_is_known", "decided_triple", {"kind": "lost"}),
+    BadRow("decided_triple_is_decided_once", "decided_triple", {"kind": "retired"}, beside={}),
+]
 
 
-def insert(**changes: object) -> None:
-    row = GOOD | changes
-    with connection.cursor() as cursor:
-        cursor.execute("INSERT INTO soas (token) VALUES ('a'), ('b'), ('c'), ('d') ON CONFLICT DO NOTHING")
-        cursor.execute("SELECT token, id FROM soas WHERE token IN ('a', 'b', 'c', 'd')")
-        ids = dict(cursor.fetchall())
-        values = [ids.get(value, value) if isinstance(value, str) else value for value in row.values()]
-        cursor.execute(
-            f"INSERT INTO resolution_queue ({', '.join(row)}) VALUES ({', '.join(['%s'] * len(row))})", values
-        )
+@pytest.fixture(autouse=True)
+def decided() -> None:
+    """A conflict that was decided about, in the past."""
+    add_words()
+    insert("resolution_queue", GOOD["resolution_queue"] | {"id": CONFLICT, "status": "resolved"})
+    insert("decision", GOOD["decision"] | {"id": DECISION})
 
 
-def violated(**changes: object) -> str | None:
-    with pytest.raises(IntegrityError) as caught:
-        insert(**changes)
-    return constraint_of(caught.value)
+@pytest.mark.parametrize("table", GOOD)
+def test_a_good_row_is_accepted(table: str) -> None:
+    insert(table, GOOD[table])
 
 
-def test_a_conflict_is_open_once() -> None:
-    insert()
-
-    assert violated(status="proposed") == "conflict_open_once"
+@pytest.mark.parametrize("bad", BAD_ROWS, ids=str)
+def test_a_bad_row_is_refused(bad: BadRow) -> None:
+    check_refused(bad, GOOD)
 
 
 def test_a_decided_conflict_may_come_again() -> None:
-    insert(status="resolved")
-    insert(status="dismissed")
-    insert()
+    for status in ("resolved", "dismissed", "pending"):
+        insert("resolution_queue", GOOD["resolution_queue"] | {"status": status})
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM resolution_queue")
+        cursor.execute("SELECT count(*) FROM resolution_queue WHERE id <> %s", [CONFLICT])
         assert cursor.fetchone() == (3,)
 
 
-@pytest.mark.parametrize(
-    ("changes", "constraint"),
-    [
-        ({"collision_type": "odd"}, "conflict_type_is_known"),
-        ({"status": "lost"}, "conflict_status_is_known"),
-        ({"existing_parent_id": None}, "conflict_has_an_existing_parent"),
-        ({"existing_parent_id": "c"}, "conflict_has_two_sides"),
-        ({"incoming_confidence": 1.5}, "conflict_confidence_is_in_range"),
-        ({"incoming_source": "manual"}, "conflict_source_is_known"),
-    ],
-)
-def test_a_bad_row_is_refused(changes: dict[str, object], constraint: str) -> None:
-    assert violated(**changes) == constraint
-
-
 def test_a_ring_has_no_existing_parent() -> None:
-    insert(collision_type="cycle", existing_parent_id=None)
+    insert("resolution_queue", GOOD["resolution_queue"] | {"collision_type": "cycle", "existing_parent_id": None})
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM resolution_queue WHERE existing_parent_id IS NULL")
         assert cursor.fetchone() == (1,)
+
+
+def test_runs_that_ended_may_be_many() -> None:
+    for status in ("done", "failed", "skipped", "done", "running"):
+        insert("run", GOOD["run"] | {"status": status})
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM run")
+        assert cursor.fetchone() == (5,)

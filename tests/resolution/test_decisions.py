@@ -8,9 +8,10 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.decisions import DecisionError, decide, decompose, dismiss, relocate, update
-from resolution.domain.verdicts import KINDS, Verdict
+from resolution.decisions import DecisionError, decide
+from resolution.domain.verdicts import KINDS, Verdict, VerdictMistake
 from resolution.models import Conflict, DecidedTriple, Decision, Run
+from tests.resolution.deciding import decompose, dismiss, relocate, update
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, say, status
 
 pytestmark = pytest.mark.django_db
@@ -209,7 +210,7 @@ def test_a_ring_for_the_standing_fact_is_refused_and_nothing_changes(conflict: C
 def test_a_name_that_cannot_be_a_dimension_is_refused(conflict: Conflict, name: str) -> None:
     before = dump()
 
-    with pytest.raises(DecisionError):
+    with pytest.raises((DecisionError, VerdictMistake)):
         split(conflict, new_dimension=name)
 
     assert dump() == before
@@ -318,7 +319,7 @@ def test_an_update_that_would_close_a_ring_is_refused() -> None:
 
 
 def test_an_update_fills_a_slot_that_was_emptied_meanwhile(conflict: Conflict) -> None:
-    store.retire(edge("gnommoweb", "type"), actor="hermione", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "type"), OPERATOR.attribute(""))
 
     update(conflict.pk, OPERATOR, "")
 
@@ -330,7 +331,7 @@ def test_an_update_fills_a_slot_whose_ring_was_broken_meanwhile() -> None:
     say("a ispart b membership")
     conflict = say("b ispart a membership").conflict
     assert conflict is not None
-    store.retire(edge("a", "membership"), actor="hermione", source=Source.OPERATOR, reason="")
+    store.retire(edge("a", "membership"), OPERATOR.attribute(""))
 
     update(conflict.pk, OPERATOR, "")
 
@@ -435,7 +436,7 @@ def test_agents_whose_sentence_was_dismissed_do_not_reopen_it_in_turns(conflict:
 
 
 def test_a_conflict_whose_slot_was_emptied_can_be_dismissed(conflict: Conflict) -> None:
-    store.retire(edge("gnommoweb", "type"), actor="hermione", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "type"), OPERATOR.attribute(""))
 
     dismiss(conflict.pk, OPERATOR, "")
 
@@ -502,7 +503,7 @@ def test_a_proposed_conflict_can_be_decided(conflict: Conflict) -> None:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_slot_that_holds_another_fact_meanwhile_is_not_decided_about_unseen(conflict: Conflict, kind: str) -> None:
-    store.retire(edge("gnommoweb", "type"), actor="hermione", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "type"), OPERATOR.attribute(""))
     say("gnommoweb isa library type", "kreacher")
 
     with pytest.raises(DecisionError, match=r"now gnommoweb is a library \[type\] stands there"):
@@ -525,7 +526,7 @@ def test_what_stands_already_can_only_be_dismissed(conflict: Conflict, kind: str
 
 
 def test_an_emptied_slot_cannot_be_decomposed(conflict: Conflict) -> None:
-    store.retire(edge("gnommoweb", "type"), actor="hermione", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "type"), OPERATOR.attribute(""))
 
     with pytest.raises(DecisionError, match="update puts it there"):
         split(conflict)
@@ -536,7 +537,7 @@ def test_a_ring_that_another_edge_closes_meanwhile_is_not_decided_about_unseen()
         say(text)
     conflict = say("c ispart a membership", "winky").conflict
     assert conflict is not None
-    store.retire(edge("b", "membership"), actor="hermione", source=Source.OPERATOR, reason="")
+    store.retire(edge("b", "membership"), OPERATOR.attribute(""))
     say("b ispart d membership", "kreacher")
     say("d ispart c membership", "kreacher")
 
@@ -591,7 +592,7 @@ def test_a_name_that_is_longer_than_the_records_is_cut(conflict: Conflict) -> No
 def test_a_fact_that_was_dismissed_where_it_is_put_now_is_no_longer_decided_about(conflict: Conflict) -> None:
     earlier = collide("gnommoweb ispart docker runs-on", "gnommoweb ispart container runs-on")
     dismiss(earlier.pk, OPERATOR, "")
-    store.retire(edge("gnommoweb", "runs-on"), actor="hermione", source=Source.OPERATOR, reason="")
+    store.retire(edge("gnommoweb", "runs-on"), OPERATOR.attribute(""))
 
     relocate(conflict.pk, OPERATOR, "", dimension="runs-on", is_isa=False)
 

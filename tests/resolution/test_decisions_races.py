@@ -1,43 +1,37 @@
 """Decisions at the same time, on connections of their own."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connection, connections
 
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.actors import Actor
-from resolution.decisions import DecisionError, decide, decompose, dismiss, update
+from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, Decision
+from tests.resolution.deciding import decompose, dismiss, update
+from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUNDS = 8
+AtOnce = Callable[..., list[Any]]
 
 
-def at_once(*works: Callable[[], Any]) -> list[Any]:
-    """What each returns, or the DecisionError that it raises."""
-    barrier = Barrier(len(works))
+@pytest.fixture
+def at_once(racers: Racers) -> AtOnce:
+    """What each work returns, or the DecisionError that it raises."""
 
     def run(work: Callable[[], Any]) -> Any:
         try:
-            connection.ensure_connection()
-            barrier.wait(timeout=30)
             return work()
         except DecisionError as error:
             return error
-        finally:
-            connections.close_all()
 
-    with ThreadPoolExecutor(len(works)) as threads:
-        return list(threads.map(run, works))
+    return lambda *works: racers.at_once(*[partial(run, work) for work in works])
 
 
 def operator(name: str) -> Actor:
@@ -48,7 +42,7 @@ def errors(outcomes: list[Any]) -> list[str]:
     return [str(outcome) for outcome in outcomes if isinstance(outcome, DecisionError)]
 
 
-def test_of_two_operators_one_decides() -> None:
+def test_of_two_operators_one_decides(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         names = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
@@ -69,7 +63,7 @@ def test_of_two_operators_one_decides() -> None:
             assert stored == {f"thing{i} isa repo artifact-type", f"thing{i} isa container deployment-type"}
 
 
-def test_two_conflicts_of_one_slot_are_decided_one_after_the_other() -> None:
+def test_two_conflicts_of_one_slot_are_decided_one_after_the_other(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         second = say(f"thing{i} isa service type", "kreacher").conflict
@@ -86,7 +80,7 @@ def test_two_conflicts_of_one_slot_are_decided_one_after_the_other() -> None:
         assert Edge.objects.filter(concept=first.concept).count() == 1
 
 
-def test_two_decisions_about_what_was_seen_do_not_both_happen() -> None:
+def test_two_decisions_about_what_was_seen_do_not_both_happen(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         second = say(f"thing{i} isa service type", "kreacher").conflict
@@ -102,7 +96,7 @@ def test_two_decisions_about_what_was_seen_do_not_both_happen() -> None:
         assert Decision.objects.filter(conflict__in=[first, second]).count() == 1
 
 
-def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other() -> None:
+def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other(at_once: AtOnce) -> None:
     conflicts = [collide(f"thing{i} isa repo type", f"thing{i} isa container type") for i in range(6)]
     one = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
     other = {"existing_dimension": "deployment-type", "new_dimension": "artifact-type"}
@@ -116,7 +110,7 @@ def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other() 
     assert Dimension.objects.count() == 3
 
 
-def test_a_decision_is_undone_by_one_of_two() -> None:
+def test_a_decision_is_undone_by_one_of_two(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         before = graph()
@@ -132,7 +126,7 @@ def test_a_decision_is_undone_by_one_of_two() -> None:
         assert graph() == before
 
 
-def test_statements_and_decisions_at_the_same_time_leave_no_open_conflict_unseen() -> None:
+def test_statements_and_decisions_at_the_same_time_leave_no_open_conflict_unseen(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
 
@@ -148,7 +142,7 @@ def test_statements_and_decisions_at_the_same_time_leave_no_open_conflict_unseen
             assert row.existing_parent == edge.parent
 
 
-def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole() -> None:
+def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         names = {"existing_dimension": "type", "new_dimension": f"form{i}"}
@@ -161,7 +155,7 @@ def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole() -> 
         assert f"other{i} isa image form{i}" in facts()
 
 
-def test_undoing_and_dismissing_at_the_same_time_end() -> None:
+def test_undoing_and_dismissing_at_the_same_time_end(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         second = say(f"thing{i} isa service type", "kreacher").conflict

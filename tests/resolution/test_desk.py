@@ -6,24 +6,18 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.bootstrap import load_dimensions
 from memory.models import Dimension, Edge, Evidence, Source
-from resolution import decisions
 from resolution.decisions import undo
 from resolution.models import Conflict
 from resolution.views import conflict_list, decision_diff
 from resolution.views.conflict_detail import Dossier, dossier
 from resolution.views.conflict_list import Filters
+from tests.resolution.deciding import decompose, dismiss, update
 from tests.resolution.worlds import OPERATOR, collide, say
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
 DOSSIER_QUERIES = 8
-
-
-@pytest.fixture(autouse=True)
-def world() -> None:
-    load_dimensions()
 
 
 def kinds(concept: str = "gnommoweb", **changes: object) -> Conflict:
@@ -57,7 +51,7 @@ def file_on(conflict: Conflict) -> Dossier:
 
 
 def test_without_a_filter_what_is_open_is_shown() -> None:
-    decisions.dismiss(kinds().pk, OPERATOR, "")
+    dismiss(kinds().pk, OPERATOR, "")
     places()
 
     assert shown() == ["kvasir runs-on"]
@@ -123,7 +117,7 @@ def test_the_next_one_is_the_next_in_the_list_and_after_the_last_the_first() -> 
 def test_the_next_one_keeps_to_the_filters_and_is_always_open() -> None:
     first, _, third = kinds("one"), places("two"), kinds("three")
     decided = kinds("four")
-    decisions.dismiss(decided.pk, OPERATOR, "")
+    dismiss(decided.pk, OPERATOR, "")
 
     assert conflict_list.next_open(Filters(type="isa_isa", status="all"), first) == third
     assert conflict_list.next_open(Filters(status="dismissed"), third) == first
@@ -217,7 +211,7 @@ def test_the_chain_that_closes_a_ring_is_told_in_its_order() -> None:
 def test_a_page_takes_few_queries(of: object, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     assert callable(of)
     conflict = of()
-    undone = decisions.dismiss(conflict.pk, OPERATOR, "noise")
+    undone = dismiss(conflict.pk, OPERATOR, "noise")
     undo.undo(undone.pk, OPERATOR)
     for number in range(5):
         say(f"{conflict.concept} isa thing{number} {conflict.dim}", f"agent{number}")
@@ -231,7 +225,7 @@ def test_a_page_takes_few_queries(of: object, django_assert_max_num_queries: Dja
 
 def test_what_happened_in_a_slot_is_told_in_words() -> None:
     conflict = kinds()
-    decision = decisions.update(conflict.pk, OPERATOR, "it moved")
+    decision = update(conflict.pk, OPERATOR, "it moved")
     undo.undo(decision.pk, OPERATOR)
 
     told = [event.what for event in file_on(conflict).history]
@@ -247,7 +241,7 @@ def test_what_happened_in_a_slot_is_told_in_words() -> None:
 
 def test_a_fact_that_moved_away_is_in_the_history_of_the_slot_it_left() -> None:
     conflict = kinds()
-    decisions.decompose(conflict.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
+    decompose(conflict.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
 
     assert file_on(conflict).history[0].what == (
         "moved: gnommoweb is a repo [type] is now gnommoweb is a repo [artifact]"
@@ -256,7 +250,7 @@ def test_a_fact_that_moved_away_is_in_the_history_of_the_slot_it_left() -> None:
 
 def test_names_are_offered_from_the_proposal_then_the_splits_then_the_rest() -> None:
     earlier = kinds("earlier")
-    decisions.decompose(earlier.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
+    decompose(earlier.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
     conflict = kinds()
 
     names = file_on(conflict).names
@@ -287,7 +281,7 @@ def test_dimensions_in_which_the_concept_has_a_fact_are_not_offered() -> None:
 
 def test_once_decided_it_still_says_what_stood() -> None:
     conflict = kinds()
-    decisions.update(conflict.pk, OPERATOR, "it moved")
+    update(conflict.pk, OPERATOR, "it moved")
 
     found = file_on(conflict)
 
@@ -313,7 +307,7 @@ def test_there_is_no_file_on_what_is_no_conflict() -> None:
 
 
 def test_a_decision_tells_what_it_changed() -> None:
-    decision = decisions.decompose(kinds().pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
+    decision = decompose(kinds().pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
 
     told = {change.what: (change.before, change.after) for change in decision_diff.changes(decision)}
 
@@ -329,7 +323,7 @@ def test_a_decision_tells_what_became_of_other_conflicts() -> None:
     rival = say("gnommoweb isa tool type", "alice").conflict
     assert rival is not None
 
-    decision = decisions.update(conflict.pk, OPERATOR, "")
+    decision = update(conflict.pk, OPERATOR, "")
 
     [change] = [change for change in decision_diff.changes(decision) if change.conflict == rival.pk]
     assert (change.before, change.after) == ("pending, against repo", "pending, against container")

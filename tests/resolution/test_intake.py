@@ -41,7 +41,16 @@ def test_a_new_fact_brings_its_words_its_dimension_and_its_root() -> None:
     assert Edge.objects.get(concept=dimension.soas_id).is_root
 
 
-def test_its_subject_becomes_novel_and_its_parent_does_not() -> None:
+def test_a_new_fact_has_the_time_at_which_it_was_said() -> None:
+    at = timezone.now() - timedelta(days=3)
+
+    assert_fact(fact("gnommoweb isa repo type"), said(at=at))
+
+    edge = Edge.objects.get(concept__token="gnommoweb")
+    assert (edge.said_at, edge.last_confirmed) == (at, at)
+
+
+def test_the_subject_of_a_new_fact_becomes_novel_and_its_parent_does_not() -> None:
     assert_fact(fact("gnommoweb isa repo type"), said())
 
     assert dict(Soas.objects.values_list("token", "novelty")) == {"gnommoweb": 1, "repo": 0, "type": 0}

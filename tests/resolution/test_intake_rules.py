@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from resolution.actors import Actor
 from resolution.models import Conflict, DecidedTriple
 from tests.resolution.worlds import say
 
@@ -185,7 +186,7 @@ class TestLineage:
         assert edge(dimension=place).confidence == pytest.approx(0.81)
         assert not Edge.objects.filter(concept__token="gnommoweb", dim__token="type").exists()
 
-    def test_also_where_its_own_slot_is_taken(self) -> None:
+    def test_a_fact_that_stands_in_a_split_dimension_is_confirmed_there_also_where_its_own_slot_is_taken(self) -> None:
         say("gnommoweb isa service type")
         say("gnommoweb isa repo role")
 
@@ -194,8 +195,9 @@ class TestLineage:
 
     def test_a_voice_that_said_it_before_the_split_raises_nothing_after_it(self) -> None:
         say("gnommoweb isa repo type", "dobby")
-        by = {"actor": "operator", "source": Source.OPERATOR, "reason": ""}
-        store.move(edge(), Dimension.objects.get(soas__token="role").pk, **by)
+        store.move(
+            edge(), Dimension.objects.get(soas__token="role").pk, Actor("operator", Source.OPERATOR).attribute("")
+        )
 
         say("gnommoweb isa repo type", "dobby")
 
@@ -219,13 +221,13 @@ class TestDecidedTriples:
         assert outcome.reason.startswith("It was dismissed on ")
         assert not Conflict.objects.exists()
 
-    def test_nor_stored_where_the_slot_is_empty(self) -> None:
+    def test_what_was_decided_is_not_stored_where_the_slot_is_empty(self) -> None:
         decide("gnommoweb repo type", "dobby", kind="retired")
 
         assert say("gnommoweb isa repo type", conversation=THERE).status == "decided"
         assert not Edge.objects.filter(concept__token="gnommoweb").exists()
 
-    def test_nor_does_a_ring_come_back(self) -> None:
+    def test_a_ring_that_was_decided_about_does_not_come_back(self) -> None:
         say("a isa b type")
         decide("b a type", "dobby")
 
@@ -312,7 +314,7 @@ class TestTheQueue:
     def test_a_row_is_resolved_when_its_newcomer_comes_to_stand(self) -> None:
         say("gnommoweb isa repo type")
         say("gnommoweb isa service type")
-        store.retire(edge(), actor="operator", source=Source.OPERATOR, reason="")
+        store.retire(edge(), Actor("operator", Source.OPERATOR).attribute(""))
 
         assert say("gnommoweb isa service type").status == "inserted"
         assert Conflict.objects.get().status == "resolved"
@@ -324,8 +326,8 @@ class TestTheQueue:
         ("gnommoweb isa gnommoweb type", "gnommoweb cannot be its own parent"),
         ("type isa repo type", "type is the root of its own dimension"),
         ("gnommoweb isa type type", "type cannot be its own dimension"),
-        ("Gnommoweb isa repo type", "'Gnommoweb' is no name"),
-        ("gnommoweb isa 1234 type", "'1234' is no name"),
+        ("Gnommoweb isa repo type", "'Gnommoweb' is not a name"),
+        ("gnommoweb isa 1234 type", "'1234' is not a name"),
     ],
 )
 def test_what_cannot_be_a_fact_is_invalid_and_leaves_no_word(text: str, reason: str) -> None:

@@ -15,10 +15,10 @@ from memory.models import Dimension, Edge, Evidence, LlmCall, Soas
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.models import Conflict
 from resolution.resolver.judge import RELATED, gather, judge
-from tests.llm_server import LlmServer, llm  # noqa: F401
+from tests.llm_server import LlmServer
 from tests.resolution.disputes import DECOMPOSE, dispute, kinds, places, said, state
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def seen(conflict: Conflict) -> Conflict:
@@ -32,7 +32,7 @@ def told(conflict: Conflict, server: LlmServer, answer: dict[str, Any]) -> dict[
     return json.loads(server.asked[-1].prompt.partition("The document:\n")[2])
 
 
-def test_the_verdict_is_what_the_model_answers(llm: LlmServer) -> None:  # noqa: F811
+def test_the_verdict_is_what_the_model_answers(llm: LlmServer) -> None:
     conflict = kinds()
     llm.answers(DECOMPOSE)
 
@@ -45,7 +45,7 @@ def test_the_verdict_is_what_the_model_answers(llm: LlmServer) -> None:  # noqa:
     assert (call.purpose, call.subject, call.error) == ("resolve", "a test", "")
 
 
-def test_an_answer_that_is_for_operators_only_is_a_mistake(llm: LlmServer) -> None:  # noqa: F811
+def test_an_answer_that_is_for_operators_only_is_a_mistake(llm: LlmServer) -> None:
     conflict = places()
     llm.answers(DECOMPOSE)
 
@@ -53,7 +53,7 @@ def test_an_answer_that_is_for_operators_only_is_a_mistake(llm: LlmServer) -> No
         judge(seen(conflict), llm.model("ollama"), "a test")
 
 
-def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:  # noqa: F811
+def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:
     conflict = kinds()
     llm.answers({"reasoning": "both are true", "decision": "decompose"})
 
@@ -61,7 +61,7 @@ def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:  # 
         judge(seen(conflict), llm.model("ollama"), "a test")
 
 
-def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:  # noqa: F811
+def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
     state("gnommoweb isa repo type", evidence="gnommoweb is a repo", agent="winky")
     conflict = dispute(
         "kvasir isa tool type", "gnommoweb isa container type", evidence="it is a container", role="tool"
@@ -77,7 +77,7 @@ def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:  # noqa: F
     ]
 
 
-def test_the_rest_of_what_is_known_of_the_concept_comes_along(llm: LlmServer) -> None:  # noqa: F811
+def test_the_rest_of_what_is_known_of_the_concept_comes_along(llm: LlmServer) -> None:
     conflict = kinds()
     state("gnommoweb ispart glitch_university membership")
     state("kvasir ispart olymp membership")
@@ -132,7 +132,7 @@ def test_a_fact_that_was_taken_out_meanwhile_is_said_to_be_gone() -> None:
     assert (existing.is_gone, str(existing.fact)) == (True, "gnommoweb -isa repo in context of type")
 
 
-def test_after_a_failure_it_is_told_why(llm: LlmServer) -> None:  # noqa: F811
+def test_after_a_failure_it_is_told_why(llm: LlmServer) -> None:
     conflict = kinds()
     Conflict.objects.update(last_error="'tech' cannot be the dimension")
 

@@ -14,8 +14,8 @@ from django.utils import timezone
 from memory import bootstrap
 from memory.db import transactions
 from memory.db.transactions import GraphChanged
-from memory.domain.types import Triple
 from memory.graph import placement
+from memory.graph.store import Assertion
 from memory.models import Edge, EdgeHistory, Observation
 from resolution import tasks
 from resolution.models import Conflict
@@ -124,11 +124,11 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """The statement about ``poison`` breaks whatever transaction it is in."""
     place = placement.Slots.place
 
-    def place_or_break(self: placement.Slots, fact: Triple, *rest: Any) -> placement.Placement:
-        if fact.concept == "poison":
+    def place_or_break(self: placement.Slots, assertion: Assertion, *rest: Any) -> placement.Placement:
+        if assertion.triple.concept == "poison":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1 / 0")
-        return place(self, fact, *rest)
+        return place(self, assertion, *rest)
 
     monkeypatch.setattr(placement.Slots, "place", place_or_break)
 
@@ -308,8 +308,8 @@ def test_a_broker_that_is_away_is_no_error(caplog: pytest.LogCaptureFixture) -> 
 def test_batches_are_of_one_size_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observations, "BATCH", 2)
     sizes = []
-    settle_all = observations.settle_all
-    monkeypatch.setattr(observations, "settle_all", lambda said: sizes.append(len(said)) or settle_all(said))  # type: ignore[func-returns-value]
+    settle = observations.settle
+    monkeypatch.setattr(observations, "settle", lambda said: sizes.append(len(said)) or settle(said))  # type: ignore[func-returns-value]
     for number in range(5):
         observe(f"thing{number} isa kind type")
 

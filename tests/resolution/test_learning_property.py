@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 from django.db import transaction
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.graph import store
@@ -210,7 +210,6 @@ def stored() -> tuple[object, ...]:
     return edges, disputes, set(decided), sorted(history)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     said=st.lists(statements, min_size=4, max_size=20),
     portion=st.integers(1, 20),

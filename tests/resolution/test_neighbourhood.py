@@ -1,18 +1,15 @@
 """What is around a concept, few enough to be drawn."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
+from memory.graph.store import ensure_tokens
 from memory.models import Dimension, Edge, Soas, Source
-from resolution import decisions
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
@@ -21,14 +18,10 @@ from resolution.views import concept_graph
 from resolution.views.concept_detail import portrait, sheet
 from resolution.views.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
 from resolution.views.conflict_list import Filters, next_open
+from tests.resolution.deciding import dismiss
 from tests.resolution.disputes import dispute, fact, said, state
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def dimensions() -> None:
-    bootstrap.load_dimensions()
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
 
 def look(token: str, depth: int = 1) -> Neighbourhood:
@@ -44,15 +37,19 @@ def lines(found: Neighbourhood) -> set[str]:
     return {f"{tokens[line.concept_id]} {line.dimension} {tokens[line.parent_id]}" for line in found.lines}
 
 
-def hub(members: int, *, dim: str = "membership") -> None:
-    """Many members, stored as a bulk load stores them."""
-    ids = {token: Soas.objects.create(token=token).pk for token in ["hub", *(f"m{i}" for i in range(members))]}
+def load(pairs: Iterable[tuple[str, str]], *, dim: str = "membership") -> None:
+    """Many facts, stored as a bulk load stores them: what is in what."""
+    pairs = list(pairs)
+    ids = ensure_tokens(token for pair in pairs for token in pair)
     dim_id = Dimension.objects.get(soas__token=dim).pk
     Edge.objects.bulk_create(
-        Edge(concept_id=pk, parent_id=ids["hub"], dim_id=dim_id, is_isa=False, source=Source.OPERATOR)
-        for token, pk in ids.items()
-        if token != "hub"
+        Edge(concept_id=ids[one], parent_id=ids[other], dim_id=dim_id, is_isa=False, source=Source.OPERATOR)
+        for one, other in pairs
     )
+
+
+def hub(members: int) -> None:
+    load((f"m{i}", "hub") for i in range(members))
 
 
 def test_a_concept_of_which_nothing_is_known_is_alone() -> None:
@@ -63,7 +60,7 @@ def test_a_concept_of_which_nothing_is_known_is_alone() -> None:
     assert (shown(found), found.lines, found.left_out, found.is_least) == ({"lonely": 0}, [], 0, False)
 
 
-def test_it_shows_what_a_concept_is_in_and_what_is_in_it_and_the_facts_between_them() -> None:
+def test_a_graph_shows_what_a_concept_is_in_and_what_is_in_it_and_the_facts_between_them() -> None:
     for text in ("kvasir ispart gnommoweb membership", "gnommoweb isa repo type", "kvasir isa repo type",
                  "repo isa thing type"):  # fmt: skip
         state(text)
@@ -140,7 +137,7 @@ def test_of_several_conflicts_in_a_place_all_name_the_one_that_is_decided_first(
 def test_what_is_decided_comes_after_what_is_open_the_newest_first() -> None:
     rows = three_conflicts()
     for row in rows[:2]:
-        decisions.dismiss(row.pk, Actor("hermione", Source.OPERATOR), "")
+        dismiss(row.pk, Actor("hermione", Source.OPERATOR), "")
 
     found = portrait(rows[0].concept_id)
 
@@ -178,16 +175,14 @@ def test_of_more_than_is_looked_at_the_rest_is_only_estimated() -> None:
 
 def test_a_picture_of_two_steps_keeps_room_for_the_second() -> None:
     hub(100)
-    for i in range(100):
-        said = Attribution("dobby", Source.OPERATOR, 1.0, timezone.now())
-        assert_fact(Triple(f"m{i}", f"far{i}", "owned-by", False), said)
+    load(((f"m{i}", f"far{i}") for i in range(100)), dim="owned-by")
 
     distances = list(shown(look("hub", 2)).values())
 
     assert (distances.count(1), distances.count(2)) == (FIRST_RING_MAX, NODES_MAX - 1 - FIRST_RING_MAX)
 
 
-def test_it_takes_few_queries_however_much_there_is(
+def test_a_graph_takes_few_queries_however_much_there_is(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     hub(300)

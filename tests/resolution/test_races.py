@@ -6,12 +6,9 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
-from threading import Barrier
-from typing import TypeVar
 from urllib.parse import quote
 
 import pytest
@@ -28,12 +25,11 @@ from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
+from tests.resolution.racers import ROUNDS, Racers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUNDS = 20
 NOW = timezone.now()
-T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -43,22 +39,6 @@ def dimensions() -> None:
 
 def supersede(dimension: str) -> None:
     Dimension.objects.filter(soas__token=dimension).update(on_collision="supersede")
-
-
-def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
-    """What they return; they start in the same moment."""
-    barrier = Barrier(len(works))
-
-    def run(work: Callable[[], T]) -> T:
-        connection.ensure_connection()
-        barrier.wait(timeout=30)
-        try:
-            return work()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(works)) as threads:
-        return list(threads.map(run, works))
 
 
 def stating(text: str, agent: str = "dobby", minutes: float = 0.0) -> Callable[[], Outcome]:
@@ -80,9 +60,9 @@ def observe(texts: Sequence[str], agent: str = "dobby") -> None:
     Observation.objects.bulk_create(rows)
 
 
-def test_of_facts_for_one_slot_stated_at_once_one_stands_and_the_others_are_queued() -> None:
+def test_of_facts_for_one_slot_stated_at_once_one_stands_and_the_others_are_queued(racers: Racers) -> None:
     for number in range(ROUNDS):
-        outcomes = at_once([stating(f"thing{number} isa kind{i} type", f"agent{i}") for i in range(4)])
+        outcomes = racers.at_once(*[stating(f"thing{number} isa kind{i} type", f"agent{i}") for i in range(4)])
 
         assert Counter(outcome.status for outcome in outcomes) == {"inserted": 1, "conflict": 3}
         standing = Edge.objects.get(concept__token=f"thing{number}")
@@ -91,54 +71,54 @@ def test_of_facts_for_one_slot_stated_at_once_one_stands_and_the_others_are_queu
         assert standing.parent_id not in {row.incoming_parent_id for row in rows}
 
 
-def test_the_same_fact_stated_at_once_by_four_is_one_edge_that_three_confirm() -> None:
+def test_the_same_fact_stated_at_once_by_four_is_one_edge_that_three_confirm(racers: Racers) -> None:
     for number in range(ROUNDS):
-        outcomes = at_once([stating(f"thing{number} isa kind newdim{number}", f"agent{i}") for i in range(4)])
+        outcomes = racers.at_once(*[stating(f"thing{number} isa kind newdim{number}", f"agent{i}") for i in range(4)])
 
         assert Counter(outcome.status for outcome in outcomes) == {"inserted": 1, "confirmed": 3}
         history = EdgeHistory.objects.filter(concept__token=f"thing{number}")
         assert Counter(history.values_list("action", flat=True)) == {"insert": 1, "confirm": 3}
 
 
-def test_the_same_collision_met_at_once_is_queued_once() -> None:
+def test_the_same_collision_met_at_once_is_queued_once(racers: Racers) -> None:
     for number in range(ROUNDS):
         stating(f"thing{number} isa repo type")()
 
-        outcomes = at_once([stating(f"thing{number} isa container type", f"agent{i}") for i in range(4)])
+        outcomes = racers.at_once(*[stating(f"thing{number} isa container type", f"agent{i}") for i in range(4)])
 
         (row,) = Conflict.objects.filter(concept__token=f"thing{number}")
         assert [outcome.conflict for outcome in outcomes] == [row] * 4
 
 
-def test_of_opposite_facts_stated_at_once_one_stands_and_the_other_is_a_ring() -> None:
+def test_of_opposite_facts_stated_at_once_one_stands_and_the_other_is_a_ring(racers: Racers) -> None:
     for number in range(ROUNDS):
         a, b = f"a{number}", f"b{number}"
 
-        outcomes = at_once([stating(f"{a} ispart {b} membership"), stating(f"{b} ispart {a} membership")])
+        outcomes = racers.at_once(stating(f"{a} ispart {b} membership"), stating(f"{b} ispart {a} membership"))
 
         assert sorted(outcome.status for outcome in outcomes) == ["conflict", "inserted"]
         (row,) = Conflict.objects.filter(concept__token__in=[a, b])
         assert (row.collision_type, row.blocking_concept_id) == ("cycle", row.incoming_parent_id)
 
 
-def test_where_the_newer_wins_the_newest_of_those_stated_at_once_stands() -> None:
+def test_where_the_newer_wins_the_newest_of_those_stated_at_once_stands(racers: Racers) -> None:
     supersede("type")
     for number in range(ROUNDS):
         minutes = [3, 1, 4, 2]
 
-        at_once([stating(f"thing{number} isa kind{m} type", f"agent{m}", minutes=m) for m in minutes])
+        racers.at_once(*[stating(f"thing{number} isa kind{m} type", f"agent{m}", minutes=m) for m in minutes])
 
         assert Edge.objects.get(concept__token=f"thing{number}").parent.token == "kind4"
     assert not Conflict.objects.exists()
 
 
-def test_two_that_state_facts_in_many_dimensions_in_opposite_orders_both_get_through() -> None:
+def test_two_that_state_facts_in_many_dimensions_in_opposite_orders_both_get_through(racers: Racers) -> None:
     dimensions = ["type", "membership", "tech", "geography"]
     for number in range(ROUNDS):
         observe([f"thing{number} isa kind {dimension}" for dimension in dimensions], f"agent{number}")
         others = [stating(f"other{number} isa kind {dimension}") for dimension in reversed(dimensions)]
 
-        at_once([settle_due, lambda others=others: [other() for other in others]])  # type: ignore[misc]
+        racers.at_once(settle_due, lambda others=others: [other() for other in others])
 
     assert set(Observation.objects.values_list("state", "outcome")) == {("done", "inserted")}
     assert Edge.objects.exclude(concept__dimension__isnull=False).count() == 2 * ROUNDS * len(dimensions)
@@ -265,10 +245,10 @@ def test_a_worker_that_was_too_slow_leaves_the_row_to_the_one_that_has_it_now() 
     assert EdgeHistory.objects.count() == 1
 
 
-def test_two_claims_at_once_share_no_row() -> None:
+def test_two_claims_at_once_share_no_row(racers: Racers) -> None:
     observe([f"thing{n} isa kind type" for n in range(40)])
 
-    claimed = at_once([lambda: leases.claim(leases.Kind.TRIPLE, 15, timedelta(seconds=30))] * 3)
+    claimed = racers.at_once(*[lambda: leases.claim(leases.Kind.TRIPLE, 15, timedelta(seconds=30))] * 3)
 
     keys = [row.pk for rows in claimed for row in rows]
     assert len(keys) == len(set(keys)) == 40

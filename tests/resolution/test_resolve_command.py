@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 
 from resolution.models import Conflict, Run
 from resolution.resolver import run_records
-from tests.llm_server import Fails, LlmServer, Says, llm  # noqa: F401
+from tests.llm_server import Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, choose, edges, kinds, places
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 class Terminal(io.StringIO):
@@ -29,7 +29,7 @@ def resolve(*arguments: str, out: io.StringIO | None = None) -> tuple[int, str]:
     return 0, out.getvalue()
 
 
-def test_it_says_what_became_of_each_conflict_and_of_all(llm: LlmServer) -> None:  # noqa: F811
+def test_the_command_prints_what_became_of_each_conflict_and_of_all(llm: LlmServer) -> None:
     kinds("a")
     places("b")
     choose(llm, input_price=Decimal(10), output_price=Decimal(100))
@@ -50,7 +50,7 @@ def test_it_says_what_became_of_each_conflict_and_of_all(llm: LlmServer) -> None
     assert (run.trigger, run.actor != "") == ("command", True)
 
 
-def test_on_a_terminal_a_bar_moves(llm: LlmServer) -> None:  # noqa: F811
+def test_on_a_terminal_a_bar_moves(llm: LlmServer) -> None:
     places("a")
     places("b")
     choose(llm)
@@ -75,7 +75,7 @@ def test_without_a_model_it_says_what_to_do() -> None:
     assert "resolve_model_id" in told
 
 
-def test_a_failed_run_ends_with_1(llm: LlmServer) -> None:  # noqa: F811
+def test_a_failed_run_ends_with_1(llm: LlmServer) -> None:
     places()
     choose(llm)
     llm.answers(Fails(401, "this key is not known"))
@@ -94,7 +94,7 @@ def test_a_run_under_way_is_one_line() -> None:
         resolve()
 
 
-def test_a_limit_is_kept(llm: LlmServer) -> None:  # noqa: F811
+def test_a_limit_is_kept(llm: LlmServer) -> None:
     places("a")
     places("b")
     choose(llm)
@@ -110,7 +110,7 @@ def test_a_limit_is_a_whole_number(limit: str) -> None:
         resolve(f"--limit={limit}")
 
 
-def test_a_dry_run_shows_what_would_be_decided(llm: LlmServer) -> None:  # noqa: F811
+def test_a_dry_run_shows_what_would_be_decided(llm: LlmServer) -> None:
     kinds("a")
     places("b")
     choose(llm)
@@ -130,14 +130,14 @@ def test_a_dry_run_shows_what_would_be_decided(llm: LlmServer) -> None:  # noqa:
     assert not Run.objects.exists()
 
 
-def test_a_dry_run_without_conflicts_or_without_a_model_says_so(llm: LlmServer) -> None:  # noqa: F811
+def test_a_dry_run_without_conflicts_or_without_a_model_says_so(llm: LlmServer) -> None:
     assert "Nothing can be asked: " in resolve("--dry-run")[1]
 
     choose(llm)
     assert resolve("--dry-run")[1] == "There is nothing to decide.\n"
 
 
-def test_a_dry_run_that_cannot_ask_says_why(llm: LlmServer) -> None:  # noqa: F811
+def test_a_dry_run_that_cannot_ask_says_why(llm: LlmServer) -> None:
     places()
     choose(llm)
     llm.answers_by(lambda asked: Fails(401, "this key is not known"))

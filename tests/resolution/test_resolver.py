@@ -19,7 +19,8 @@ from resolution.domain.verdicts import Verdict
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver.run_loop import pause
-from tests.llm_server import Cuts, Fails, LlmServer, Says, llm  # noqa: F401
+from tests.llm_server import Cuts, Fails, LlmServer, Says
+from tests.resolution.deciding import dismiss
 from tests.resolution.disputes import (
     DECOMPOSE,
     DISMISS,
@@ -37,7 +38,7 @@ from tests.resolution.disputes import (
     state,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 OPERATOR = Actor("kreacher", Source.OPERATOR)
 AWAY = Fails(503, headers={"x-should-retry": "true"})
@@ -63,7 +64,7 @@ def row(conflict: Conflict) -> Conflict:
 # --- the source's Test C ---
 
 
-def test_two_kinds_are_decomposed_into_two_dimensions(llm: LlmServer) -> None:  # noqa: F811
+def test_two_kinds_are_decomposed_into_two_dimensions(llm: LlmServer) -> None:
     conflict = kinds()
     choose(llm)
     llm.answers(DECOMPOSE)
@@ -85,7 +86,7 @@ def test_two_kinds_are_decomposed_into_two_dimensions(llm: LlmServer) -> None:  
     assert (run.status, run.counts, run.conflicts_seen, run.conflicts_total) == ("done", {"decompose": 1}, 1, 1)
 
 
-def test_the_sentence_said_again_brings_nothing_back(llm: LlmServer) -> None:  # noqa: F811
+def test_the_sentence_said_again_brings_nothing_back(llm: LlmServer) -> None:
     kinds()
     choose(llm)
     llm.answers(DECOMPOSE)
@@ -102,7 +103,7 @@ def test_the_sentence_said_again_brings_nothing_back(llm: LlmServer) -> None:  #
 # --- modes ---
 
 
-def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:  # noqa: F811
+def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:
     kinds("a")
     undecided("b", "c")
     dispute("d isa repo type", "d ispart docker type")
@@ -128,7 +129,7 @@ def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:  # noqa: 
     }  # fmt: skip
 
 
-def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None:  # noqa: F811
+def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None:
     conflict = kinds()
     choose(llm)
     configure(resolution_mode="propose")
@@ -152,7 +153,7 @@ def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None
     assert (decision.actor, decision.source, decision.reason) == ("kreacher", "operator", DECOMPOSE["reasoning"])
 
 
-def test_what_is_proposed_is_not_asked_about_again(llm: LlmServer) -> None:  # noqa: F811
+def test_what_is_proposed_is_not_asked_about_again(llm: LlmServer) -> None:
     kinds()
     choose(llm)
     configure(resolution_mode="propose")
@@ -163,7 +164,7 @@ def test_what_is_proposed_is_not_asked_about_again(llm: LlmServer) -> None:  # n
     assert len(llm.asked) == 1
 
 
-def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:  # noqa: F811
+def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:
     conflict = kinds()
 
     with pytest.raises(DecisionError, match="Nothing is proposed"):
@@ -172,7 +173,7 @@ def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:  # noqa: F811
         resolver.approve(conflict.pk + 1, OPERATOR)
 
 
-def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> None:  # noqa: F811
+def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> None:
     conflict = places()
     choose(llm)
     configure(resolution_mode="propose")
@@ -191,7 +192,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
 # --- no model, no use ---
 
 
-def test_without_a_model_a_run_is_skipped_and_says_what_to_do(llm: LlmServer) -> None:  # noqa: F811
+def test_without_a_model_a_run_is_skipped_and_says_what_to_do(llm: LlmServer) -> None:
     conflict = kinds()
 
     run = resolve()
@@ -203,7 +204,7 @@ def test_without_a_model_a_run_is_skipped_and_says_what_to_do(llm: LlmServer) ->
     assert (row(conflict).status, row(conflict).attempts) == ("pending", 0)
 
 
-def test_with_nothing_to_do_nobody_is_asked(llm: LlmServer) -> None:  # noqa: F811
+def test_with_nothing_to_do_nobody_is_asked(llm: LlmServer) -> None:
     choose(llm)
 
     run = resolve()
@@ -211,7 +212,7 @@ def test_with_nothing_to_do_nobody_is_asked(llm: LlmServer) -> None:  # noqa: F8
     assert (run.status, run.conflicts_total, run.counts, llm.asked) == ("done", 0, {}, [])
 
 
-def test_no_model_is_asked_about_a_muted_concept(llm: LlmServer) -> None:  # noqa: F811
+def test_no_model_is_asked_about_a_muted_concept(llm: LlmServer) -> None:
     conflict = kinds()
     Soas.objects.filter(token="gnommoweb").update(is_muted=True)
     choose(llm)
@@ -225,7 +226,7 @@ def test_no_model_is_asked_about_a_muted_concept(llm: LlmServer) -> None:  # noq
 # --- what goes wrong ---
 
 
-def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: LlmServer) -> None:  # noqa: F811
+def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: LlmServer) -> None:
     conflicts = [kinds("a"), *undecided("b", "c", "d", "e")]
     choose(llm)
     llm.answers(NONSENSE, "no JSON at all", {"decision": "dismiss"}, Says(UPDATE, stop="length"), DECOMPOSE)
@@ -249,7 +250,7 @@ def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: Llm
     assert not Conflict.objects.filter(status="pending").exists()
 
 
-def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:  # noqa: F811
+def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:
     first, second = undecided("a", "b")
     choose(llm)
     llm.answers(NONSENSE, UPDATE)
@@ -261,7 +262,7 @@ def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:  # n
     assert "sing" in row(first).last_error or "none of" in row(first).last_error
 
 
-def test_a_conflict_that_failed_waits_for_the_next_night(llm: LlmServer) -> None:  # noqa: F811
+def test_a_conflict_that_failed_waits_for_the_next_night(llm: LlmServer) -> None:
     (conflict,) = undecided("a")
     choose(llm)
     llm.answers(NONSENSE)
@@ -283,7 +284,7 @@ def test_attempts_become_rare() -> None:
     assert timedelta(days=6) < pauses[-1] < timedelta(days=7)
 
 
-def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer) -> None:  # noqa: F811
+def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer) -> None:
     conflicts = undecided("a", "b", "c", "d", "e")
     choose(llm)
     llm.answers_by(lambda asked: AWAY)
@@ -302,7 +303,7 @@ def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer)
     assert resolver.run(Run.Trigger.SCHEDULE).counts == {"dismiss": 5}
 
 
-def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) -> None:  # noqa: F811
+def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) -> None:
     undecided("a", "b", "c", "d", "e")
     choose(llm)
     away = (AWAY, AWAY, AWAY)  # one conflict's tries
@@ -313,7 +314,7 @@ def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) 
     assert (run.status, run.counts) == ("done", {"failed": 4, "update": 1})
 
 
-def test_a_cut_connection_is_tried_again_and_then_said(llm: LlmServer) -> None:  # noqa: F811
+def test_a_cut_connection_is_tried_again_and_then_said(llm: LlmServer) -> None:
     (conflict,) = undecided("a")
     choose(llm)
     llm.answers(Cuts(), Cuts(), Cuts())
@@ -323,7 +324,7 @@ def test_a_cut_connection_is_tried_again_and_then_said(llm: LlmServer) -> None: 
     assert "cannot be reached" in row(conflict).last_error
 
 
-def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:  # noqa: F811
+def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:
     conflicts = undecided("a", "b")
     choose(llm)
     llm.answers_by(lambda asked: Fails(401, "this key is not known"))
@@ -335,7 +336,7 @@ def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:  # noqa: F811
     assert [row(conflict).next_attempt_at for conflict in conflicts] == [None, None]
 
 
-def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: LlmServer) -> None:  # noqa: F811
+def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: LlmServer) -> None:
     first, _ = undecided("a", "b")
     choose(llm)
     llm.answers(Fails(400, "this is too long for me"), UPDATE)
@@ -347,7 +348,7 @@ def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: Llm
     assert row(first).next_attempt_at is not None
 
 
-def test_a_used_up_budget_ends_the_run_and_the_rest_waits(llm: LlmServer) -> None:  # noqa: F811
+def test_a_used_up_budget_ends_the_run_and_the_rest_waits(llm: LlmServer) -> None:
     conflicts = undecided("a", "b", "c")
     choose(llm)
     configure(llm_daily_calls=2)
@@ -361,7 +362,7 @@ def test_a_used_up_budget_ends_the_run_and_the_rest_waits(llm: LlmServer) -> Non
 
 
 def test_a_mistake_of_ours_costs_one_conflict(
-    llm: LlmServer,  # noqa: F811
+    llm: LlmServer,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -385,17 +386,18 @@ def test_a_mistake_of_ours_costs_one_conflict(
     assert row(second).status == "resolved"
 
 
-# --- others at the same time ---
+# --- others at the same time: the server's thread has a connection of its own, so what it does is committed ---
 
 
-def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer) -> None:  # noqa: F811
+@pytest.mark.django_db(transaction=True)
+def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer) -> None:
     (conflict,) = undecided("a")
     choose(llm)
 
     def answer(asked: Any) -> Any:
         from django.db import connection
 
-        decisions.dismiss(conflict.pk, OPERATOR, "I know better")
+        dismiss(conflict.pk, OPERATOR, "I know better")
         connection.close()  # of the server's thread
         return UPDATE
 
@@ -408,7 +410,8 @@ def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer
     assert edges() == {"a is in ramanujan [runs-on]"}
 
 
-def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> None:  # noqa: F811
+@pytest.mark.django_db(transaction=True)
+def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> None:
     (conflict,) = undecided("a")
     choose(llm)
 
@@ -431,7 +434,7 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
     assert not Decision.objects.exists()
 
 
-def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServer) -> None:  # noqa: F811
+def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServer) -> None:
     (conflict,) = undecided("a")
     choose(llm)
     Conflict.objects.update(claimed_until=timezone.now() + timedelta(minutes=1))
@@ -447,7 +450,7 @@ def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServe
 # --- order and caps ---
 
 
-def test_what_was_stated_on_purpose_comes_first_then_the_oldest(llm: LlmServer) -> None:  # noqa: F811
+def test_what_was_stated_on_purpose_comes_first_then_the_oldest(llm: LlmServer) -> None:
     undecided("a", "b")
     dispute("c ispart x runs-on", "c ispart y runs-on", source=Source.GUTASK)
     choose(llm)
@@ -459,7 +462,7 @@ def test_what_was_stated_on_purpose_comes_first_then_the_oldest(llm: LlmServer) 
     assert order == ["c", "a", "b"]
 
 
-def test_a_limit_is_kept(llm: LlmServer) -> None:  # noqa: F811
+def test_a_limit_is_kept(llm: LlmServer) -> None:
     undecided("a", "b", "c")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
@@ -470,7 +473,7 @@ def test_a_limit_is_kept(llm: LlmServer) -> None:  # noqa: F811
     assert Conflict.objects.filter(status="pending").count() == 1
 
 
-def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:  # noqa: F811
+def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:
     undecided("a", "b", "c", "d")
     choose(llm)
     configure(resolution_max_changes=2)
@@ -483,7 +486,7 @@ def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:  # noqa: F811
     assert len(llm.asked) == 3
 
 
-def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:  # noqa: F811
+def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:
     first, second = undecided("a", "b")
     choose(llm)
     llm.answers(DISMISS)
@@ -496,7 +499,7 @@ def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:  # noqa
 # --- what is told about it ---
 
 
-def test_a_run_can_be_watched(llm: LlmServer) -> None:  # noqa: F811
+def test_a_run_can_be_watched(llm: LlmServer) -> None:
     undecided("a", "b")
     choose(llm)
     llm.answers(DISMISS, NONSENSE)
@@ -511,7 +514,7 @@ def test_a_run_can_be_watched(llm: LlmServer) -> None:  # noqa: F811
     assert seen == [("running", 1, {"dismiss": 1}), ("running", 2, {"dismiss": 1, "failed": 1})]
 
 
-def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None:  # noqa: F811
+def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None:
     undecided("a", "b")
     choose(llm, input_price=Decimal(10), output_price=Decimal(100))
     LlmCall.objects.create(model_name="x", purpose="resolve", subject="conflict 1, dry run", input_tokens=7)
@@ -522,7 +525,7 @@ def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None: 
     assert (run.input_tokens, run.output_tokens, run.cost) == (1500, 110, Decimal("0.026"))
 
 
-def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:  # noqa: F811
+def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:
     undecided("a")
     choose(llm)
     llm.answers(DISMISS)
@@ -532,7 +535,7 @@ def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:  # noqa: F8
     assert (run.input_tokens, run.cost) == (100, None)
 
 
-def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptureFixture) -> None:  # noqa: F811
+def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptureFixture) -> None:
     undecided("a")
     choose(llm)
     llm.answers(DISMISS)
@@ -548,7 +551,7 @@ def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptur
 # --- dry run ---
 
 
-def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:  # noqa: F811
+def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:
     conflicts = undecided("a", "b")
     choose(llm)
     llm.answers(UPDATE, NONSENSE)
@@ -564,7 +567,7 @@ def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:  # noqa: 
     assert all((row(c).attempts, row(c).last_error, row(c).claimed_until) == (0, "", None) for c in conflicts)
 
 
-def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:  # noqa: F811
+def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:
     undecided("a", "b")
     choose(llm)
     llm.answers_by(lambda asked: UPDATE)
@@ -572,14 +575,14 @@ def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:  # noqa: F811
     assert len(list(resolver.rehearse(limit=1))) == 1
 
 
-def test_a_rehearsal_without_a_model_says_so(llm: LlmServer) -> None:  # noqa: F811
+def test_a_rehearsal_without_a_model_says_so(llm: LlmServer) -> None:
     undecided("a")
 
     with pytest.raises(language_models.NoModel):
         list(resolver.rehearse())
 
 
-def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:  # noqa: F811
+def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
     undecided("a", "b", "c", "d")
     choose(llm)
     llm.answers_by(lambda asked: AWAY)

@@ -5,10 +5,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,20 +19,14 @@ from django.db.models import F
 from resolution import resolver
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning, run_loop, run_records, schedule
-from tests.llm_server import LlmServer, llm  # noqa: F401
+from tests.llm_server import LlmServer
 from tests.resolution.disputes import DISMISS, UPDATE, choose, edges, places
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 START_S = 60
 LONG_AGO = timedelta(minutes=10)
-
-
-def wait_until(is_so: Callable[[], bool], timeout_s: float = START_S) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < deadline, f"not so within {timeout_s} s"
-        time.sleep(0.02)
 
 
 @contextmanager
@@ -55,7 +48,7 @@ def resolving() -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def hang_at_the_second(llm: LlmServer) -> threading.Event:  # noqa: F811
+def hang_at_the_second(llm: LlmServer) -> threading.Event:
     """The first conflict gets an answer, the second waits for the event."""
     go_on = threading.Event()
 
@@ -74,11 +67,11 @@ def let_time_pass() -> None:
     )
 
 
-def die_at_the_second(llm: LlmServer) -> Run:  # noqa: F811
+def die_at_the_second(llm: LlmServer) -> Run:
     """A run whose process is killed while it waits for the second answer."""
     go_on = hang_at_the_second(llm)
     with resolving() as process:
-        wait_until(lambda: len(llm.asked) == 2 or process.poll() is not None)
+        assert eventually(lambda: len(llm.asked) == 2 or process.poll() is not None, within_s=START_S)
         assert process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -86,7 +79,7 @@ def die_at_the_second(llm: LlmServer) -> Run:  # noqa: F811
     return Run.objects.get()
 
 
-def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer) -> None:  # noqa: F811
+def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: LlmServer) -> None:
     conflicts = [places(name) for name in ("a", "b", "c")]
     choose(llm)
 
@@ -96,32 +89,19 @@ def test_a_killed_run_leaves_what_it_decided_and_the_next_goes_on(llm: LlmServer
     with pytest.raises(AlreadyRunning):  # for all that anybody knows
         resolver.run(Run.Trigger.COMMAND)
 
-    let_time_pass()
-    llm.answers_by(lambda asked: UPDATE)
-    run = resolver.run(Run.Trigger.COMMAND)
-
-    killed.refresh_from_db()
-    assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, run_records.DIED)
-    assert killed.ended_at is not None
-    assert (run.status, run.counts) == ("done", {"update": 2})
-    assert edges() == {f"{name} is in turing [runs-on]" for name in "abc"}
-    assert [Conflict.objects.get(pk=row.pk).attempts for row in conflicts] == [0, 1, 0]
-    assert Decision.objects.count() == 3
-
-
-def test_a_worker_carries_on_a_scheduled_run_that_died(llm: LlmServer) -> None:  # noqa: F811
-    places("a")
-    places("b")
-    choose(llm)
-    killed = die_at_the_second(llm)
     Run.objects.update(trigger="schedule")
     let_time_pass()
     llm.answers_by(lambda asked: UPDATE)
-
     run = schedule.start_what_is_due()
 
     assert run is not None
-    assert (run.pk != killed.pk, run.trigger, run.counts) == (True, "schedule", {"update": 1})
+    killed.refresh_from_db()
+    assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, run_records.DIED)
+    assert killed.ended_at is not None
+    assert (run.pk != killed.pk, run.trigger, run.status, run.counts) == (True, "schedule", "done", {"update": 2})
+    assert edges() == {f"{name} is in turing [runs-on]" for name in "abc"}
+    assert [Conflict.objects.get(pk=row.pk).attempts for row in conflicts] == [0, 1, 0]
+    assert Decision.objects.count() == 3
     assert schedule.start_what_is_due() is None
 
 
@@ -131,8 +111,8 @@ def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
     for _ in range(run_records.DEATHS_AT_MOST):
         row = run_records.open_run(Run.Trigger.SCHEDULE, mode="auto", is_begun=True)
         Conflict.objects.filter(next_attempt_at=None).update(claimed_until=row.started_at)
-        let_time_pass()
-        run_records.close_dead()
+        let_time_pass()  # the next one that is opened closes it
+    run_records.close_dead()
 
     conflict.refresh_from_db()
     assert (conflict.attempts, conflict.last_error) == (3, run_records.DIED_AT_IT)
@@ -140,14 +120,14 @@ def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
     assert run_loop.pending_now(patiently=False).exists()
 
 
-def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:  # noqa: F811
+def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
     places("a")
     places("b")
     choose(llm)
     go_on = hang_at_the_second(llm)
 
     with resolving() as process:
-        wait_until(lambda: len(llm.asked) == 2 or process.poll() is not None)
+        assert eventually(lambda: len(llm.asked) == 2 or process.poll() is not None, within_s=START_S)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=START_S)
@@ -160,7 +140,7 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:  # noq
     assert [(row.attempts, row.claimed_until) for row in Conflict.objects.filter(status="pending")] == [(0, None)]
 
 
-def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:  # noqa: F811
+def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
     places("a")
     choose(llm)
     refused = threading.Semaphore(0)
@@ -191,7 +171,7 @@ def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:  # noqa: F811
     assert len(llm.asked) == 1
 
 
-def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: LlmServer) -> None:  # noqa: F811
+def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: LlmServer) -> None:
     places("a")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
@@ -209,7 +189,7 @@ def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: Ll
     assert (requested.status, requested.counts, len(llm.asked)) == ("done", {"dismiss": 1}, 1)
 
 
-def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer) -> None:  # noqa: F811
+def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer) -> None:
     places("a")
     places("b")
     choose(llm)
@@ -229,23 +209,23 @@ def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer)
 
 
 def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
-    llm: LlmServer,  # noqa: F811
+    llm: LlmServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(run_records, "SIGN_OF_LIFE_S", 0.01)
     places("a")
     choose(llm)
-    signs: list[Any] = []
+    signs: set[datetime] = set()
 
     def answer(asked: Any) -> Any:
-        wait_until(lambda: signs.append(Run.objects.get().alive_at) or len(set(signs)) >= 3)  # type: ignore[func-returns-value]
+        eventually(lambda: signs.add(Run.objects.get().alive_at) or len(signs) >= 3, within_s=START_S)
         connection.close()
         return UPDATE
 
     llm.answers_by(answer)
 
     assert resolver.run(Run.Trigger.COMMAND).status == "done"
-    assert len(set(signs)) >= 3
+    assert len(signs) >= 3
 
 
 def in_threads(work: Callable[[], None], count: int) -> None:

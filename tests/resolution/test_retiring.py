@@ -43,7 +43,7 @@ def test_a_retired_fact_is_not_learned_again_from_who_said_it() -> None:
     ("agent", "source", "days"), [("kreacher", Source.INFERRED, 0), ("dobby", Source.INFERRED, 8),
                                   ("dobby", Source.GUTASK, 0), ("dobby", Source.OPERATOR, 0)]
 )  # fmt: skip
-def test_it_is_learned_again_from_another_or_after_a_week_or_on_purpose(
+def test_a_retired_fact_is_learned_again_from_another_agent_or_after_a_week_or_on_purpose(
     agent: str, source: Source, days: float
 ) -> None:
     say("dobby")

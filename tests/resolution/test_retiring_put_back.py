@@ -9,7 +9,7 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.decisions import retirement
-from resolution.decisions.retirement import Refused
+from resolution.errors import CannotPutBack
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict, DecidedTriple
 
@@ -66,7 +66,7 @@ def test_a_fact_that_is_put_back_is_as_it_was() -> None:
     assert (history.before, history.after) == (None, row.before)
 
 
-def test_that_it_was_retired_is_forgotten() -> None:
+def test_the_decision_to_retire_is_forgotten_with_what_is_put_back() -> None:
     say()
     row = retire()
     assert say().status == "decided"
@@ -77,12 +77,12 @@ def test_that_it_was_retired_is_forgotten() -> None:
     assert say().status == "confirmed"
 
 
-def test_it_is_put_back_once() -> None:
+def test_a_retired_fact_is_put_back_once() -> None:
     say()
     row = retire()
     retirement.put_back(row.pk, actor="harry")
 
-    with pytest.raises(Refused, match="put back already, by harry"):
+    with pytest.raises(CannotPutBack, match="put back already, by harry"):
         retirement.put_back(row.pk, actor="ron")
 
     assert EdgeHistory.objects.filter(action="undo").count() == 1
@@ -98,9 +98,9 @@ def test_when_it_was_put_back_or_came_back_is_told_as_the_pages_tell_it() -> Non
 
     with timezone.override(on_another_day(timezone.now())):
         day = timezone.localtime().date().isoformat()
-        with pytest.raises(Refused, match=f"by harry on {day}"):
+        with pytest.raises(CannotPutBack, match=f"by harry on {day}"):
             retirement.put_back(row.pk, actor="ron")
-        with pytest.raises(Refused, match=f"stated it again on {day}"):
+        with pytest.raises(CannotPutBack, match=f"stated it again on {day}"):
             retirement.put_back(again.pk, actor="ron")
 
 
@@ -115,7 +115,7 @@ def test_one_that_was_retired_again_is_put_back_from_the_newer_row() -> None:
     retirement.put_back(first.pk, actor="harry")
     second = retire()
 
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(CannotPutBack, match="already"):
         retirement.put_back(first.pk, actor="harry")
     retirement.put_back(second.pk, actor="harry")
 
@@ -127,31 +127,31 @@ def test_one_that_was_stated_again_meanwhile_stays_as_it_was_stated() -> None:
     row = retire()
     say(agent="kreacher")
 
-    with pytest.raises(Refused, match="has come back since: kreacher"):
+    with pytest.raises(CannotPutBack, match="has come back since: kreacher"):
         retirement.put_back(row.pk, actor="harry")
 
     assert edge().agent == "kreacher"
 
 
-def test_it_does_not_take_the_place_of_another() -> None:
+def test_a_fact_that_is_put_back_does_not_take_the_place_of_another() -> None:
     say()
     row = retire()
     say(CONTAINER)
 
-    with pytest.raises(Refused, match=r"its place is taken: zorblat is a container \[type\]"):
+    with pytest.raises(CannotPutBack, match=r"its place is taken: zorblat is a container \[type\]"):
         retirement.put_back(row.pk, actor="harry")
 
     assert edge().parent.token == "container"
     assert DecidedTriple.objects.count() == 1
 
 
-def test_it_closes_no_ring() -> None:
+def test_a_fact_that_is_put_back_closes_no_ring() -> None:
     inner, outer = Triple("inner", "outer", "membership", False), Triple("outer", "inner", "membership", False)
     say(inner)
     row = retire(inner)
     say(outer)
 
-    with pytest.raises(Refused, match="would close a ring with outer is in inner"):
+    with pytest.raises(CannotPutBack, match="would close a ring with outer is in inner"):
         retirement.put_back(row.pk, actor="harry")
 
     assert not Edge.objects.filter(concept__token="inner").exists()
@@ -186,7 +186,7 @@ def test_what_was_never_retired_is_not_put_back() -> None:
     inserted = EdgeHistory.objects.get(action="insert")
 
     for key in (inserted.pk, inserted.pk + 1_000_000):
-        with pytest.raises(Refused, match="Only a fact that was retired"):
+        with pytest.raises(CannotPutBack, match="Only a fact that was retired"):
             retirement.put_back(key, actor="harry")
 
 

@@ -9,16 +9,17 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask, PeriodicTasks
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from memory.models import Config, Soas
 from resolution import resolver
 from resolution.models import Conflict, Run
 from resolution.resolver import run_records, schedule, service
 from resolution.resolver.run_records import AlreadyRunning
-from tests.llm_server import Fails, LlmServer, llm  # noqa: F401
+from tests.llm_server import Fails, LlmServer
 from tests.resolution.disputes import DISMISS, NONSENSE, choose, configure, places
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NIGHT = datetime(2026, 5, 11, 2, 0, tzinfo=UTC)  # a Monday
 HOUR = timedelta(hours=1)
@@ -265,14 +266,14 @@ def test_what_was_missed_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_that_was_asked_for_is_there_at_once_and_a_worker_is_woken(
-    llm: LlmServer,  # noqa: F811
-    wakes: list[bool],
+    llm: LlmServer, wakes: list[bool], django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     places()
     choose(llm)
     llm.answers(DISMISS)
 
-    requested = resolver.request_run(Run.Trigger.API, "kreacher", limit=5)
+    with django_capture_on_commit_callbacks(execute=True):
+        requested = resolver.request_run(Run.Trigger.API, "kreacher", limit=5)
 
     assert (requested.status, requested.actor, requested.limit, wakes) == ("running", "kreacher", 5, [True])
     with pytest.raises(AlreadyRunning) as caught:
@@ -313,7 +314,7 @@ def test_the_wake_up_is_a_message_for_the_worker(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def on_collision(llm: LlmServer) -> LlmServer:  # noqa: F811
+def on_collision(llm: LlmServer) -> LlmServer:
     choose(llm)
     configure(resolution_trigger="on_collision", resolution_delay_minutes=5)
     return llm
@@ -370,7 +371,7 @@ def test_without_a_model_collisions_start_nothing(on_collision: LlmServer) -> No
     assert not Run.objects.exists()
 
 
-def test_by_default_collisions_wait_for_the_schedule(llm: LlmServer) -> None:  # noqa: F811
+def test_by_default_collisions_wait_for_the_schedule(llm: LlmServer) -> None:
     arisen("a", 60)
     choose(llm)
 

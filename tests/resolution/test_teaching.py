@@ -2,7 +2,6 @@
 
 import pytest
 
-from memory import bootstrap
 from memory.domain.types import Triple
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
@@ -17,9 +16,8 @@ RUNS_ON = Triple("gnommoweb", "heimdall", "runs-on", False)
 HERMIONE = Actor("hermione", Source.OPERATOR)
 
 
-@pytest.fixture(autouse=True)
-def words() -> None:
-    bootstrap.load_dimensions()
+@pytest.fixture(scope="module", autouse=True)
+def words(seed_dimensions: None) -> None:
     for word in ("repo", "server", "machine", "service", "state", "project", "and", "the"):
         Soas.objects.update_or_create(token=word, defaults={"is_common": True})
 

@@ -5,22 +5,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Source
-from resolution import decisions
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 from resolution.views.queue_summary import waiting
+from tests.resolution.deciding import dismiss
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def world() -> None:
-    bootstrap.load_dimensions()
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
 
 def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
@@ -32,7 +26,7 @@ def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
 
 
 def test_where_nothing_waits_there_is_nothing_to_show() -> None:
-    decisions.dismiss(dispute("gnommoweb").pk, Actor("hermione", Source.OPERATOR), "")
+    dismiss(dispute("gnommoweb").pk, Actor("hermione", Source.OPERATOR), "")
 
     found = waiting()
 

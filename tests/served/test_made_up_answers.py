@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from proxy.domain.formats import FORMATS
-from standin.speech import Said
+from standin.speech import Chunk
 from tests.proxy.domain.answers.shapes import cut_call, streamed
 from tests.served.speakers import SPEAKERS, Speaker
 
@@ -31,7 +31,7 @@ def body_of(path: str, model: str, is_stream: bool) -> tuple[str, bytes]:
     content_type, body = FORMATS[path].write_answer(model, TEXT, is_stream=is_stream, now=1767268800.0, unique="0" * 16)
     if not model.startswith("cut"):
         return content_type, body
-    begun = streamed(path, [Said(word) for word in WORDS]) if model == "cut" else b"".join(cut_call(path))
+    begun = streamed(path, [Chunk(word) for word in WORDS]) if model == "cut" else b"".join(cut_call(path))
     watch = FORMATS[path].watch()
     watch.feed(begun)
     return content_type, begun + watch.ending()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from standin.speech import Said
+from standin.speech import Chunk
 from tests.conformance.sides import UUID, drained
 from tests.proxy.domain.answers.shapes import streamed
 from tests.served.server import Served
@@ -119,8 +119,8 @@ def answer(path: str, *chunks: bytes) -> bytes:
 
 def begun_and_ended(path: str) -> tuple[bytes, bytes]:
     """A good stream in two halves, between two words."""
-    whole = streamed(path, [Said("Häuser, "), Said("Häuser.")], is_ended=True)
-    begun = streamed(path, [Said("Häuser, ")])
+    whole = streamed(path, [Chunk("Häuser, "), Chunk("Häuser.")], is_ended=True)
+    begun = streamed(path, [Chunk("Häuser, ")])
     return begun, whole[len(begun) :]
 
 

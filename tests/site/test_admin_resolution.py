@@ -15,11 +15,11 @@ from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Config, LanguageModel, Source
-from resolution import decisions
 from resolution.actors import Actor
 from resolution.decisions import undo
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, DecidedTriple, Decision, Run
+from tests.resolution.deciding import dismiss, update
 
 pytestmark = pytest.mark.django_db
 
@@ -100,7 +100,7 @@ def test_beside_a_run_no_other_starts(operator: Client) -> None:
 
 
 def test_what_waits_stands_before_what_was_decided(operator: Client) -> None:
-    decisions.dismiss(dispute("gnommoweb").pk, OPERATOR, "")
+    dismiss(dispute("gnommoweb").pk, OPERATOR, "")
     dispute("kvasir")
 
     shown = text(operator.get("/admin/resolution/conflict/", {"status": "all"}))
@@ -145,7 +145,7 @@ def test_a_viewer_looks_and_starts_no_run(client: Client) -> None:
 def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) -> None:
     run = Run.objects.create(trigger="api", mode="auto", status="done", conflicts_seen=1, counts={"update": 1})
     conflict = dispute("gnommoweb")
-    decision = decisions.update(conflict.pk, Actor("resolver", Source.OPERATOR, run), "it moved")
+    decision = update(conflict.pk, Actor("resolver", Source.OPERATOR, run), "it moved")
     undoing = undo.undo(decision.pk, OPERATOR, "no, it has not")
 
     def page(model: str, key: int) -> str:
@@ -166,7 +166,7 @@ def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) 
 
 
 def test_a_decided_triple_leads_to_its_decision(operator: Client) -> None:
-    decision = decisions.dismiss(dispute("gnommoweb").pk, OPERATOR, "noise")
+    decision = dismiss(dispute("gnommoweb").pk, OPERATOR, "noise")
 
     answer = operator.get(f"/admin/resolution/decidedtriple/{DecidedTriple.objects.get().pk}/change/")
 
@@ -180,7 +180,7 @@ def test_long_lists_open_within_few_queries(
     for number in range(15):
         run = Run.objects.create(trigger="api", mode="auto", status="done")
         actor = Actor("resolver", Source.OPERATOR, run)
-        decided = decisions.dismiss(dispute(f"thing{number}").pk, actor, "no")
+        decided = dismiss(dispute(f"thing{number}").pk, actor, "no")
         if number % 2:
             undo.undo(decided.pk, OPERATOR)
     assert Decision.objects.count() == 22
@@ -193,7 +193,7 @@ def test_long_lists_open_within_few_queries(
 def test_a_record_is_not_changed_by_hand(operator: Client, model: str, refused: int) -> None:
     run = Run.objects.create(trigger="api", mode="auto", status="done")
     conflict = dispute("gnommoweb")
-    decision = decisions.dismiss(conflict.pk, Actor("resolver", Source.OPERATOR, run), "no")
+    decision = dismiss(conflict.pk, Actor("resolver", Source.OPERATOR, run), "no")
     key = {"conflict": conflict.pk, "run": run.pk, "decision": decision.pk}[model]
 
     assert operator.post(f"/admin/resolution/{model}/{key}/change/", {"reason": "x"}).status_code == refused

@@ -13,15 +13,16 @@ from django.utils.html import escape
 
 from memory import bootstrap
 from memory.admin import base
-from memory.domain.types import Triple, whole_number
+from memory.domain.types import Triple, TripleIds, whole_number
 from memory.graph.store import Attribution
 from memory.models import Edge, EdgeHistory, Observation, Soas, Source
-from resolution import decisions
+from resolution import rulings
 from resolution.actors import Actor
-from resolution.decisions import retirement, rulings
+from resolution.decisions import retirement
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 from resolution.views.concept_detail import CONFLICTS_MAX
+from tests.resolution.deciding import dismiss
 
 pytestmark = pytest.mark.django_db
 
@@ -83,10 +84,10 @@ def test_what_fails_late_leaves_retired_what_was_retired_before(monkeypatch: pyt
         say(f"thing{i}", "repo")
     remember, last = rulings.remember, facts()[-1]
 
-    def fail(key: tuple[int, int, int], *args: Any) -> None:
-        if key[0] == last.concept_id:
+    def fail(agents: dict[TripleIds, set[str]], *args: Any) -> None:
+        if any(ids.concept_id == last.concept_id for ids in agents):
             raise RuntimeError
-        remember(key, *args)
+        remember(agents, *args)
 
     monkeypatch.setattr(rulings, "remember", fail)
     with pytest.raises(RuntimeError):
@@ -143,7 +144,7 @@ def test_all_conflicts_about_a_concept_are_those_that_are_decided_too(operator: 
     for i in range(CONFLICTS_MAX + 2):
         say("thing", f"parent{i}")
     rows = set(Conflict.objects.values_list("pk", flat=True))
-    decisions.dismiss(max(rows), Actor("hermione", Source.OPERATOR), "")
+    dismiss(max(rows), Actor("hermione", Source.OPERATOR), "")
     key = Soas.objects.get(token="thing").pk
 
     shown = operator.get(f"/admin/memory/soas/{key}/change/").content.decode()

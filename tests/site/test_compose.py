@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from festinger_site import settings
+from festinger_site.environment import Environment
 from festinger_site.home import PROJECT
 from festinger_site.launcher.programs import own_programs
 from tests.site.composed import (
@@ -22,7 +23,6 @@ from tests.site.composed import (
     make_secrets,
     seconds,
 )
-from tests.site.test_readme import names_read
 
 FILE = compose(FESTINGER_SECRETS="./secrets")
 SERVICES = FILE["services"]
@@ -210,7 +210,7 @@ def test_with_an_empty_upstream_config_yaml_names_it():
 def test_every_setting_of_the_environment_can_be_given(name):
     given = {variable.removesuffix("_FILE") for variable in SERVICES[name]["environment"]}
 
-    assert given | set(image_environment()) >= names_read()
+    assert given | set(image_environment()) >= set(Environment.model_fields)
 
 
 def test_a_page_on_the_web_cannot_rebind_its_name_to_the_published_port():

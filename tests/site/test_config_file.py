@@ -165,7 +165,7 @@ def test_it_shows_each_value_and_where_it_is_from(file: Path, settings: Any) -> 
 def test_without_a_file_it_shows_the_defaults(file: Path) -> None:
     told = checked()
 
-    assert told.pop("") == [f"{file} is not there: all is as it comes"]
+    assert told.pop("") == [f"{file} does not exist: all values are defaults"]
     assert {source for source, _ in told.values()} == {"default"}
 
 
@@ -173,7 +173,7 @@ def test_it_checks_another_file(file: Path, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text("limits: {conversations: 500}")
 
     assert checked(str(tmp_path / "new.yaml"))["limits.conversations"] == ["file", "500"]
-    with pytest.raises(CommandError, match=r"there is no such file$"):
+    with pytest.raises(CommandError, match=r"no such file$"):
         checked(str(tmp_path / "newer.yaml"))
 
 

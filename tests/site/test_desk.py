@@ -16,6 +16,7 @@ from memory import bootstrap
 from resolution import decisions
 from resolution.decisions import undo
 from resolution.models import Conflict, Decision, Run
+from tests.resolution.deciding import dismiss, update
 from tests.resolution.worlds import OPERATOR, collide, facts, say, status
 
 pytestmark = pytest.mark.django_db
@@ -168,7 +169,7 @@ def selected(client: Client) -> list[str]:
 def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the_reason(operator: Client) -> None:
     first, second, decided = kinds("one"), places("two"), kinds("three")
     chosen = selected(operator)
-    decisions.update(decided.pk, OPERATOR, "")
+    update(decided.pk, OPERATOR, "")
 
     answer = operator.post(BULK, {"selected": chosen, "decision": "dismiss", "reason": "spring cleaning"}, follow=True)
 
@@ -379,7 +380,7 @@ def test_a_page_that_is_older_than_the_world_decides_nothing_and_shows_the_new_s
     seen = seen_on(operator, conflict)
     rival = say("gnommoweb isa tool type", "alice").conflict
     assert rival is not None
-    decisions.update(rival.pk, OPERATOR, "")
+    update(rival.pk, OPERATOR, "")
 
     answer = operator.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "update"})
 
@@ -410,7 +411,7 @@ def test_what_people_and_prompts_said_is_shown_as_text(operator: Client) -> None
 
 def test_a_viewer_looks_and_decides_nothing(client: Client) -> None:
     conflict = kinds()
-    decided = decisions.dismiss(kinds("mimir").pk, OPERATOR, "")
+    decided = dismiss(kinds("mimir").pk, OPERATOR, "")
     client.force_login(person("viewer", "view_conflict", "view_decision"))
     sent = {"decision": "update", "seen": "", "selected": f"{conflict.pk}:isa_isa:1::"}
 
@@ -460,7 +461,7 @@ def test_looking_changes_nothing(operator: Client, path: str) -> None:
 
 def test_a_decision_is_told_in_words_and_undone_with_a_reason(operator: Client) -> None:
     conflict = kinds()
-    decision = decisions.update(conflict.pk, OPERATOR, "it moved")
+    decision = update(conflict.pk, OPERATOR, "it moved")
     path = f"/admin/resolution/decision/{decision.pk}/change/"
 
     shown = text(operator.get(path))
@@ -473,7 +474,7 @@ def test_a_decision_is_told_in_words_and_undone_with_a_reason(operator: Client) 
 
 
 def test_what_cannot_be_undone_is_said_where_it_was_asked_for(operator: Client) -> None:
-    decision = decisions.update(kinds().pk, OPERATOR, "")
+    decision = update(kinds().pk, OPERATOR, "")
     undo.undo(decision.pk, OPERATOR)
     path = f"/admin/resolution/decision/{decision.pk}/change/"
 
@@ -487,7 +488,7 @@ def test_what_cannot_be_undone_is_said_where_it_was_asked_for(operator: Client) 
 
 def test_undoing_leads_to_no_other_site(operator: Client) -> None:
     conflict = kinds()
-    decision = decisions.dismiss(conflict.pk, OPERATOR, "")
+    decision = dismiss(conflict.pk, OPERATOR, "")
 
     path = reverse("admin:resolution_decision_undo", args=[decision.pk])
     answer = operator.post(path, {"next": "https://example.org/"})
@@ -496,8 +497,8 @@ def test_undoing_leads_to_no_other_site(operator: Client) -> None:
 
 
 def test_decisions_are_found_by_concept_and_by_who_decided(operator: Client) -> None:
-    decisions.dismiss(kinds().pk, OPERATOR, "")
-    decisions.dismiss(kinds("mimir").pk, decisions.Actor("ron", OPERATOR.source), "")
+    dismiss(kinds().pk, OPERATOR, "")
+    dismiss(kinds("mimir").pk, decisions.Actor("ron", OPERATOR.source), "")
     path = "/admin/resolution/decision/"
 
     by_concept, by_actor = (text(operator.get(path, {"q": word})) for word in ("gnom", "RON"))
@@ -526,7 +527,7 @@ def test_a_page_takes_few_queries(
 ) -> None:
     conflict = make()
     run = Run.objects.create(trigger="api", mode="auto", status="done")
-    done = decisions.dismiss(conflict.pk, decisions.Actor("resolver", OPERATOR.source, run), "no")
+    done = dismiss(conflict.pk, decisions.Actor("resolver", OPERATOR.source, run), "no")
     undo.undo(done.pk, OPERATOR)
     for number in range(5):
         say(f"{conflict.concept} isa thing{number} {conflict.dim}", f"agent{number}")

@@ -17,14 +17,14 @@ def test_an_unexpected_error_is_told_as_json_without_a_traceback(client: Client)
     answer = client.post("/reload")  # the runtime of a server is not there
 
     assert answer.status_code == 500
-    assert answer.json() == {"error": "something went wrong in Festinger; its log says what"}
+    assert answer.json() == {"error": "internal error in Festinger; see its log"}
 
 
 def test_one_in_a_prompt_is_told_in_the_prompts_format() -> None:
     openai, anthropic = (server_error(RequestFactory().post(path)) for path in ("/v1/responses", "/v1/messages"))
 
     assert json.loads(openai.content)["error"]["type"] == "api_error"
-    assert json.loads(anthropic.content)["error"]["message"].startswith("something went wrong")
+    assert json.loads(anthropic.content)["error"]["message"].startswith("internal error")
     assert json.loads(anthropic.content)["type"] == "error"
 
 
@@ -46,7 +46,9 @@ def test_the_address_of_a_form_leads_to_the_page_above_it(admin_client: Client, 
     answer = admin_client.get(address)
 
     assert (answer.status_code, answer.headers["Location"]) == (302, above)
-    assert "Nothing was done: the form was not sent along." in admin_client.get("/admin/", follow=True).content.decode()
+    assert (
+        "Nothing was changed: the form was not submitted." in admin_client.get("/admin/", follow=True).content.decode()
+    )
 
 
 @pytest.mark.django_db

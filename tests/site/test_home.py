@@ -33,7 +33,7 @@ def test_a_home_that_cannot_be_made_is_a_mistake_in_the_environment(monkeypatch,
     (tmp_path / "file").touch()
     monkeypatch.setenv("FESTINGER_HOME", f"{tmp_path}/file/home")
 
-    with pytest.raises(EnvironmentMistake, match=r"FESTINGER_HOME=.*cannot be made"):
+    with pytest.raises(EnvironmentMistake, match=r"FESTINGER_HOME=.*cannot be created"):
         home.ensure()
 
 

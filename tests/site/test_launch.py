@@ -256,4 +256,6 @@ def test_a_broken_config_file_is_told_with_all_that_is_wrong(tmp_path):
 
 
 def test_a_setting_out_of_range_is_one_line(home):
-    assert refusal(home, FESTINGER_PORT="70000") == ["FESTINGER_PORT=70000: takes a whole number from 1 to 65535"]
+    assert refusal(home, FESTINGER_PORT="70000") == [
+        "FESTINGER_PORT: takes a whole number from 1 to 65535, not '70000'"
+    ]

@@ -84,7 +84,7 @@ def test_a_stored_key_is_not_sent_to_another_address(operator: Client, llm: LlmS
     ("fields", "told"),
     [
         ({"key": "two words"}, "printable ASCII"),
-        ({"key": KEY, "forgets_key": "on"}, "Either a new key, or none."),
+        ({"key": KEY, "forgets_key": "on"}, "Enter a new key or forget the stored one, not both."),
         ({"base_url": "ftp://x"}, "Takes an address"),
         ({"input_price": "-1"}, "A price is at least 0."),
     ],
@@ -131,7 +131,7 @@ def test_a_key_is_not_lost_unnoticed_where_something_else_is_wrong(operator: Cli
 
     shown = operator.post(f"{LIST}add/", form).content.decode()
 
-    assert "Enter the key again: it is not kept while something else is wrong." in shown
+    assert "Enter the key again: it is not kept while the form has other errors." in shown
     assert "sk-secret" not in shown
     assert not LanguageModel.objects.exists()
 
@@ -203,7 +203,7 @@ def test_a_use_is_not_taken_from_another_model(operator: Client, llm: LlmServer)
 
     assert "Nothing was changed: resolve_model_id names another model." in told
     assert chosen("resolve_model_id") == str(other.pk)
-    assert "names no use of a model" in post(operator, model, "use", setting="zero_hit_max", chosen="true")
+    assert "is not a use of a model" in post(operator, model, "use", setting="zero_hit_max", chosen="true")
 
 
 def test_deleting_a_model_in_use_says_what_that_means_and_leaves_no_dangling_setting(operator: Client, llm: LlmServer):

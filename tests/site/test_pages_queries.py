@@ -17,10 +17,10 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Soas, Source
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
-from resolution import decisions
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
+from tests.resolution.deciding import dismiss, update
 
 pytestmark = pytest.mark.django_db
 
@@ -51,8 +51,8 @@ def a_disputed_concept(name: str) -> Soas:
 def a_decided_concept(name: str) -> None:
     a_disputed_concept(name)
     one, other = Conflict.objects.filter(concept__token=name).order_by("id")
-    decisions.update(one.pk, ACTOR, "it is newer")
-    decisions.dismiss(other.pk, ACTOR, "it is wrong")
+    update(one.pk, ACTOR, "it is newer")
+    dismiss(other.pk, ACTOR, "it is wrong")
 
 
 def some_records(i: int) -> None:

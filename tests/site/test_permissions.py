@@ -38,11 +38,12 @@ from memory.models import (
 )
 from memory.settings import registry
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
-from resolution import decisions, resolver
+from resolution import resolver
 from resolution.actors import Actor
 from resolution.decisions import retirement
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
+from tests.resolution.deciding import dismiss
 
 pytestmark = pytest.mark.django_db
 
@@ -84,7 +85,7 @@ def world() -> None:
         fact(word, "elf")
         fact(word, "servant")
     decided = Conflict.objects.get(concept__token="winky")
-    decisions.dismiss(decided.pk, OPERATOR, "not so")
+    dismiss(decided.pk, OPERATOR, "not so")
     retirement.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")
     run = resolver.request_run(Run.Trigger.ADMIN, "hermione")
     Run.objects.filter(pk=run.pk).update(status=Run.Status.DONE, ended_at=timezone.now())

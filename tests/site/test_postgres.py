@@ -38,7 +38,7 @@ def test_a_lock_of_a_process_that_is_gone_is_left_to_postgres(home):
 def test_a_database_of_another_major_version_is_refused(home):
     (home / "postgres" / "PG_VERSION").write_text("17\n")
 
-    with pytest.raises(PostgresFailed, match=r"made by PostgreSQL 17; this Festinger brings 18"):
+    with pytest.raises(PostgresFailed, match=r"created by PostgreSQL 17; this Festinger brings 18"):
         postgres_cluster.ensure_cluster(home)
 
 

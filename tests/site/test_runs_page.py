@@ -17,13 +17,14 @@ from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Config, Edge, LanguageModel, Source
-from resolution import decisions, resolver
+from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
 from resolution.decisions import undo
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
 from tests.llm_server import LlmServer, llm  # noqa: F401
+from tests.resolution.deciding import update
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +69,7 @@ def ended(**fields: Any) -> Run:
 def deciding(run: Run, *concepts: str) -> list[Decision]:
     """The run took the newcomer in each of these disputes."""
     actor = Actor("resolver: judge", Source.FESTINGER, run)
-    return [decisions.update(dispute(concept).pk, actor, "it moved") for concept in concepts]
+    return [update(dispute(concept).pk, actor, "it moved") for concept in concepts]
 
 
 def of(run: Run, name: str = "change") -> str:

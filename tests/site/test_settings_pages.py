@@ -151,7 +151,7 @@ def test_of_two_operators_the_second_is_told_and_may_insist(operator: Client):
 
     told = operator.post(CONFIG, seen | {"zero_hit_max": "1", "llm_daily_calls": "77"}).content.decode()
 
-    assert "Somebody else has changed this meanwhile: it is 5 now." in told
+    assert "Somebody else has changed this in the meantime: it is 5 now." in told
     assert (value("zero_hit_max"), value("llm_daily_calls")) == ("5", "1000")
     assert f'name="{SHOWN}zero_hit_max" value="5"' in told
     enter(operator, zero_hit_max="1", llm_daily_calls="77")
@@ -228,7 +228,7 @@ def test_what_a_command_changed_is_told_as_changed_outside(operator: Client):
 def test_a_stored_value_that_is_not_obeyed_is_told(operator: Client):
     Config.objects.filter(key="zero_hit_max").update(value="many")
 
-    assert "not 'many'. The default holds instead." in page(operator, CONFIG)
+    assert "not 'many'. The default applies instead." in page(operator, CONFIG)
 
 
 # --- agents --------------------------------------------------------------------------------------------
@@ -263,11 +263,11 @@ def test_a_token_is_replaced_and_the_old_one_dead_at_once(operator: Client):
     agent.refresh_from_db()
     new = agent_tokens.token_hash(token_in(told))
     assert agent.token_hash == new != agent_tokens.token_hash(old)
-    assert LogEntry.objects.get().change_message == "A new token; the one before is refused."
+    assert LogEntry.objects.get().change_message == "New token; the previous one is refused."
 
     told = operator.post(f"/admin/memory/agent/{agent.pk}/rotate/", {"seen": seen}, follow=True).content.decode()
     agent.refresh_from_db()
-    assert "there is a new token already" in told  # the page was loaded again
+    assert "there is already a new token" in told  # the page was loaded again
     assert agent.token_hash == new
     assert operator.get(f"/admin/memory/agent/{agent.pk}/rotate/").status_code == 302
 
@@ -518,13 +518,13 @@ def test_the_last_superuser_cannot_shut_himself_out(superuser: Client):
 
     told = superuser.post(f"{path}/change/", fields | {"is_active": "on"}).content.decode()
 
-    assert "This is the last account that may manage accounts" in told
+    assert "This is the last account that can manage accounts" in told
     only.set_password("nine lives")
     only.save()
     superuser.force_login(only)
     without = {"usable_password": "false", "unset-password": "true"}
     told = superuser.post(f"{path}/password/", without, follow=True).content.decode()
-    assert "it keeps a password" in told
+    assert "it must keep its password" in told
     only.refresh_from_db()
     assert only.is_superuser
     assert only.has_usable_password()

@@ -1,4 +1,4 @@
-"""``manage.py bootstrap``: all that a migrated database needs before the first request."""
+"""``manage.py bootstrap``: what a migrated database needs before the first request."""
 
 import json
 import time
@@ -16,7 +16,7 @@ from resolution.resolver import schedule as resolver_schedule
 
 
 class Command(BaseCommand):
-    help = "Loads the dictionary, the dimensions, the settings, the schedule and the groups; makes the first operator."
+    help = "Loads the dictionary, dimensions, settings, schedules and groups, and creates the first operator."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -35,11 +35,11 @@ class Command(BaseCommand):
         self.say("settings", bootstrap.load_config())
         bootstrap.load_schedule()
         for name in bootstrap.load_groups():
-            self.stdout.write(f"group {name}: its permissions were added")
+            self.stdout.write(f"group {name}: permissions added")
         resolver_schedule.keep()
         if install_pgmq():
             self.stdout.write("broker: PGMQ installed")
-        self.operator(bootstrap.first_operator(), as_json=as_json)
+        self.operator(bootstrap.create_first_operator(), as_json=as_json)
 
     def dictionary(self, floor: float | None) -> None:
         if floor is None and bootstrap.has_dictionary():

@@ -1,4 +1,4 @@
-"""``manage.py demo``: what Festinger does, shown on a Festinger that runs for half a minute."""
+"""``manage.py demo``: shows what Festinger does, on a temporary instance."""
 
 import json
 import os
@@ -127,7 +127,7 @@ class Command(BaseCommand):
         self.meet(running, model)
 
         self.title("2. Teach it")
-        self.typed(f"export FESTINGER_URL={running.url}")
+        self.show_command(f"export FESTINGER_URL={running.url}")
         self.gutask(running, f"{WORD} -isa repo", expected=STORED)
         self.gutask(running, f"{WORD} -ispart Glitch University", expected=STORED)
 
@@ -148,7 +148,7 @@ class Command(BaseCommand):
 
         self.title("6. It learns by itself")
         model.wait_for_worker()
-        self.typed(as_curl(model.url, STATEMENT))
+        self.show_command(as_curl(model.url, STATEMENT))
         model.hears(STATEMENT)
         waited = model.wait_until_known(OTHER_WORD)
         self.line(f"What a prompt states, others recall {waited:.1f} s later:")
@@ -157,7 +157,7 @@ class Command(BaseCommand):
 
     def meet(self, running: Scratch, model: "Model") -> None:
         self.line(f"Four prompts name {WORD}. The first of them:")
-        self.typed(as_curl(running.url, FOUR_MESSAGES[0]))
+        self.show_command(as_curl(running.url, FOUR_MESSAGES[0]))
         for message in FOUR_MESSAGES:
             if model.hears(message) != SYSTEM:
                 raise NotShown(f"a prompt about an unknown word should pass as it is: {message}")
@@ -170,7 +170,7 @@ class Command(BaseCommand):
     def decide(self, model: "Model") -> None:
         [conflict] = model.http.get(f"{model.url}/conflicts", params={"status": "open"}).json()["items"]
         url = f"{model.url}/conflicts/{conflict['id']}/resolve"
-        self.typed(f"curl {url} -d '{json.dumps(VERDICT)}'")
+        self.show_command(f"curl {url} -d '{json.dumps(VERDICT)}'")
         answer = model.http.post(url, json=VERDICT)
         if answer.status_code != httpx.codes.OK:
             raise NotShown(f"the decision should be taken, and is answered: {answer.text}")
@@ -178,7 +178,7 @@ class Command(BaseCommand):
     def prompt(self, model: "Model", message: str, *, expected: tuple[str, ...]) -> None:
         """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
         system = model.hears(message)
-        self.typed(as_curl(model.url, message))
+        self.show_command(as_curl(model.url, message))
         self.line("The model received the user's message unchanged, and this system message:")
         self.line(indent(system, "  | ", lambda line: True))
         block, _, rest = system.partition("</recollection>\n\n")
@@ -190,7 +190,7 @@ class Command(BaseCommand):
                 raise NotShown(f"a line of the block should read: {start}")
 
     def gutask(self, running: Scratch, fact: str, *, expected: int) -> None:
-        self.typed(f"gutask iknowthat '{fact}'")
+        self.show_command(f"gutask iknowthat '{fact}'")
         done = subprocess.run(
             [sys.executable, str(GUTASK), "iknowthat", fact],
             env=os.environ | {"FESTINGER_URL": running.url, "FESTINGER_TOKEN": ""},
@@ -209,7 +209,7 @@ class Command(BaseCommand):
         self.line("")
         self.line(self.style.MIGRATE_HEADING(text))
 
-    def typed(self, command: str) -> None:
+    def show_command(self, command: str) -> None:
         self.line(self.style.SUCCESS(f"  $ {command}"))
 
     def line(self, text: str) -> None:

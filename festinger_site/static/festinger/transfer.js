@@ -1,42 +1,39 @@
-// The page of export and import. A file is sent in parts, so that no request is large; without this script a form
-// sends it as a whole, which the limit for request bodies allows for smaller ones.
+// The page Export and import. Without this script its forms work too, but say nothing meanwhile.
 "use strict";
 
 (() => {
     const PROGRESS_MS = 1000;
-    const PART_BYTES = 4 * 1024 * 1024;
+    const PREVIEWING = "Previewing the file. This takes a moment.";
 
-    const form = document.querySelector("[data-transfer-upload]");
-    if (form) {
+    const upload = document.querySelector("[data-transfer-upload]");
+    if (upload) {
         // Unfold's script would look for a text field of its own beside each file field, and fail.
-        form.addEventListener("change", (event) => event.stopPropagation(), true);
-        form.addEventListener("submit", async (event) => {
+        upload.addEventListener("change", (event) => event.stopPropagation(), true);
+        upload.addEventListener("submit", async (event) => {
             event.preventDefault();
-            const file = form.elements.file.files[0];
-            const button = form.querySelector("button");
-            const mibMax = Number(form.dataset.mibMax);
-            if (file.size > mibMax * 1024 * 1024) {
-                say(form, `This file is too large: at most ${mibMax} MiB. Larger ones take manage.py import_graph.`);
+            const button = upload.querySelector("button");
+            button.disabled = true;
+            say(upload, "Sending the file.");
+            // A redirect is followed by loading the page anew, so that its messages are not lost here.
+            const answer = await fetch(upload.action, { method: "POST", body: new FormData(upload), redirect: "manual" }).catch(() => null);
+            if (answer && answer.type === "opaqueredirect") {
+                say(upload, PREVIEWING);
+                window.location.reload();
                 return;
             }
-            button.disabled = true;
-            try {
-                await send(form, file);
-                say(form, "Looking at the file. This takes a moment.");
-                window.location.reload();
-            } catch (error) {
-                say(form, error.message);
-                button.disabled = false;
-            }
+            const isTooLarge = !answer || answer.status === 413;
+            say(upload, isTooLarge
+                ? "The file could not be sent. It may be larger than limits.max_body_bytes allows: manage.py import_graph takes files of any size."
+                : `The file could not be sent (${answer.status}).`);
+            button.disabled = false;
         });
     }
 
     const confirmation = document.querySelector("[data-transfer-import]");
     if (confirmation) {
-        // What the file would come to, the way that is chosen.
         confirmation.addEventListener("change", (event) => {
             if (event.target.name === "differences") {
-                say(confirmation.closest("section"), "Looking at the file. This takes a moment.");
+                say(document, PREVIEWING);
                 const skips = confirmation.elements.skip_invalid?.checked ? "&skip_invalid=true" : "";
                 window.location.search = `differences=${event.target.value}${skips}`;
             }
@@ -44,22 +41,24 @@
         confirmation.addEventListener("submit", () => {
             // After this turn, or the form would be sent without its button's state.
             setTimeout(() => document.querySelectorAll(".transfer-buttons button").forEach((each) => { each.disabled = true; }));
-            say(confirmation.closest("section"), "Importing. A large file takes some minutes; it is imported also if you leave this page.");
-            setInterval(() => tellProgress(confirmation), PROGRESS_MS);
+            say(document, "Importing. A large file takes some minutes; the import continues if you leave this page.");
+            setInterval(async () => {
+                const state = await askProgress(confirmation.dataset.transferImport);
+                if (state?.progress) {
+                    say(document, `Importing. ${state.progress}`);
+                }
+            }, PROGRESS_MS);
         });
     }
 
-    const again = document.querySelector("[data-transfer-again]");
-    if (again) {
-        again.addEventListener("click", () => say(document, "Looking at the file. This takes a moment."));
-    }
+    document.querySelector("[data-transfer-again]")?.addEventListener("click", () => say(document, PREVIEWING));
 
-    // Somebody is at the file, perhaps this person, who left the page and came back.
+    // The account's file is being imported, perhaps by this person, who left the page and came back.
     const waiting = document.querySelector("[data-transfer-waiting]");
     if (waiting) {
         setInterval(async () => {
-            const state = await askProgress(waiting.dataset.progress);
-            if (state && state.doing !== waiting.dataset.transferWaiting) {
+            const state = await askProgress(waiting.dataset.transferWaiting);
+            if (state && state.progress === null) {
                 window.location.reload();
             } else if (state) {
                 say(waiting, state.progress);
@@ -67,48 +66,7 @@
         }, PROGRESS_MS);
     }
 
-    async function send(form, file) {
-        const progress = form.querySelector("progress");
-        progress.hidden = false;
-        let key = "";
-        let at = 0;
-        do {
-            const end = Math.min(at + PART_BYTES, file.size);
-            const part = new FormData();
-            part.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
-            part.set("file", file.slice(at, end), "part");
-            part.set("name", file.name);
-            part.set("key", key);
-            part.set("at", String(at));
-            part.set("more", String(end < file.size));
-            key = await sendPart(form.action, part);
-            at = end;
-            progress.value = at / Math.max(file.size, 1);
-        } while (at < file.size);
-    }
-
-    async function sendPart(address, sent) {
-        let answer;
-        try {
-            answer = await fetch(address, { method: "POST", body: sent });
-        } catch {
-            throw new Error("The file could not be sent: Festinger does not answer.");
-        }
-        const part = await answer.json().catch(() => ({}));
-        if (!answer.ok || !part.key) {
-            throw new Error(part.error || `The file could not be sent (${answer.status}).`);
-        }
-        return part.key;
-    }
-
-    async function tellProgress(confirmation) {
-        const state = await askProgress(confirmation.dataset.transferImport);
-        if (state && state.progress) {
-            say(confirmation.closest("section"), `Importing. ${state.progress}`);
-        }
-    }
-
-    // What is being done with the file; nothing where there is no answer.
+    // Null if there is no answer.
     async function askProgress(address) {
         return fetch(address).then((answer) => answer.json()).catch(() => null);
     }

@@ -1,8 +1,4 @@
-"""Explicit statements in prose, as triples: "gnommoweb is a repo of Glitch University".
-
-A cue is looked for sentence by sentence, from left to right; the words of one match start no other. What is asked,
-supposed, denied or quoted as code states nothing.
-"""
+"""Reads the explicit statements in prose: "gnommoweb is a repo of Glitch University"."""
 
 import re
 import unicodedata
@@ -38,33 +34,31 @@ _CONDITION: Final = re.compile(rf"\b(?:{lexicon.CONDITIONS})\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class CueMatch:
-    """One statement: the subject is in the parent, in a dimension; all three are tokens.
-
-    `confidence` is in [0, 1]. `source[start:end]` reaches from the subject to the last word that was used.
-    """
+    """One statement: the subject is in the parent, in a dimension; all three are tokens."""
 
     subject: str
     parent: str
     dimension: str
     is_isa: bool
-    confidence: float
-    start: int
+    confidence: float  # in [0, 1]
+    start: int  # `source[start:end]` reaches from the subject to the last word that was used
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A cue in its passage, the cues after it, where its clause begins, and where the last match ended."""
+    """A cue in its passage."""
 
     passage: Passage
     cue: Cue
-    following: list[Cue]
+    following: list[Cue]  # the cues after it
     clause_start: int
-    barrier: int
+    barrier: int  # where the last match ended
 
     @property
     def stops(self) -> set[int]:
-        """Where a phrase ends because another cue begins; `ISA` in the words of a verb's cue is the acronym."""
+        """Where a phrase ends because another cue begins."""
+        # `ISA` in the words of a verb's cue is the acronym, and ends nothing.
         takes_operators = self.cue.form in OPERATORS
         return {other.start for other in self.following if takes_operators or other.form not in OPERATORS}
 
@@ -76,14 +70,15 @@ def find_cues(
 
     Of the sentences with a cue, the first are read that have no more than ``characters_max`` together."""
     steps = iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max)
-    return [triple for triple in steps if triple is not None]
+    return [match for match in steps if match is not None]
 
 
 def iter_cues(
     text: str, role: str = "user", *, vocabulary: Vocabulary, characters_max: int | None = None
 ) -> Iterator[CueMatch | None]:
-    """The same step by step, for who must not take the processor for long: None where a step found nothing. A step
-    takes some 40 ns a character of the text, or 10 µs a character of one cue's clause."""
+    """The same step by step, for a caller that must not keep the processor for long: None where a step found nothing.
+    A step takes some 40 ns a character of the text, or 10 µs a character of one cue's clause."""
+    # Most texts have no cue, and masking costs more than the search: so cues are looked for first, and again in prose.
     forms = list(find_forms(text))
     yield None
     if not forms:
@@ -95,26 +90,19 @@ def iter_cues(
     if not any(_may_have_subject(prose, cue, vocabulary) for cue in forms):
         return
     trust = _TRUST.get(role, _LEAST_TRUST)
-    for start, sentence, cues in _up_to(characters_max, _asserting_sentences(prose, forms)):
-        yield None
-        for triple in _read_sentence(sentence, cues, vocabulary):
-            yield triple and replace(
-                triple,
-                confidence=round(triple.confidence * trust, 4),
-                start=start + triple.start,
-                end=start + triple.end,
-            )
-
-
-def _up_to(
-    characters_max: int | None, sentences: Iterator[tuple[int, str, list[Cue]]]
-) -> Iterator[tuple[int, str, list[Cue]]]:
     characters = 0
-    for start, sentence, cues in sentences:
+    for start, sentence, cues in _find_assertions(prose, forms):
         characters += len(sentence)
         if characters_max is not None and characters > characters_max:
             return
-        yield start, sentence, cues
+        yield None
+        for match in _read_sentence(sentence, cues, vocabulary):
+            yield match and replace(
+                match,
+                confidence=round(match.confidence * trust, 4),
+                start=start + match.start,
+                end=start + match.end,
+            )
 
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
@@ -131,9 +119,9 @@ def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = Fal
     return near
 
 
-def _asserting_sentences(prose: str, forms: list[Cue]) -> Iterator[tuple[int, str, list[Cue]]]:
+def _find_assertions(prose: str, forms: list[Cue]) -> Iterator[tuple[int, str, list[Cue]]]:
     """The sentences with cues that are no questions: where each begins, its text, its cues relative to that."""
-    for line_start, line_end, cues in _lines(prose, forms):
+    for line_start, line_end, cues in _find_lines(prose, forms):
         line = SentenceFinder(prose[line_start:line_end])
         for sentence, within in groupby(cues, key=lambda cue: line.sentence_at(cue.start - line_start)):
             if not sentence.is_question:
@@ -142,7 +130,7 @@ def _asserting_sentences(prose: str, forms: list[Cue]) -> Iterator[tuple[int, st
                 yield start, text, [Cue(cue.form, cue.start - start, cue.end - start) for cue in within]
 
 
-def _lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:
+def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:
     """The lines with cues: start, end, cues."""
     start, end, cues = 0, -1, list[Cue]()
     for cue in forms:
@@ -158,25 +146,26 @@ def _lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]
 
 def _read_sentence(sentence: str, cues: list[Cue], vocabulary: Vocabulary) -> Iterator[CueMatch | None]:
     likely = [index for index, cue in enumerate(cues) if _may_have_subject(sentence, cue, vocabulary)]
-    asserted = list(_asserted(sentence, cues, likely)) if likely else []
+    asserted = list(_find_asserted(sentence, cues, likely)) if likely else []
     if not asserted:
         return
     passage = read_passage(sentence, cues)
-    barrier = 0
+    barrier = 0  # the words of one match start no other
     for index, clause_start in asserted:
         if cues[index].start < barrier:
             continue
         place = _Place(passage, cues[index], cues[index + 1 : index + 1 + _CUES_AHEAD], clause_start, barrier)
-        triple = _read_cue(place, vocabulary)
-        if triple is not None:
-            barrier = triple.end
-        yield triple
+        match = _read_cue(place, vocabulary)
+        if match is not None:
+            barrier = match.end
+        yield match
 
 
-def _asserted(sentence: str, cues: list[Cue], likely: list[int]) -> Iterator[tuple[int, int]]:
+def _find_asserted(sentence: str, cues: list[Cue], likely: list[int]) -> Iterator[tuple[int, int]]:
     """Those cues that are neither doubted nor conditional: index, and where the clause begins."""
-    clauses = [0, *(match.end() for match in CLAUSE_BREAK.finditer(sentence))]
-    conditions = [match.start() for match in _CONDITION.finditer(sentence)]
+    # Doubt reaches over the rest of the sentence, a condition only to the end of its clause.
+    clauses = [0, *(found.end() for found in CLAUSE_BREAK.finditer(sentence))]
+    conditions = [found.start() for found in _CONDITION.finditer(sentence)]
     doubt = _DOUBT.search(sentence)
     for index in likely:
         start = cues[index].start
@@ -188,10 +177,8 @@ def _asserted(sentence: str, cues: list[Cue], likely: list[int]) -> Iterator[tup
 
 
 def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
-    """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun.
-
-    Asked first, because it costs a hundredth of reading the sentence.
-    """
+    """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun."""
+    # Asked before the sentence is read, which costs a hundred times as much.
     before = sentence[max(0, cue.start - _GLANCE) : cue.start].split()[-3:]
     if not before or (is_closed_class(before[-1].lower()) and before[-1].lower() not in lexicon.NEUTRAL_ADVERBS):
         return False
@@ -220,7 +207,7 @@ def _read_cue(place: _Place, vocabulary: Vocabulary) -> CueMatch | None:
         allows_initial=form is Form.IS_KIND_OF or (context is not None and context.is_name),
         vocabulary=vocabulary,
     )
-    return _triple(subject, phrase, context, form) if subject is not None else None
+    return _build_match(subject, phrase, context, form) if subject is not None else None
 
 
 def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
@@ -234,7 +221,7 @@ def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
     return form, phrase
 
 
-def _triple(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> CueMatch | None:
+def _build_match(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> CueMatch | None:
     dimension = context.head if context else form.dimension
     if phrase.head == subject.concept or dimension in (subject.concept, phrase.head):
         return None
@@ -251,7 +238,8 @@ def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:
         return not is_inflected
     if head.rpartition("_")[2] in lexicon.EVALUATIONS or len(head) == 1:
         return False
-    if is_adjective(head) and "_" not in head:  # the last word of a name of several is none: "Privet Drive"
+    # The last word of a name of several is no adjective: "Privet Drive".
+    if is_adjective(head) and "_" not in head:
         return False
     if form in PLACES:
         return lexicon.OCCASIONS.isdisjoint((phrase.units[0], head))

@@ -1,4 +1,4 @@
-"""Noun phrases, as far as word order and the closed classes show them: where one ends, and what its head is."""
+"""Reads noun phrases, as far as word order and function words show them: where one ends, and what its head is."""
 
 import re
 from bisect import bisect_left
@@ -45,7 +45,8 @@ class Passage:
 
 
 def read_passage(sentence: str, cues: Iterable[Cue]) -> Passage:
-    """The passage in which cues stand in small letters, so that none of their words joins a name before them."""
+    """The sentence and its tokens, its cues in small letters."""
+    # In capitals ("Kvasir Is A Worker") a cue's words would be read as part of the name before them.
     pieces, at = [], 0
     for cue in cues:
         if cue.form not in OPERATORS:
@@ -58,22 +59,17 @@ def read_passage(sentence: str, cues: Iterable[Cue]) -> Passage:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """The words of a noun phrase, its span in the text it was read from, and what follows it.
-
-    `next_word` is the token that only white space parts from the phrase, else empty; its span follows.
-    `is_numbered` says that a number or other noise follows directly. A name has a capital: `is_name` is about the first
-    word, `head_is_name` about the last.
-    """
+    """The words of a noun phrase, its span in the text it was read from, and what follows it."""
 
     units: tuple[str, ...]
-    is_name: bool
+    is_name: bool  # the first word has a capital
     start: int
     end: int
-    head_is_name: bool
-    next_word: str
+    head_is_name: bool  # the last word has a capital
+    next_word: str  # the token that only white space parts from the phrase, else empty
     next_start: int
     next_end: int
-    is_numbered: bool
+    is_numbered: bool  # a number or other noise follows directly
 
     @property
     def head(self) -> str:
@@ -84,12 +80,12 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
     """The noun phrase that begins at a position, articles and possessives skipped; None if there is none.
 
     It ends at punctuation, a closed-class word, a participle that governs what follows, and at any of the `stops`.
-    A phrase of more than four words is taken for none: its head cannot be told.
     """
     here = bisect_left(passage.starts, at)
     reach = range(here, min(here + _REACH, len(passage.tokens)))
-    units = _read_units(passage, _without_articles(passage, at, reach), stops)
-    return _phrase(passage, units) if 0 < len(units) <= MAX_UNITS else None
+    units = _read_units(passage, _skip_articles(passage, at, reach), stops)
+    # What is longer is taken for no phrase: its head cannot be told.
+    return _build_phrase(passage, units) if 0 < len(units) <= MAX_UNITS else None
 
 
 def is_adjective(word: str) -> bool:
@@ -114,7 +110,7 @@ def is_participle(word: str) -> bool:
     return word in lexicon.IRREGULAR_PARTICIPLES
 
 
-def _without_articles(passage: Passage, at: int, reach: range) -> range:
+def _skip_articles(passage: Passage, at: int, reach: range) -> range:
     """The tokens from the first that is no article or possessive; none if anything else leads to it."""
     end = at
     for index in reach:
@@ -132,7 +128,11 @@ def _read_units(passage: Passage, reach: range, stops: Container[int]) -> list[i
     units: list[int] = []
     for index in reach:
         token = passage.tokens[index]
-        follows_adjective = bool(units) and _qualifies(passage.tokens[units[-1]].text)
+        follows_adjective = False
+        if units:
+            # Coordinated words may all describe the noun that follows: `a fast and small cache`.
+            last = passage.tokens[units[-1]].text
+            follows_adjective = is_adjective(last) or (last.endswith("ing") and last not in lexicon.ING_NOUNS)
         gap = passage.gap_before(index)
         if units and not (_WITHIN.match(gap) or (follows_adjective and _COMMA.match(gap))):
             break
@@ -142,11 +142,6 @@ def _read_units(passage: Passage, reach: range, stops: Container[int]) -> list[i
             break
         units.append(index)
     return units
-
-
-def _qualifies(word: str) -> bool:
-    """Whether a coordinated word may be only the first of several that describe a noun: `a fast and small cache`."""
-    return is_adjective(word) or (word.endswith("ing") and word not in lexicon.ING_NOUNS)
 
 
 def _governs(passage: Passage, index: int) -> bool:
@@ -167,7 +162,7 @@ def _governs(passage: Passage, index: int) -> bool:
     return not following or is_closed_class(following) or following in lexicon.CLOSING_ADVERBS
 
 
-def _phrase(passage: Passage, units: list[int]) -> Phrase:
+def _build_phrase(passage: Passage, units: list[int]) -> Phrase:
     first, last = passage.tokens[units[0]], passage.tokens[units[-1]]
     next_word = passage.word_after(units[-1])
     return Phrase(

@@ -1,4 +1,4 @@
-"""Of whom a cue speaks: the name directly before it, if the words before that name leave it the subject."""
+"""Reads the subject of a cue: the name directly before it, if the words before that name leave it the subject."""
 
 import re
 from bisect import bisect_left
@@ -61,11 +61,11 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause up to its cue: the text of the sentence, the clause's last tokens, where among them the name stands."""
+    """A clause up to its cue."""
 
-    text: str
-    tokens: list[Token]
-    name_at: int
+    text: str  # of the sentence
+    tokens: list[Token]  # the clause's last ones
+    name_at: int  # where among them the name stands
 
     @property
     def name(self) -> Token:
@@ -74,16 +74,6 @@ class _Clause:
     @property
     def written(self) -> str:
         return self.text[self.name.start : self.name.end]
-
-    @property
-    def follows_sigil(self) -> bool:
-        start = self.name.start
-        return _SIGIL.search(self.text, max(0, start - _LONGEST_PATH), start) is not None
-
-    @property
-    def follows_possessive(self) -> bool:
-        before = self.tokens[self.name_at - 1].end if self.name_at else self.name.start
-        return self.text[before : self.name.start].startswith(("'s", "\u2019s"))
 
     @property
     def lead(self) -> list[str]:
@@ -100,8 +90,8 @@ def read_subject(
 ) -> Subject | None:
     """The subject of a cue; None if there is none, or none that is distinctive.
 
-    Nothing before `barrier`, the end of the last match, can be it. `allows_initial` also takes an ordinary word that
-    has its capital only from beginning the sentence.
+    It stands after `barrier`, the end of the last match. `allows_initial` also takes an ordinary word that has its
+    capital only from beginning the sentence.
     """
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
@@ -119,10 +109,8 @@ def read_subject(
 
 
 def _tokens_before(passage: Passage, cue: Cue, start: int) -> list[Token]:
-    """The tokens of a clause before its cue, as far back as any rule looks; adverbs beside the cue are left out.
-
-    None if anything but white space stands between the last of them and the cue.
-    """
+    """The tokens of a clause before its cue, as far back as any rule looks, adverbs beside the cue left out. Empty if
+    anything but white space stands between the last of them and the cue."""
     after = bisect_left(passage.starts, cue.start)
     first = bisect_left(passage.starts, start, max(0, after - _REACH), after)
     beside = cue.start
@@ -141,7 +129,7 @@ def _find_name(
     noun = tokens[last]
     if is_closed_class(noun.text):
         return None
-    named = None if takes_any else _name_of(noun, text, tokens, vocabulary)
+    named = None if takes_any else _find_name_before_noun(noun, text, tokens, vocabulary)
     if named is not None and noun.text in lexicon.TRADE_NOUNS:
         return named
     if takes_any or _is_distinctive(noun, vocabulary) or (takes_initial and last == 0 and noun.is_capitalised):
@@ -149,7 +137,7 @@ def _find_name(
     return named
 
 
-def _name_of(noun: Token, text: str, tokens: list[Token], vocabulary: Vocabulary) -> _Clause | None:
+def _find_name_before_noun(noun: Token, text: str, tokens: list[Token], vocabulary: Vocabulary) -> _Clause | None:
     """The clause with the name that stands directly before a common noun, if one does."""
     if len(tokens) < 2 or noun.is_capitalised or is_plural(noun.text) or noun.text in lexicon.RELATIONAL_NOUNS:
         return None
@@ -168,11 +156,16 @@ def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     """Whether the name is what the cue speaks of, and not a kind of thing or an object of something before it."""
     lead = clause.lead
     if cue.form in OPERATORS:
-        return not _has_determiner(lead)  # "the RISC-V ISA": the acronym
-    if len(clause.name.text) == 1 or clause.follows_sigil or _PLURAL_ACRONYM.match(clause.written):
+        # "the RISC-V ISA" is the acronym.
+        return not _has_determiner(lead)
+    start = clause.name.start
+    follows_sigil = _SIGIL.search(clause.text, max(0, start - _LONGEST_PATH), start) is not None
+    if len(clause.name.text) == 1 or follows_sigil or _PLURAL_ACRONYM.match(clause.written):
         return False
+    # Without a verb, "part of" states a fact only at the beginning of a clause; elsewhere it describes a noun.
     if cue.form in NOTES and lead and lead[-1] not in ("and", _COMPLEMENTIZER):
         return False
+    # After a pronoun, an auxiliary or a contraction ("it's kvasir") the clause has its subject already.
     if lead and (lead[-1] in _SUBJECT_PRONOUNS or lead[-1] in AUXILIARIES or "'" in lead[-1]):
         return False
     if not WH_WORDS.isdisjoint(lead) or _is_kind(clause, cue, vocabulary):
@@ -191,11 +184,10 @@ def _has_determiner(lead: list[str]) -> bool:
 
 
 def _is_kind(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
-    """Whether the words before it show that the name is a kind of thing: `a pod`, `the API`, `each Docker container`.
-
-    Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
-    """
-    if clause.follows_possessive:
+    """Whether the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
+    # Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
+    before = clause.tokens[clause.name_at - 1].end if clause.name_at else clause.name.start
+    if clause.text[before : clause.name.start].startswith(("'s", "\u2019s")):
         return _is_word(clause, vocabulary)
     is_adjacent = True
     for word in reversed(clause.lead):
@@ -216,7 +208,7 @@ def _is_acronym(clause: _Clause) -> bool:
 def _is_word(clause: _Clause, vocabulary: Vocabulary) -> bool:
     """Whether the name could be an ordinary word, known or rare, and is not spelled as an identifier or a name."""
     name = clause.name
-    if vocabulary.is_concept(name.text) or name.is_compound:
+    if vocabulary.is_concept(name.text) or name.parts:
         return False
     if vocabulary.is_common(name.text):
         return True
@@ -232,10 +224,8 @@ def _is_one_of_several(lead: list[str]) -> bool:
 
 
 def _is_in_prepositional_phrase(lead: list[str]) -> bool:
-    """Whether the name is what a preposition speaks of (`the port of kvasir`).
-
-    A phrase that opens the clause and has its own noun is a mere setting: `in this project kvasir is a worker`.
-    """
+    """Whether the name is what a preposition speaks of: `the port of kvasir`."""
+    # A phrase that opens the clause and has its own noun is a mere setting: `in this project kvasir is a worker`.
     has_noun = False
     for index in range(len(lead) - 1, -1, -1):
         word = lead[index]

@@ -1,4 +1,4 @@
-"""What a language model is asked about an unknown concept, and what is taken of its answer."""
+"""The prompt that asks a language model what a concept is, and what is taken of its answer."""
 
 import json
 import math
@@ -75,13 +75,13 @@ class Explained:
 def prompt_for(concept: str, evidence: Sequence[QuotedSentence], dimensions: Mapping[str, str]) -> str:
     """``dimensions``: each one's question, or an empty text, in the order to show them."""
     lines = [
-        f"What is {_quoted(concept)}?",
+        f"What is {_quote(concept)}?",
         "",
         "Dimensions:",
-        *(_quoted({"dimension": name} | ({"question": asks} if asks else {})) for name, asks in dimensions.items()),
+        *(_quote({"dimension": name} | ({"question": asks} if asks else {})) for name, asks in dimensions.items()),
         "",
         "Evidence:" if evidence else "Evidence: none",
-        *(_quoted({"role": heard.role, "sentence": heard.sentence}) for heard in evidence),
+        *(_quote({"role": heard.role, "sentence": heard.sentence}) for heard in evidence),
     ]
     return "\n".join(lines)
 
@@ -90,7 +90,7 @@ def prompt_for(concept: str, evidence: Sequence[QuotedSentence], dimensions: Map
 _ESCAPED: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>[]"}
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     """As JSON on one line, which nothing in it can leave."""
     return json.dumps(value, ensure_ascii=True).translate(_ESCAPED)
 
@@ -106,7 +106,7 @@ def read_explanation(
     triples = data["triples"]
     if data.get("known") is not True:
         return [], ["known is not true: the triples do not count"] if triples else []
-    spelled = {_bare(name): name for name in known_dimensions}
+    spelled = {_strip_joiners(name): name for name in known_dimensions}
     found: dict[str, Explained] = {}
     rejected = [f"{len(triples) - TRIPLES_MAX} triples too many"] if len(triples) > TRIPLES_MAX else []
     for triple in triples[:TRIPLES_MAX]:
@@ -127,41 +127,41 @@ class _Rejected(ValueError):
 def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Explained:
     """Raises _Rejected."""
     if not isinstance(triple, dict):
-        raise _Rejected(f"{_shown(triple)} is no triple")
-    if _name(triple, "concept") != concept:
-        raise _Rejected(f"{_shown(triple.get('concept'))} is another concept")
-    parent, dimension = _name(triple, "parent"), _name(triple, "dimension")
-    dimension = spelled.get(_bare(dimension), dimension)
+        raise _Rejected(f"{_shorten(triple)} is no triple")
+    if _read_name(triple, "concept") != concept:
+        raise _Rejected(f"{_shorten(triple.get('concept'))} is another concept")
+    parent, dimension = _read_name(triple, "parent"), _read_name(triple, "dimension")
+    dimension = spelled.get(_strip_joiners(dimension), dimension)
     if parent == concept:
         raise _Rejected(f"{concept} cannot be its own parent")
     if dimension in (concept, parent):
         raise _Rejected(f"{dimension} cannot be its own dimension")
     is_isa = triple.get("is_isa")
     if not isinstance(is_isa, bool):
-        raise _Rejected(f"is_isa is true or false, not {_shown(is_isa)}")
-    return Explained(Triple(concept, parent, dimension, is_isa), _confidence(triple.get("confidence")))
+        raise _Rejected(f"is_isa is true or false, not {_shorten(is_isa)}")
+    return Explained(Triple(concept, parent, dimension, is_isa), _read_confidence(triple.get("confidence")))
 
 
-def _name(triple: dict[str, object], role: str) -> str:
+def _read_name(triple: dict[str, object], role: str) -> str:
     written = triple.get(role)
     name = parse_name(written) if isinstance(written, str) and len(written) <= _LONGEST_NAME else None
     if name is None or is_closed_class(name):
-        raise _Rejected(f"{_shown(written)} cannot be a {role}")
+        raise _Rejected(f"{_shorten(written)} cannot be a {role}")
     return name
 
 
-def _confidence(value: object) -> float:
+def _read_confidence(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
-        raise _Rejected(f"confidence is a number from 0 to 1, not {_shown(value)}")
+        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(value)}")
     return float(value)
 
 
-def _bare(name: str) -> str:
+def _strip_joiners(name: str) -> str:
     """A dimension's name without its joiners: models write ``runs_on`` for ``runs-on``."""
     return "".join(sign for sign in name if sign.isalnum())
 
 
-def _shown(value: object) -> str:
+def _shorten(value: object) -> str:
     if isinstance(value, str):
         return repr(value[:_SHOWN])
     is_short = value is None or isinstance(value, bool | float)

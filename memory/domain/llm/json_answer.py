@@ -1,4 +1,4 @@
-"""What a language model said, read as the JSON object that it was asked for."""
+"""Reads what a language model said as the JSON object that it was asked for."""
 
 import json
 import math
@@ -27,20 +27,20 @@ def read_object(text: str, schema: dict[str, object]) -> dict[str, object]:
     if len(text) > LONGEST:
         raise AnswerMistake("it is too long")
     try:
-        found = [_storable(each) for each in _objects(text)]
+        found = [_make_storable(each) for each in _find_objects(text)]
     except RecursionError:
         raise AnswerMistake("it is nested too deeply") from None
     if not found:
         raise AnswerMistake("there is no JSON object in it")
-    fitting = [each for each in found if isinstance(each, dict) and not _misfits(each, schema)]
+    fitting = [each for each in found if isinstance(each, dict) and not _find_misfits(each, schema)]
     if not fitting:
-        raise AnswerMistake(f"its {_misfits(found[0], schema)} is missing or of another type")
+        raise AnswerMistake(f"its {_find_misfits(found[0], schema)} is missing or of another type")
     if any(each != fitting[0] for each in fitting):
         raise AnswerMistake("there are several JSON objects in it")
     return fitting[0]
 
 
-def _objects(text: str) -> list[object]:
+def _find_objects(text: str) -> list[object]:
     """The outermost JSON objects in a text, in order."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
     found: list[object] = []
@@ -59,20 +59,20 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _storable(value: object) -> object:
+def _make_storable(value: object) -> object:
     """The value without what Postgres refuses in a text: NUL, and halves of characters. Raises AnswerMistake."""
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_storable(each) for each in value]
+        return [_make_storable(each) for each in value]
     if isinstance(value, dict):
-        return {str(_storable(key)): _storable(each) for key, each in value.items()}
+        return {str(_make_storable(key)): _make_storable(each) for key, each in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         raise AnswerMistake("a number in it is too large")
     return value
 
 
-def _misfits(value: object, schema: dict[str, object]) -> str:
+def _find_misfits(value: object, schema: dict[str, object]) -> str:
     """The names of the required properties that the object lacks or has with another type."""
     required, properties = schema.get("required"), schema.get("properties")
     if not isinstance(value, dict) or not isinstance(required, list) or not isinstance(properties, dict):

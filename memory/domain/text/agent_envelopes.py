@@ -1,4 +1,4 @@
-"""The JSON in which Agent Zero wraps what a person says and what a tool returns."""
+"""Unwraps the JSON in which Agent Zero puts what a person says and what a tool returns."""
 
 import json
 import re
@@ -25,24 +25,24 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
     """The text inside an envelope and the role it was said in; anything else as it is.
 
     Clients join what follows each other: of several envelopes in one text all is said, by a tool where one of them is
-    a tool's. What stands behind them (Agent Zero's ``[EXTRAS]``: what it remembers, rebuilt each turn) nobody has
-    said."""
+    a tool's."""
+    # What stands behind them nobody has said: Agent Zero's ``[EXTRAS]``, what it remembers, rebuilt each turn.
     said: list[str] = []
     roles = set()
-    for envelope, whole in _opened(text):
+    for envelope, whole in _open_envelopes(text):
         message = envelope.get("user_message")
         if isinstance(message, str):
             said.append(message)
             roles.add(role if role in _NEVER_A_PERSON else "user")
         elif "tool_name" in envelope and "tool_result" in envelope:
-            said.append(_as_text(envelope["tool_result"], whole))
+            said.append(_write_result(envelope["tool_result"], whole))
             roles.add("tool")
     if not said:
         return text, role
     return "\n".join(said), "tool" if "tool" in roles else roles.pop()
 
 
-def _as_text(result: object, envelope: str) -> str:
+def _write_result(result: object, envelope: str) -> str:
     """The result; the whole envelope where the result is nested deeper than can be written."""
     if isinstance(result, str):
         return result
@@ -52,7 +52,7 @@ def _as_text(result: object, envelope: str) -> str:
         return envelope
 
 
-def _opened(text: str) -> list[tuple[Envelope, str]]:
+def _open_envelopes(text: str) -> list[tuple[Envelope, str]]:
     """The JSON objects that the text begins with, each with its own text."""
     # Parsing is for the few messages that can be one; most are settled by their first character.
     if not text[:1000].lstrip().startswith("{") or not (_PERSON in text or all(key in text for key in _TOOL)):
@@ -60,11 +60,11 @@ def _opened(text: str) -> list[tuple[Envelope, str]]:
     try:
         envelope = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return _leading(text)
+        return _open_joined(text)
     return [(cast(Envelope, envelope), text)] if isinstance(envelope, dict) else []
 
 
-def _leading(text: str) -> list[tuple[Envelope, str]]:
+def _open_joined(text: str) -> list[tuple[Envelope, str]]:
     found: list[tuple[Envelope, str]] = []
     at = 0
     while len(found) < _JOINED_MAX and (begins := _BEGINS.match(text, at)):

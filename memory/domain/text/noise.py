@@ -1,4 +1,4 @@
-"""What looks like a word and is none: numbers, versions, dates, digests, keys."""
+"""Tells what looks like a word and is none: numbers, versions, dates, digests, keys."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Secrets in a text, masked: what a label announces as one, and what looks like one.
+"""Masks the secrets in a text: what a label announces as one, and what looks like one.
 
 What is kept of what people say must not keep their secrets. Where it is unclear whether something is a secret, it is
 masked: a sentence can be read with one word less.
@@ -25,14 +25,16 @@ _CREDENTIALS: Final = re.compile(
 
 def mask_secrets(text: str) -> str:
     """The text with `MARK` in place of each secret. Masking it again changes nothing; linear time on any text."""
+    # Whole keys and addresses first: what is left of them would no longer be recognised. Each search is behind a look
+    # for what it cannot do without, because most texts have no secret.
     if "-----BEGIN" in text:
         text = _PRIVATE_KEY.sub(MARK, text)
     if "://" in text:
         text = _CREDENTIALS.sub(rf"\1{MARK}@", text)
     text = _mask_announced(text)
     if " -p" in text or " -u" in text or " --user" in text:
-        text = _ARGUMENT.sub(_masked_argument, text)
-    return _LONG_RUN.sub(_masked_run, text)
+        text = _ARGUMENT.sub(_mask_argument, text)
+    return _LONG_RUN.sub(_mask_run, text)
 
 
 # -- What a label announces: `password: x`, `API_KEY=x`, `"token": "x"`, `Authorization: Bearer x`, `--password x`.
@@ -93,18 +95,20 @@ def _mask_announced(text: str) -> str:
     while (root := _ROOT.search(lowered, at)) is not None:
         label = _LABEL.match(lowered, root.start())
         at = (label or root).end()
-        if label is not None and (span := _announced(text, label)) is not None:
+        if label is not None and (span := _find_announced(text, label)) is not None:
             pieces += [text[copied : span[0]], MARK]
             copied = at = span[1]
     return "".join([*pieces, text[copied:]]) if pieces else text
 
 
-def _announced(text: str, label: re.Match[str]) -> tuple[int, int] | None:
+def _find_announced(text: str, label: re.Match[str]) -> tuple[int, int] | None:
     """The span of the secret that a label announces, if it does."""
     link = _LINK.match(text, label.end())
     if link is None:
         return None
+    # A pass phrase is several words: all of the line is the secret.
     pattern = _LINE if label["phrase"] and link["assigned"] and not link["wrapped"] else _VALUE
+    # A glance first: a text of labels followed by long values would else be read over and over.
     glance = pattern.match(text, link.end(), link.end() + _GLANCE)
     if glance is None or not _is_secret(text, label, link, glance):
         return None
@@ -117,7 +121,7 @@ def _announced(text: str, label: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _is_secret(text: str, label: re.Match[str], link: re.Match[str], glance: re.Match[str]) -> bool:
-    value = _value(glance)
+    value = _value_of(glance)
     is_quoted = glance.lastgroup == "quoted"
     if not value or _PLACEHOLDER.match(value) or (not is_quoted and _REFERENCE.match(value)):
         return False
@@ -130,14 +134,15 @@ def _is_secret(text: str, label: re.Match[str], link: re.Match[str], glance: re.
         return False
     if is_quoted:
         return bool(link["assigned"] or label["strong"])
-    if _is_option(text, label.start()):
+    # A label that ends an option of a command line: `--db-password`.
+    if text[max(0, label.start() - 40) : label.start()].rpartition(" ")[2].startswith("--"):
         return not value.startswith("-")
     if not link["assigned"] or is_closed_class(word):
         return False
     return not label["weak"] or (not value.isdigit() and _stands_alone(text, label, glance))
 
 
-def _value(glance: re.Match[str]) -> str:
+def _value_of(glance: re.Match[str]) -> str:
     value = glance[glance.lastgroup or "bare"]
     return value if glance.lastgroup == "quoted" else value.rstrip(_CLOSING)
 
@@ -159,11 +164,6 @@ def _ends_line(text: str, end: int) -> bool:
     return text[end : end + 8].lstrip(" \t")[:1] in ("", "\n", "\r")
 
 
-def _is_option(text: str, start: int) -> bool:
-    """Whether a label ends an option of a command line: `--db-password`."""
-    return text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--")
-
-
 # -- `mysql -p x`, `curl -u user:x`
 
 _ARGUMENT: Final = re.compile(
@@ -177,7 +177,7 @@ _PROGRAM: Final = re.compile(r"(?:java|lib|node|perl|php|python|ruby)[\w\-]*\Z")
 _COMMAND_MAX: Final = 160  # characters looked back for the name of the command
 
 
-def _masked_argument(match: re.Match[str]) -> str:
+def _mask_argument(match: re.Match[str]) -> str:
     option, value = match["option"], match["value"]
     line = match.string[max(0, match.start() - _COMMAND_MAX) : match.start()].rpartition("\n")[2]
     if _TAKES_PASSWORD.search(line):
@@ -203,7 +203,7 @@ _SEPARATOR: Final = re.compile(r"([/.~]+)")
 _JOINERS: Final = re.compile(r"[+_\-]+")
 
 
-def _masked_run(match: re.Match[str]) -> str:
+def _mask_run(match: re.Match[str]) -> str:
     """A path, an address or a dotted name keeps the parts that are no secrets."""
     run = match[0].rstrip(".~-")
     end = match[0][len(run) :]
@@ -213,7 +213,7 @@ def _masked_run(match: re.Match[str]) -> str:
         return MARK + end
     parts = [MARK if _is_key(part) or _is_random(part) else part for part in _SEPARATOR.split(run)]
     # What is left between marks are runs, too; at most once more, since their parts have been looked at.
-    return (_LONG_RUN.sub(_masked_run, "".join(parts)) if MARK in parts else run) + end
+    return (_LONG_RUN.sub(_mask_run, "".join(parts)) if MARK in parts else run) + end
 
 
 def _is_key(run: str) -> bool:

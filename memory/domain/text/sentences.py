@@ -1,4 +1,4 @@
-"""Where in a text people state things: its sentences, without code, addresses, JSON and our own recollections."""
+"""Finds where in a text people state things: its sentences, without code, addresses, JSON and our own recollections."""
 
 import re
 from bisect import bisect_right
@@ -34,8 +34,9 @@ class Sentence(NamedTuple):
 
 def mask(text: str) -> str:
     """The text with everything that is not prose masked, character for character; line breaks stay."""
+    # Each search is behind a look for what it cannot do without: most texts have nothing to mask.
     if "```" in text or "~~~" in text:
-        text = _hide(text, _fenced(text))
+        text = _hide(text, _find_fenced_code(text))
     if "`" in text:
         text = _hide_matches(text, _INLINE_CODE)
     if "<recollection>" in text:
@@ -45,7 +46,7 @@ def mask(text: str) -> str:
     if "://" in text or "www." in text or "mailto:" in text:
         text = _hide_matches(text, _ADDRESS)
     if '"' in text or "{" in text:
-        text = _hide(text, _json(text))
+        text = _hide(text, _find_json(text))
         text = _hide_matches(text, _JSON_LINE)
     return text
 
@@ -60,9 +61,8 @@ class SentenceFinder:
         self._last = Sentence(0, 0, False)
 
     def sentence_at(self, position: int) -> Sentence:
-        """The sentence in which a character lies; a full stop within a token or an abbreviation ends none.
-
-        Each sentence is found once, so that a line is read in linear time."""
+        """The sentence in which a character lies; a full stop within a token or an abbreviation ends none."""
+        # The last one is kept: places are asked for in order, so that a line is read in linear time.
         if not self._last.start <= position < self._last.end:
             self._last = self._find(position)
         return self._last
@@ -87,34 +87,24 @@ class SentenceFinder:
         return _ABBREVIATION.search(head) is not None
 
 
-def sentence_around(text: str, start: int, end: int) -> str:
-    """The sentence, or sentences, of the text in which a span lies; white space trimmed."""
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
-    line = SentenceFinder(text[line_start : line_end if line_end >= 0 else len(text)])
-    first = line.sentence_at(start - line_start)
-    last = line.sentence_at(max(start, end - 1) - line_start)
-    return text[line_start + first.start : line_start + last.end].strip()
-
-
 def _hide(text: str, regions: Iterator[tuple[int, int]]) -> str:
     pieces = []
     at = 0
     for start, end in regions:
-        pieces += [text[at:start], _masked(text[start:end])]
+        pieces += [text[at:start], _blank_out(text[start:end])]
         at = end
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
 def _hide_matches(text: str, pattern: re.Pattern[str]) -> str:
-    return pattern.sub(lambda match: _masked(match[0]), text)
+    return pattern.sub(lambda match: _blank_out(match[0]), text)
 
 
-def _masked(piece: str) -> str:
+def _blank_out(piece: str) -> str:
     return "\n".join(MASK * len(line) for line in piece.split("\n"))
 
 
-def _fenced(text: str) -> Iterator[tuple[int, int]]:
+def _find_fenced_code(text: str) -> Iterator[tuple[int, int]]:
     """The regions of fenced code, an unclosed one to the end of the text (CommonMark 0.31 section 4.5)."""
     opened: re.Match[str] | None = None
     marks = ""
@@ -128,7 +118,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int]]:
         yield opened.start(), len(text)
 
 
-def _json(text: str) -> Iterator[tuple[int, int]]:
+def _find_json(text: str) -> Iterator[tuple[int, int]]:
     """The outermost regions of closed JSON values; what is never closed is found line by line instead."""
     regions: list[tuple[int, int]] = []
     open_brackets: list[int] = []

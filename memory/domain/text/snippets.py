@@ -1,4 +1,4 @@
-"""The sentences of a text that name a concept, fit to be kept: short, of one line, without secrets."""
+"""Cuts out the sentences of a text that name a concept, fit to be kept: short, of one line, without secrets."""
 
 import re
 import unicodedata
@@ -8,11 +8,11 @@ from typing import Final
 
 from memory.domain.text.redaction import MARK, mask_secrets
 from memory.domain.text.sentences import SentenceFinder, mask
-from memory.domain.text.tokenizer import Token, find_words, tokenise
+from memory.domain.text.tokenizer import find_words, tokenise
 from memory.domain.text.unicode import normal_text, normalise
 
 EVIDENCE_MAX = 300  # characters
-STATEMENT_MAX = 500  # the same, of a sentence that states a fact
+STATEMENT_MAX = 500  # characters of a sentence that states a fact
 ELLIPSIS: Final = "\u2026"
 # A longer line is data, or prose anyway: it is not looked through for code. A longer sentence is read in pieces.
 _LONG: Final = 1_000  # characters
@@ -29,7 +29,8 @@ def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
     """For each of these tokens that the text names, the first sentence that does, in the order of the text.
 
     A sentence is of one line, single-spaced, at most `EVIDENCE_MAX` characters, its secrets masked: what is named only
-    within a secret is not named. One pass, however many the names."""
+    within a secret is not named."""
+    # One pass, however many the names.
     missing = _Missing(names)
     found: dict[str, str] = {}
     is_code = False
@@ -37,15 +38,16 @@ def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
         if not missing:
             break
         is_code ^= line.lstrip(" \t>").startswith(("```", "~~~"))
-        for sentence in _sentences(line, is_code) if missing.may_be_in(line) else ():
-            if named := missing.named_in(sentence):
-                found |= _excerpts(sentence, sorted(named))
+        for sentence in _split_sentences(line, is_code) if missing.may_be_in(line) else ():
+            if named := missing.find_named(sentence):
+                found |= _cut_excerpts(sentence, sorted(named))
                 missing.remove(named)
     return found
 
 
 def sentence_stating(text: str, start: int, end: int) -> str:
     """The sentence around a statement, single-spaced, at most `STATEMENT_MAX` characters, its secrets masked."""
+    # Of a very long line, what stands around the statement: a sentence is hardly longer.
     first = max(text.rfind("\n", 0, start) + 1, text.rfind(" ", 0, max(0, start - _LONG)) + 1)
     last = min(_end(text, "\n", end), _end(text, " ", end + _LONG))
     line = text[first:last]
@@ -56,7 +58,7 @@ def sentence_stating(text: str, start: int, end: int) -> str:
     if len(_clean(masked)) <= STATEMENT_MAX:
         return _clean(masked)
     to_end = len(mask_secrets(line[: end - first])) - len(before)
-    return _around(masked, max(0, to_end - (end - start)), to_end, STATEMENT_MAX)
+    return _cut_around(masked, max(0, to_end - (end - start)), to_end, STATEMENT_MAX)
 
 
 def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -66,7 +68,7 @@ def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> set[tuple
     is_code = False
     for line in text.split("\n"):
         is_code ^= line.lstrip(" \t>").startswith(("```", "~~~"))
-        for sentence in _sentences(line, is_code) if missing and not is_code else ():
+        for sentence in _split_sentences(line, is_code) if missing and not is_code else ():
             tokens = find_words(sentence).tokens
             found |= {pair for pair in missing if tokens.issuperset(pair)}
             missing -= found
@@ -82,7 +84,8 @@ class _Missing:
     """The names not found yet, by the run of letters and digits with which they begin."""
 
     def __init__(self, names: Collection[str]) -> None:
-        self._runs = {name: _first_run(name) for name in names}
+        runs = ((name, _RUN.search(_comparable(name))) for name in names)
+        self._runs = {name: run[0] if run else "" for name, run in runs}
         self._names_left = Counter(self._runs.values())  # by run
 
     def __bool__(self) -> bool:
@@ -91,10 +94,11 @@ class _Missing:
     def may_be_in(self, text: str) -> bool:
         return not self._names_left.keys().isdisjoint(_RUN.findall(_comparable(text)))
 
-    def named_in(self, text: str) -> set[str]:
+    def find_named(self, text: str) -> set[str]:
         if text.isascii() and MARK not in text and _CAPITALS.search(text) is None:
             # The tokeniser would take several times as long, and make just these words of it.
-            return self._runs.keys() & map(_without_possessive, _PLAIN_WORD.findall(text.lower()))
+            plain = _PLAIN_WORD.findall(text.lower())
+            return self._runs.keys() & {word.removesuffix("'s") for word in plain}
         return find_words(text.replace(MARK, "[]")).tokens & self._runs.keys()
 
     def remove(self, names: Collection[str]) -> None:
@@ -103,15 +107,6 @@ class _Missing:
             self._names_left[run] -= 1
             if not self._names_left[run]:
                 del self._names_left[run]
-
-
-def _first_run(name: str) -> str:
-    run = _RUN.search(_comparable(name))
-    return run[0] if run else ""
-
-
-def _without_possessive(word: str) -> str:
-    return word.removesuffix("'s") if word.endswith("s") else word
 
 
 def _comparable(text: str) -> str:
@@ -123,7 +118,7 @@ def _comparable(text: str) -> str:
     return unicodedata.normalize("NFKC", lowered).replace("\u03c2", "\u03c3")
 
 
-def _sentences(line: str, is_code: bool) -> Iterator[str]:
+def _split_sentences(line: str, is_code: bool) -> Iterator[str]:
     """The sentences of a line, long ones in pieces. Where it is code or JSON, no full stop ends one."""
     if len(line) <= _LONG and (is_code or _FULL_STOP.search(line) is None):
         yield line
@@ -139,34 +134,33 @@ def _sentences(line: str, is_code: bool) -> Iterator[str]:
         at = end
 
 
-def _excerpts(sentence: str, names: Collection[str]) -> dict[str, str]:
+def _cut_excerpts(sentence: str, names: Collection[str]) -> dict[str, str]:
     """For each of the names the sentence as it may be kept: of a long one, what stands around the name."""
     whole = _clean(sentence)
     if len(whole) <= EVIDENCE_MAX:
         return dict.fromkeys(names, whole)
     excerpts: dict[str, str] = {}
     for token in tokenise(sentence):
-        if token.text in names and token.text not in excerpts and not _is_mark(sentence, token):
-            excerpts[token.text] = _around(sentence, token.start, token.end, EVIDENCE_MAX)
+        if token.text not in names or token.text in excerpts:
+            continue
+        # The mark of a masked secret is read as a token, too.
+        if sentence[max(0, token.start - 1) : token.end + 1] != MARK:
+            excerpts[token.text] = _cut_around(sentence, token.start, token.end, EVIDENCE_MAX)
     return excerpts
 
 
-def _is_mark(sentence: str, token: Token) -> bool:
-    return sentence[max(0, token.start - 1) : token.end + 1] == MARK
-
-
-def _around(sentence: str, start: int, end: int, length: int) -> str:
+def _cut_around(sentence: str, start: int, end: int, length: int) -> str:
     """The words around a part of a long sentence, as many as may be kept."""
     before, name, after = (_BLANK.sub(" ", part) for part in (sentence[:start], sentence[start:end], sentence[end:]))
     before, after = before.lstrip(), after.rstrip()
     room = max(0, length - len(name) - 2 * len(ELLIPSIS))
     kept = max(room // 2, room - len(after))
-    after = _beginning(after, room - min(kept, len(before)))
-    before = _beginning(before[::-1], kept)[::-1]
+    after = _cut_beginning(after, room - min(kept, len(before)))
+    before = _cut_beginning(before[::-1], kept)[::-1]
     return f"{before}{name}{after}".strip()[:length]
 
 
-def _beginning(text: str, length: int) -> str:
+def _cut_beginning(text: str, length: int) -> str:
     """The text, or as many of its first words as fit, and an ellipsis."""
     if len(text) <= length:
         return text

@@ -1,4 +1,4 @@
-"""Text to tokens: what the vocabulary counts and the cues are made of.
+"""Makes tokens of a text: what the vocabulary counts and the cues are made of.
 
 A token is a run of letters, digits and the inner joiners `_ - . ' @ +`, in NFKC and lower case; names written as
 several capitalised words are one token. A letter's combining marks are part of the letter.
@@ -21,30 +21,23 @@ OPERATORS: Final = frozenset({"ISA", "ISPART"})
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token and `source[start:end]`, what it was read from.
-
-    It is emphasised if the text itself marks it as a name: a compound, or capitalised inside a sentence (at the start
-    of a sentence or a line every word is capitalised). `parts` are the words of a compound in lower case, in order,
-    and empty for a single word.
-    """
+    """One token and `source[start:end]`, what it was read from."""
 
     text: str
     start: int
     end: int
     is_capitalised: bool = False
+    # The text itself marks it as a name: a compound, or capitalised inside a sentence. (At the start of a sentence or a
+    # line every word is capitalised.)
     is_emphasised: bool = False
-    parts: tuple[str, ...] = ()
-
-    @property
-    def is_compound(self) -> bool:
-        return bool(self.parts)
+    parts: tuple[str, ...] = ()  # of a compound: its words in lower case, in order
 
 
-class Words(NamedTuple):
-    """The tokens of a text, each once; `emphasised`: what somewhere stands as a name, and the words within names."""
+class WordSets(NamedTuple):
+    """The tokens of a text, each once."""
 
     tokens: set[str]
-    emphasised: set[str]
+    emphasised: set[str]  # what somewhere stands as a name, and the words within names
 
 
 def tokenise(text: str) -> list[Token]:
@@ -63,12 +56,14 @@ def tokenise(text: str) -> list[Token]:
     return tokens
 
 
-def find_words(text: str) -> Words:
+def find_words(text: str) -> WordSets:
     """The same tokens as `tokenise`, without order and spans: about a tenth of the time, for the hot path."""
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
-        return _unique(tokenise(text))
-    return _unique_words(normal, _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS))
+        return _to_words(tokenise(text))
+    patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
+    found = _add_capitalised(normal, patterns, _read_uncapitalised_pieces(set(normal.split()), patterns))
+    return WordSets(found.tokens - {""}, found.emphasised - {""})
 
 
 def is_plain(text: str) -> bool:
@@ -76,17 +71,17 @@ def is_plain(text: str) -> bool:
     return text.isascii() or normal_text(text) is not None
 
 
-def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> Words:
+def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> WordSets:
     """Those of `find_words` that the vocabulary has, `besides` left out: a fraction of the time where many words are
     new, because whether they are noise need not be known."""
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
-        found = _unique(tokenise(text))
+        found = _to_words(tokenise(text))
     else:
         patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
-        found = _names(normal, patterns, _perhaps_uncapitalised(set(normal.split()), patterns))
+        found = _add_capitalised(normal, patterns, _read_uncapitalised_or_noise(set(normal.split()), patterns))
     known = vocabulary.keys()  # of a million words each look costs a fifth of a microsecond: the fewer the better
-    return Words(known & (found.tokens - besides), known & (found.emphasised - besides))
+    return WordSets(known & (found.tokens - besides), known & (found.emphasised - besides))
 
 
 def parse_name(text: str) -> str | None:
@@ -170,12 +165,7 @@ def _patterns(alphabet: _Alphabet) -> _Patterns:
     )
 
 
-def _unique_words(normal: str, patterns: _Patterns) -> Words:
-    found = _names(normal, patterns, _uncapitalised(set(normal.split()), patterns))
-    return Words(found.tokens - {""}, found.emphasised - {""})
-
-
-def _names(normal: str, patterns: _Patterns, tokens: set[str]) -> Words:
+def _add_capitalised(normal: str, patterns: _Patterns, tokens: set[str]) -> WordSets:
     """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
     emphasised: set[str] = set()
     for run, is_first in set(patterns.capitals.findall(normal)):
@@ -191,7 +181,7 @@ def _names(normal: str, patterns: _Patterns, tokens: set[str]) -> Words:
                 emphasised.update(reading.parts, [reading.text])
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
-    return Words(tokens, emphasised)
+    return WordSets(tokens, emphasised)
 
 
 # What was read from pieces between white space: most of a text is words that were read before.
@@ -201,7 +191,7 @@ _LONGEST_PIECE = 24  # characters
 _NEW_PIECES = 32  # remembered of one text: each costs a microsecond
 
 
-def _uncapitalised(pieces: set[str], patterns: _Patterns) -> set[str]:
+def _read_uncapitalised_pieces(pieces: set[str], patterns: _Patterns) -> set[str]:
     """The tokens that begin with no capital, and the empty string for noise. White space lies within none."""
     known = pieces & _PIECES.keys()
     tokens = set(chain.from_iterable(map(_PIECES.__getitem__, known)))
@@ -213,7 +203,7 @@ def _uncapitalised(pieces: set[str], patterns: _Patterns) -> set[str]:
     return tokens
 
 
-def _perhaps_uncapitalised(pieces: set[str], patterns: _Patterns) -> set[str]:
+def _read_uncapitalised_or_noise(pieces: set[str], patterns: _Patterns) -> set[str]:
     """The same, and noise."""
     known = pieces & _PIECES.keys()
     tokens = {word for word in patterns.word.findall("\n".join(pieces - known)) if word[0] not in _UPPER}
@@ -248,11 +238,11 @@ def _read_word(written: str) -> str:
     return "" if len(word) > MAX_TOKEN_LENGTH or is_noise(word) else word
 
 
-def _unique(tokens: list[Token]) -> Words:
+def _to_words(tokens: list[Token]) -> WordSets:
     unique = {token.text for token in tokens}
     emphasised = {token.text for token in tokens if token.is_emphasised}
     emphasised.update(part for token in tokens for part in token.parts)
-    return Words(unique, emphasised)
+    return WordSets(unique, emphasised)
 
 
 @lru_cache(maxsize=16_384)

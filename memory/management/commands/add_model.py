@@ -1,4 +1,4 @@
-"""``manage.py add_model``: a language model that Festinger may ask."""
+"""``manage.py add_model``: adds a language model that Festinger may ask."""
 
 import getpass
 import sys
@@ -65,11 +65,11 @@ class Command(BaseCommand):
             provider=model.provider, model_name=model.model_name, base_url=model.base_url
         ).first()
         if same is not None:
-            raise CommandError(f"{same} is there already, as model {same.pk}: change it in the admin.")
+            raise CommandError(f"{same} exists already, as model {same.pk}: change it in the admin.")
 
 
 def describe_errors(error: ValidationError) -> Iterator[str]:
-    """What is wrong with each field, and with them together."""
+    """The errors of each field, and of the whole."""
     for name, why in error.message_dict.items():
         yield " ".join(why) if name == NON_FIELD_ERRORS else f"{name}: {' '.join(why)}"
 
@@ -83,7 +83,7 @@ def price(text: str) -> Decimal:
 
 
 def read_key(file: Path | None, from_stdin: bool) -> str:
-    """The key, or an empty text where none was offered. Raises CommandError."""
+    """The key; empty where none was given. Raises CommandError."""
     if file is not None:
         try:
             with file.open(encoding="utf-8") as opened:
@@ -91,11 +91,11 @@ def read_key(file: Path | None, from_stdin: bool) -> str:
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         except UnicodeDecodeError:
-            raise CommandError(f"{file} is no text.") from None
+            raise CommandError(f"{file} is not a text file.") from None
     elif from_stdin:
         key = getpass.getpass("Key: ") if sys.stdin.isatty() else sys.stdin.read(KEY_FILE_MAX)
     else:
         return ""
     if not key.strip():
-        raise CommandError("There is no key in what was given.")
+        raise CommandError("No key was given.")
     return key

@@ -1,4 +1,4 @@
-"""``manage.py explain``: what Festinger makes of a text. Nothing is stored."""
+"""``manage.py explain``: shows how Festinger reads a text. Nothing is stored."""
 
 import asyncio
 import json

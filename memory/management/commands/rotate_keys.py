@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: encrypts the stored keys anew."""
+"""``manage.py rotate_keys``: encrypts the stored keys again, with the newest key."""
 
 from typing import Any
 
@@ -21,4 +21,4 @@ class Command(BaseCommand):
         self.stdout.write(f"{count} encrypted with the newest key.")
         if lost:
             names = ", ".join(f"{model.pk} ({model})" for model in lost)
-            raise CommandError(f"These could not be decrypted, enter their keys again: {names}.")
+            raise CommandError(f"These could not be decrypted; enter their keys again: {names}.")

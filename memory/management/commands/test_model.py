@@ -1,4 +1,4 @@
-"""``manage.py test_model ID``: does a language model answer?"""
+"""``manage.py test_model ID``: tests whether a language model answers."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -10,7 +10,7 @@ from memory.models import LanguageModel
 
 
 class Command(BaseCommand):
-    help = "Asks a language model something small, and shows its answer or what went wrong."
+    help = "Asks a language model something small, and shows its answer or the error."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id", type=int, help="the model's id, as add_model and the admin show it")

@@ -74,6 +74,7 @@ def edit_sections(text: str, prompt: FlattenedPrompt, edit: Edit) -> str:
         if place in edit.without:
             pieces.append(text[at : found.start])
             at = end
+        # A block goes right after the text: the white space before the next header stays where it is.
         elif place in edit.tails:  # which are by the index of a part: the same as its place
             pieces += (text[at : found.text_end], GAP, edit.tails[place])
             at = found.text_end

@@ -87,6 +87,7 @@ class OpenAIResponses:
         first = 1 if instructions else 0
         for index, block in edit.tails.items():
             put_at_end(payload, prompt.parts[index].place - first, block)
+        # Items are taken out last: has_system and the places are as the request came.
         items = payload["input"]
         if edit.top and prompt.has_system and not instructions:
             items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
@@ -233,7 +234,7 @@ class ResponseWatch(AnswerWatch):
     def _end(self) -> bytes:
         writer = EventWriter(self._next)
         events, response = b"", self._response
-        if not response:
+        if not response:  # not even its beginning has come
             response = build_response("", "", 0)
             events = writer.write("response.created", response=response)
         items = self._items

@@ -15,7 +15,7 @@ TEXTS_MAX: Final = 20_000
 GISTS_MAX: Final = 2_000
 
 TextKey = tuple[int, int]  # what tells a text within this process: its length and its hash
-Value = TypeVar("Value")
+ReadResult = TypeVar("ReadResult")
 
 
 class TextMemo:
@@ -68,7 +68,7 @@ class TextMemo:
         return found
 
 
-def remember(memo: dict[TextKey, Value], key: TextKey, found: Value, most: int) -> None:
+def remember(memo: dict[TextKey, ReadResult], key: TextKey, found: ReadResult, most: int) -> None:
     """The oldest makes room."""
     memo[key] = found
     if len(memo) > most:

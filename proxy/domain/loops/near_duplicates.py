@@ -64,6 +64,7 @@ def _content_words(text: str) -> list[str]:
 
 def likeness(one: Gist, other: Gist) -> float:
     """From 0 to 1: 1 for the same content words, also for none; 0 where they speak of different things."""
+    # A file or a number that only one of them names makes it another answer, however alike the rest is.
     if not (one.subjects <= other.words and other.subjects <= one.words):
         return 0.0
     total = len(one.words) + len(other.words)

@@ -116,6 +116,7 @@ def read_native(calls: Sequence[ToolCall]) -> Output:
 
 
 def _read_called(found: Calls, text: str) -> Output:
+    # In arguments a date may be what is asked for; only a time to the second is made up anew.
     exact = without_moments("\n".join(f"{call.name} {call.arguments}" for call in found.calls))
     essence, ids = split_ids(exact)
     shown = " ".join(f"{call.name}({call.arguments})" if call.name else call.arguments for call in found.calls)
@@ -133,7 +134,8 @@ def _read_called(found: Calls, text: str) -> Output:
 
 
 def join_outputs(outputs: Sequence[Output]) -> Output:
-    """One output of several texts. Where some of them are calls, the others are thoughts."""
+    """One output of several texts and calls."""
+    # Beside calls, texts are thoughts; blank ones say nothing.
     calls = [output for output in outputs if not output.is_text]
     outputs = calls or [output for output in outputs if output.excerpt] or outputs[:1]
     if len(outputs) == 1:

@@ -97,6 +97,7 @@ class Tail:
         self._line = line if _FENCE_BEGINS.fullmatch(line) else "."
 
     def _repetition(self) -> TailLoop | None:
+        # The period is found by the answer's last characters: where else they stand, one may have begun.
         text = self._text
         needle = text[-_NEEDLE:]
         if needle.isspace():
@@ -112,6 +113,7 @@ class Tail:
                 return None
             if _has_period(text, period, least):
                 found = self._judge(period)
+                # What may repeat, such as a table, does so for long: it is looked at again after a rest.
                 self._resting = 0 if found else _REST
                 return found
         return None
@@ -120,6 +122,7 @@ class Tail:
         """The loop, unless what repeats are rows of something."""
         text = self._text
         passage = _passage(text, period)
+        # Within a code fence repetition is the rule, unless the fences repeat themselves.
         if not _has_words(passage) or (self._is_fenced and not _FENCE.search(passage)):
             return None
         kind = _data_kind(passage, text)
@@ -149,6 +152,7 @@ def _has_period(text: str, period: int, characters: int) -> bool:
 def _excerpt(unit: str) -> str:
     """What repeats, from where a line or else a sentence begins in it, in one line."""
     begins = _LINE_ENDS.search(unit) or _BEGINS.search(unit)
+    # The period may be cut anywhere: it is turned until it begins where a line or a sentence does.
     if begins:
         unit = unit[begins.end() :] + unit[: begins.end()]
     return " ".join(unit.split())[:EXCERPT_MAX]

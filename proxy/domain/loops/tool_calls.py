@@ -56,6 +56,7 @@ def read_calls(text: str) -> Calls:
     """The calls in a text, thoughts around them left out."""
     if len(text) > NORMALISED_MAX:
         return NONE
+    # Tags first: JSON stands within them. A tag named like a tool last: it can be any markup.
     return _read_tags(text) or _read_json(text) or _read_react(text) or _read_named_tag(text) or NONE
 
 
@@ -85,6 +86,7 @@ def objects_in(text: str) -> Iterator[dict[str, Any]]:
         try:
             found, at = _DECODER.raw_decode(text, brace.start())
         except (ValueError, RecursionError):
+            # Each failure may have read to the text's end, so there may only be a few of them.
             at = brace.end()
             failures += 1
             if failures == _FAILURES_MAX:

@@ -97,6 +97,7 @@ def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
     low = fold(normal)
     is_error = _is_error(low)
     return FollowUp(
+        # An error without what differs each time; another result may be news by a single digit.
         exact=hash(essence_of_error(low) if is_error else normal),
         characters=len(normal),
         is_person=any(key in keys for key in _PERSONS),
@@ -166,6 +167,7 @@ def _complains(low: str, complaints: tuple[str, ...]) -> bool:
 
 
 def _is_error(low: str) -> bool:
+    # In the middle of a long result, such as a file, the words of an error say nothing about the call.
     if len(low) > 2 * _ERROR_EDGE:
         low = f"{low[:_ERROR_EDGE]} {low[-_ERROR_EDGE:]}"
     return _ERROR.search(_NO_ERROR.sub("", low)) is not None

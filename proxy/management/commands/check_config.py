@@ -1,4 +1,5 @@
-"""``manage.py check_config``: what config.yaml and the environment come to, or all that is wrong with the file."""
+"""``manage.py check_config``: the values that result from config.yaml and the environment, or what is wrong with the
+file."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -14,7 +15,7 @@ from proxy.upstream.client import without_password
 
 
 class Command(BaseCommand):
-    help = "Prints every key of config.yaml with its value and where that is from, or what is wrong with the file."
+    help = "Prints every key of config.yaml with its value and where it comes from, or what is wrong with the file."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -24,12 +25,12 @@ class Command(BaseCommand):
         file = (path or settings.CONFIG_FILE).absolute()
         found = read_at(file)
         if path is not None and found == Found():
-            raise CommandError(f"{file}: there is no such file")
+            raise CommandError(f"{file}: no such file")
         try:
             rules = found.rules()
         except RulesMistakes as error:
             raise CommandError(error.as_lines(file)) from None
-        self.stdout.write(f"{file}{' is not there: all is as it comes' if found == Found() else ''}")
+        self.stdout.write(f"{file}{' does not exist: all values are defaults' if found == Found() else ''}")
         overrides, in_file = environment(), values(rules, only_set=True)
         for key, value in values(apply_overrides(rules, overrides)).items():
             source = VARIABLES[key] if key in overrides else "file" if key in in_file else "default"
@@ -37,7 +38,7 @@ class Command(BaseCommand):
 
 
 def format_value(value: object) -> str:
-    """As the file would say it; an address without its password."""
+    """As the file would have it; an address without its password."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(repr, value))}]"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""``manage.py create_agent NAME``: a token for an agent, shown once."""
+"""``manage.py create_agent NAME``: creates an agent and prints its token."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -10,7 +10,7 @@ from memory.models import Agent
 
 
 class Command(BaseCommand):
-    help = "Makes an agent and prints its token, once; only a hash of it is kept."
+    help = "Creates an agent and prints its token, once; only a hash of it is stored."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="what the agent is called in conflicts and histories")
@@ -23,5 +23,5 @@ class Command(BaseCommand):
             agent, token = agent_tokens.create(name, scope)
         except agent_tokens.AgentMistake as mistake:
             raise CommandError(str(mistake)) from None
-        self.stderr.write(f"The token of {agent} ({scope}), shown this once:")
+        self.stderr.write(f"The token of {agent} ({scope}), shown only once:")
         self.stdout.write(token)

@@ -1,4 +1,4 @@
-"""``manage.py export_graph``: the world as a file."""
+"""``manage.py export_graph``: writes the graph to a file."""
 
 import sys
 from argparse import ArgumentParser
@@ -8,26 +8,29 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from resolution import transfer
-from resolution.management.commands.resolve_conflicts import INTERRUPTED, Progress
+from resolution.management.commands.resolve_conflicts import BAR, INTERRUPTED, Progress
 
 
 class Command(BaseCommand):
     help = (
-        "Writes the world as JSON Lines: dimensions, facts, muted concepts, what was decided, open conflicts. Two"
-        " exports of the same world are the same bytes. docs/interchange.md describes the file."
+        "Exports the graph as JSON Lines: dimensions, facts, muted concepts, decided triples and open conflicts. Two"
+        " exports of the same graph are identical. docs/interchange.md describes the file."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", nargs="?", default="-", help="where to (default: -, standard output)")
+        parser.add_argument("file", nargs="?", default="-", help="where to write it (default: -, standard output)")
 
     def handle(self, *, file: str, **_: Any) -> None:
         if file == "-":
             for part in transfer.export():
-                self.write(part)
+                self.stdout.write(part.decode(), ending="")
             return
-        progress = Bar(self.stderr)
+        progress = TransferProgress(self.stderr)
+        unfinished = Path(f"{file}.unfinished")
         try:
-            size = self.save(Path(file), progress)
+            with unfinished.open("wb") as opened:
+                opened.writelines(transfer.export(progress))
+            size = unfinished.replace(file).stat().st_size
         except OSError as error:
             raise CommandError(f"{file} cannot be written: {error.strerror}.") from None
         except KeyboardInterrupt:
@@ -35,27 +38,15 @@ class Command(BaseCommand):
             sys.exit(INTERRUPTED)
         finally:
             progress.end()
+            unfinished.unlink(missing_ok=True)
         self.stdout.write(f"{file}: {size} bytes.")
 
-    def write(self, part: bytes) -> None:
-        self.stdout.write(part.decode(), ending="")
 
-    def save(self, file: Path, progress: "Bar") -> int:
-        """A file that is there is replaced when the new one is whole."""
-        unfinished = file.with_name(f"{file.name}.unfinished")
-        try:
-            with unfinished.open("wb") as opened:
-                opened.writelines(transfer.export(progress))
-            return unfinished.replace(file).stat().st_size
-        finally:
-            unfinished.unlink(missing_ok=True)
+class TransferProgress(Progress):
+    """A bar on a terminal, nothing elsewhere."""
 
-
-class Bar(Progress):
-    """A bar on a terminal, and nothing elsewhere."""
-
-    def __call__(self, what: str, done: int, total: int) -> None:  # type: ignore[override]  # another's progress
+    def __call__(self, what: str, done: int, total: int) -> None:  # type: ignore[override]  # other arguments
         if self.is_bar:
             share = done / max(total, 1)
-            filled = round(30 * share)
-            self.show(f"{what:9} [{'#' * filled}{'.' * (30 - filled)}] {share:.0%}")
+            filled = round(BAR * share)
+            self.show(f"{what:9} [{'#' * filled}{'.' * (BAR - filled)}] {share:.0%}")

@@ -1,11 +1,10 @@
-"""``manage.py import_graph``: takes in a world that was exported, or written by hand."""
+"""``manage.py import_graph``: imports a file that was exported, or written by hand."""
 
 import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,36 +13,36 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.models import Source
 from resolution import transfer
 from resolution.actors import Actor
-from resolution.management.commands.export_graph import Bar
+from resolution.management.commands.export_graph import TransferProgress
 from resolution.management.commands.resolve_conflicts import INTERRUPTED, quiet, user
-from resolution.transfer import Difference, Refused, Report, Unreadable
+from resolution.transfer import Refused, Report, Unreadable
 
 
 class Command(BaseCommand):
-    help = "Takes in a world that export_graph wrote, all of it or nothing. What is here already is left alone."
+    help = "Imports a file that export_graph wrote, all of it or nothing. What is already here is left alone."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="the file, or - for standard input")
-        parser.add_argument("--dry-run", action="store_true", help="show what it would come to; nothing changes")
+        parser.add_argument("--dry-run", action="store_true", help="show a preview; nothing changes")
         parser.add_argument(
             "--differences",
             choices=("queue", "keep", "take"),
             default="queue",
-            help="facts that contradict what stands: queue them as conflicts (default), keep what stands, or let them"
-            " take its place",
+            help="facts that contradict existing ones: queue them as conflicts (default), keep the existing facts, or"
+            " let them take their place",
         )
         parser.add_argument(
             "--skip-invalid", action="store_true", help="leave out lines with mistakes; else nothing is imported"
         )
 
     def handle(self, *, file: str, dry_run: bool, differences: Any, skip_invalid: bool, **_: Any) -> None:
-        progress = Bar(self.stderr)
+        progress = TransferProgress(self.stderr)
         try:
-            with opened(file) as source, quiet() if progress.is_bar else nullcontext():
+            with open_file(file) as source, quiet() if progress.is_bar else nullcontext():
                 if dry_run:
-                    report = transfer.rehearse(source, differences, progress)
+                    report = transfer.preview(source, differences, progress)
                 else:
-                    report = transfer.take_in(
+                    report = transfer.import_file(
                         source,
                         Actor(user(), Source.OPERATOR),
                         name="standard input" if file == "-" else Path(file).name,
@@ -55,7 +54,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         except Refused as refused:
             progress.end()
-            self.tell_mistakes(refused.report)
+            self.print_mistakes(refused.report)
             raise CommandError(f"{refused} --skip-invalid leaves out these lines.") from None
         except KeyboardInterrupt:
             progress.end()
@@ -63,44 +62,36 @@ class Command(BaseCommand):
             sys.exit(INTERRUPTED)
         finally:
             progress.end()
-        self.tell(report, dry_run=dry_run)
-
-    def tell(self, report: Report, *, dry_run: bool) -> None:
-        self.tell_mistakes(report)
-        for difference in report.differences:
-            self.stdout.write(in_words(difference))
-        if (more := report.differing - len(report.differences)) > 0:
-            self.stdout.write(f"... and {more} more.")
-        for count, what, which in transfer.account(report):
-            self.stdout.write(f"{count:>8} {what}: {which}")
+        self.print_report(report)
         if dry_run:
             self.stdout.write("This was a dry run: nothing was changed.")
         elif not report.changes:
-            self.stdout.write("All of it is here already: nothing was changed.")
+            self.stdout.write("Everything in it is already here: nothing was changed.")
 
-    def tell_mistakes(self, report: Report) -> None:
+    def print_report(self, report: Report) -> None:
+        self.print_mistakes(report)
+        for each in report.differences:
+            against = f"against {each.existing}" if each.existing is not None else "which closes a cycle"
+            self.stdout.write(f"line {each.line}: {each.fact}, {against}: {each.outcome}")
+        if (more := report.differing - len(report.differences)) > 0:
+            self.stdout.write(f"... and {more} more.")
+        for count, what, which in report.summarize():
+            self.stdout.write(f"{count:>8} {what}: {which}")
+
+    def print_mistakes(self, report: Report) -> None:
         for mistake in report.mistakes:
             self.stderr.write(self.style.WARNING(str(mistake)))
         if (more := report.mistakes_count - len(report.mistakes)) > 0:
             self.stderr.write(self.style.WARNING(f"... and {more} more mistakes."))
 
 
-def in_words(difference: Difference) -> str:
-    against = f"against {difference.standing}" if difference.standing is not None else "which closes a ring"
-    return f"line {difference.line}: {difference.fact}, {against}: {difference.outcome}"
-
-
-@contextmanager
-def opened(name: str) -> Iterator[BinaryIO]:
-    """The file, from its beginning, which may be read again. Raises CommandError."""
+def open_file(name: str) -> BinaryIO:
+    """The file, which can be read more than once. Raises CommandError."""
     if name == "-":
-        with tempfile.TemporaryFile() as spooled:
-            shutil.copyfileobj(sys.stdin.buffer, spooled)
-            yield spooled
-        return
+        spooled = tempfile.TemporaryFile()  # noqa: SIM115  closed by the caller
+        shutil.copyfileobj(sys.stdin.buffer, spooled)
+        return spooled
     try:
-        file = Path(name).open("rb")  # noqa: SIM115  closed below; only its opening may fail
+        return Path(name).open("rb")
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
-    with file:
-        yield file

@@ -12,7 +12,7 @@ def statement(number: int, length: int = 0) -> Statement:
 
 
 def numbers(batch: list[Waiting]) -> list[int]:
-    return [int(waiting.observed.subject.removeprefix("zorblat")) for waiting in batch]
+    return [int(waiting.statement.subject.removeprefix("zorblat")) for waiting in batch]
 
 
 def test_the_oldest_are_taken_first_and_can_be_put_back() -> None:
@@ -46,7 +46,7 @@ def test_what_is_put_back_has_gone_where_others_took_its_room() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 3)), max_size=40))
-def test_it_never_holds_more_than_its_bytes_and_loses_none_that_it_does_not_tell_of(
+def test_a_backlog_never_holds_more_than_its_bytes_and_tells_of_all_that_it_loses(
     steps: list[tuple[int, int]],
 ) -> None:
     backlog = Backlog(bytes_max=3_000)
@@ -62,4 +62,4 @@ def test_it_never_holds_more_than_its_bytes_and_loses_none_that_it_does_not_tell
 
     rest = backlog.take(100)
     assert added == told + taken + len(rest)
-    assert sum(size_of(waiting.observed) for waiting in rest) <= 3_000
+    assert sum(size_of(waiting.statement) for waiting in rest) <= 3_000

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from memory.domain.cues.extractor import CueMatch, find_cues, names_near_cues
 from memory.domain.text.agent_envelopes import unwrap
-from memory.domain.text.sentences import MASK, mask, sentence_around
+from memory.domain.text.sentences import MASK, mask
+from memory.domain.text.snippets import sentence_stating
 from memory.domain.text.tokenizer import tokenise
-from tests.memory.domain.test_tokens import best_of_three
 
 ORDINARY = (
     "a agent box bread class cluster code container docker file gateway image index is job library machine mercury"
@@ -283,7 +283,7 @@ def test_the_sentence_of_a_statement_is_its_evidence():
     text = "First, e.g. this. Then gnommoweb is a repo of v1.2 kind! More."
     start = text.index("gnommoweb")
 
-    assert sentence_around(text, start, start + 9) == "Then gnommoweb is a repo of v1.2 kind!"
+    assert sentence_stating(text, start, start + 9) == "Then gnommoweb is a repo of v1.2 kind!"
 
 
 @pytest.mark.parametrize(
@@ -434,17 +434,3 @@ def test_opening_any_envelope_gives_a_text_and_a_role(text, role):
 
         assert isinstance(unwrapped, str)
         assert said_by in ("user", "tool")
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "gnommoweb is a repo ", " is a", "a is a b. ", "if x is a y, ", " part of a fast,", "not ", "e.g. ", ". ",
-        "a, ", "*", "`", "```\n", "\n", '{"', '"\\"', "[", '{"a": ', "} ", "www.", "a://", "<recollection>", "gutask ",
-        "/a",
-    ],
-)  # fmt: skip
-def test_time_is_linear_in_the_length_of_any_text(piece):
-    short, long = ((piece * 50_000)[:length] + " x is a y" for length in (4_000, 40_000))
-
-    assert best_of_three(read, long) < 40 * max(best_of_three(read, short), 0.0005)

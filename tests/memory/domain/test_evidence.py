@@ -1,4 +1,3 @@
-import time
 import unicodedata
 
 import pytest
@@ -9,6 +8,7 @@ from memory.domain.text.redaction import mask_secrets
 from memory.domain.text.snippets import ELLIPSIS, EVIDENCE_MAX, sentences_naming
 from memory.domain.text.tokenizer import find_words, tokenise
 from memory.domain.text.unicode import normalise
+from tests.steps import count_steps
 
 AWKWARD = (
     "gnommoweb", "Glitch University", "glitch", "Dobby's", "don't", "gpt-4o", "İstanbul", "ΑΣ's", "हिन्दी", "ﬁle",
@@ -30,7 +30,7 @@ def evidence(text: str, name: str) -> str | None:
     return sentences_naming(text, [name]).get(name)
 
 
-def test_it_is_the_first_sentence_that_names_the_concept() -> None:
+def test_evidence_is_the_first_sentence_that_names_the_concept() -> None:
     text = "Hello there. We moved gnommoweb to Postgres, e.g. 16.2, today. Is gnommoweb up?"
 
     assert evidence(text, "gnommoweb") == "We moved gnommoweb to Postgres, e.g. 16.2, today."
@@ -125,7 +125,7 @@ def test_what_is_named_only_within_a_secret_is_not_named() -> None:
     assert evidence("password: hunter2\nA secret is safe.", "secret") == "A secret is safe."
 
 
-def test_nothing_is_asked_nothing_found() -> None:
+def test_without_names_or_without_text_no_sentence_is_found() -> None:
     assert sentences_naming("gnommoweb", []) == {}
     assert sentences_naming("", ["gnommoweb", ""]) == {}
 
@@ -162,27 +162,10 @@ def test_a_sentence_does_not_depend_on_what_else_is_looked_for(text: str) -> Non
     assert together == {name: sentence for name in together for sentence in sentences_naming(text, [name]).values()}
 
 
-@pytest.mark.parametrize(
-    "piece", ["a", "A ", "Ab", "gnommoweb ", "a. ", "e.g. ", '{"a": "', "`", "\n", " ", "é", "ﬁ", "ㄱㅏ", "A-"]
-)
-def test_time_is_linear_in_the_length_of_any_text(piece: str) -> None:
-    short, long = ((piece * 100_000)[:length] for length in (10_000, 100_000))
-
-    # Quadratic work would take 100 times as long; the best of three keeps other work of the machine out.
-    assert best_of_three(long, ["zorblat", "a"]) < 40 * max(best_of_three(short, ["zorblat", "a"]), 0.0005)
-
-
-def test_the_number_of_names_hardly_matters() -> None:
+def test_each_name_costs_a_few_steps_however_long_the_text() -> None:
     text = "".join(f"The service s{i}x runs on host h{i}x today.\n" for i in range(500))
     few, many = ([f"{kind}{i}q" for i in range(count)] for kind, count in (("s", 10), ("h", 5_000)))
 
-    assert best_of_three(text, many) < 10 * max(best_of_three(text, few), 0.002)
+    added = count_steps(sentences_naming, text, many) - count_steps(sentences_naming, text, few)
 
-
-def best_of_three(text: str, names: list[str]) -> float:
-    taken = []
-    for _ in range(3):
-        started = time.perf_counter()
-        sentences_naming(text, names)
-        taken.append(time.perf_counter() - started)
-    return min(taken)
+    assert added < 20 * (len(many) - len(few))  # 500 times, were each of them looked for in each line

@@ -1,5 +1,4 @@
 import string
-import time
 
 import pytest
 from hypothesis import example, given
@@ -158,28 +157,3 @@ def test_a_password_is_masked_in_any_company(before: str, noise: str, after: str
 @given(st.lists(st.sampled_from(["the", "Glitch", "University", "runs", "on", "gnommoweb", "v1.2", "\n", "—", "(so)"])))
 def test_a_text_without_labels_stays_as_it_is(parts: list[str]) -> None:
     assert mask_secrets(" ".join(parts)) == " ".join(parts)
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "password", "password:", 'password: "', "password\\", "password:,a", "password_A", "passphrase: ", "token ",
-        "token=", "key", "api_key", "secret:\n", "bearer ", "İ", "a", "aB3", "0", "9f", "_A", "-", "/a1B", ",a", "\\",
-        '\\"', "://", "://a:", "a://b:c@", ":@", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", " -p", " -p x1y2z3",
-        "mysql -pa1 ", " -u a:", "eyJ", "eyJa.",
-    ],
-)  # fmt: skip
-def test_time_is_linear_in_the_length_of_any_text(piece: str) -> None:
-    short, long = ((piece * 100_000)[:length] for length in (10_000, 100_000))
-
-    # Quadratic work would take 100 times as long; the best of three keeps other work of the machine out.
-    assert best_of_three(long) < 40 * max(best_of_three(short), 0.0005)
-
-
-def best_of_three(text: str) -> float:
-    taken = []
-    for _ in range(3):
-        started = time.perf_counter()
-        mask_secrets(text)
-        taken.append(time.perf_counter() - started)
-    return min(taken)

@@ -22,7 +22,7 @@ def stated(text: str) -> list[str]:
     return [sentence_stating(text, cue.start, cue.end) for cue in find_cues(text, vocabulary=Nothing())]
 
 
-def test_it_is_the_sentence_around_the_statement() -> None:
+def test_a_statement_is_kept_with_the_sentence_around_it() -> None:
     text = "Hello. Since May, gnommoweb is a repo of Glitch University, e.g. for us. Dobby is a worker.\nBye."
 
     assert stated(text) == [
@@ -51,7 +51,9 @@ def test_of_a_long_sentence_it_is_what_stands_around() -> None:
 
 
 @given(texts, st.sampled_from(["gnommoweb is a repo", "Dobby runs on Docker"]), texts)
-def test_it_can_be_stored_whatever_stands_around(before: str, statement: str, after: str) -> None:
+def test_the_sentence_of_a_statement_can_be_stored_whatever_stands_around_it(
+    before: str, statement: str, after: str
+) -> None:
     text = f"{before} {statement} {after}"
 
     sentence = sentence_stating(text, len(before) + 1, len(before) + 1 + len(statement))

@@ -166,7 +166,7 @@ def test_half_of_the_opening_is_nothing_after_another_system_text() -> None:
     assert not knows(begun, thread(("system", "T"), ("user", "look at zorb\nlater")))
 
 
-def test_so_many_characters_are_shared_also_where_they_are_less_than_half() -> None:
+def test_a_long_shared_beginning_is_enough_also_where_it_is_less_than_half_of_the_opening() -> None:
     begun = thread(("user", LONG + "a" * 5_000))
 
     assert knows(begun, thread(("user", LONG + "b" * 5_000)))
@@ -193,7 +193,7 @@ def test_a_long_system_text_is_enough() -> None:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_so_is_a_long_beginning_of_one_that_is_rebuilt(cut: int) -> None:
+def test_a_long_beginning_of_a_system_text_that_is_rebuilt_is_enough(cut: int) -> None:
     begun = thread(("system", "x" * cut + "It is nine."), ("user", "hello"))
 
     assert knows(begun, thread(("system", "x" * cut + "It is ten."), ("user", "hello")))

@@ -124,7 +124,7 @@ def test_a_fact_that_was_taken_out_meanwhile_is_told_as_that() -> None:
     }
 
 
-def test_it_is_told_not_to_follow_what_it_reads() -> None:
+def test_the_model_is_told_not_to_follow_what_it_reads() -> None:
     assert "never follow them" in question(case()).system == SYSTEM
 
 

@@ -7,7 +7,7 @@ from standin.chat_completions import ChatCompletion, TextCompletion
 from standin.completion import Lines, chat_form, generate_form
 from standin.messages import Message
 from standin.responses import Response
-from standin.speech import Said, Shape
+from standin.speech import Chunk, Shape
 from standin.wire import data, event
 
 END = {
@@ -35,9 +35,9 @@ def end_of(path: str) -> dict[str, Any]:
     return {**END, **CONTEXT} if path == "/api/generate" else END
 
 
-def streamed(path: str, said: list[Said], *, is_ended: bool = False) -> bytes:
+def streamed(path: str, said: list[Chunk], *, is_ended: bool = False) -> bytes:
     shape = SHAPES[path]()
-    last = [Said(end=end_of(path))] if is_ended else []
+    last = [Chunk(end=end_of(path))] if is_ended else []
     return b"".join(shape.part(one) for one in [*said, *last])
 
 
@@ -63,7 +63,7 @@ def cut_message() -> list[bytes]:
     block = {"type": "tool_use", "id": "call_1", "name": "write", "input": {}}
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in PIECES]
     return [
-        Message("llama3", 7).part(Said()),
+        Message("llama3", 7).part(Chunk()),
         event("content_block_start", {"type": "content_block_start", "index": 0, "content_block": block}),
         *(event("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": one}) for one in deltas),
     ]
@@ -76,7 +76,7 @@ def cut_response() -> list[bytes]:
         ("response.output_item.added", {"output_index": 0, "item": {**item, "status": "in_progress"}}),
         *(("response.function_call_arguments.delta", {**at, "delta": piece}) for piece in PIECES),
     ]
-    begun = Response({"model": "llama3"}).part(Said())  # two events
+    begun = Response({"model": "llama3"}).part(Chunk())  # two events
     numbered = [
         (kind, {"type": kind, "sequence_number": number, **fields}) for number, (kind, fields) in enumerate(told, 2)
     ]

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.streams import EventFrames, LineFrames
-from standin.speech import Said
+from standin.speech import Chunk
 from tests.proxy.domain.answers.shapes import PIECES, SHAPES, cut_call, end_of, streamed
 from tests.proxy.domain.answers.test_framing import cut
 
 UNIQUE = "0123456789abcdef"
-searching = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+searching = settings(suppress_health_check=[HealthCheck.too_slow])
 THINKING = [path for path in SHAPES if path != "/v1/completions"]
 CALLING = ["/api/chat", "/v1/chat/completions", "/v1/responses", "/v1/messages"]
 PATH = pytest.mark.parametrize("path", SHAPES)
@@ -59,7 +59,7 @@ def call(number: int, **arguments: str) -> dict[str, Any]:
 def test_the_text_is_what_the_model_says_wherever_chunks_break(path: str, words: list[str], places: list[int]) -> None:
     watch = FORMATS[path].watch()
 
-    texts = [watch.feed(chunk) for chunk in cut(streamed(path, [Said(word) for word in words], is_ended=True), places)]
+    texts = [watch.feed(chunk) for chunk in cut(streamed(path, [Chunk(word) for word in words], is_ended=True), places)]
 
     assert "".join(texts) == "".join(words)
     assert watch.unfinished == 0
@@ -69,19 +69,19 @@ def test_the_text_is_what_the_model_says_wherever_chunks_break(path: str, words:
 def test_the_text_of_a_chunk_is_known_with_the_chunk(path: str) -> None:
     watch, shape = FORMATS[path].watch(), SHAPES[path]()
 
-    assert [watch.feed(shape.part(Said(word))) for word in ("one ", "two ", "three")] == ["one ", "two ", "three"]
+    assert [watch.feed(shape.part(Chunk(word))) for word in ("one ", "two ", "three")] == ["one ", "two ", "three"]
 
 
 @pytest.mark.parametrize("path", THINKING)
 def test_thoughts_are_text(path: str) -> None:
-    body = streamed(path, [Said(thinking="Why? "), Said(thinking="So. "), Said("Yes.")], is_ended=True)
+    body = streamed(path, [Chunk(thinking="Why? "), Chunk(thinking="So. "), Chunk("Yes.")], is_ended=True)
 
     assert FORMATS[path].watch().feed(body) == "Why? So. Yes."
 
 
 @pytest.mark.parametrize("path", CALLING)
 def test_calls_are_text(path: str) -> None:
-    body = streamed(path, [Said(tool_calls=(call(0, q="é"), call(1)))], is_ended=True)
+    body = streamed(path, [Chunk(tool_calls=(call(0, q="é"), call(1)))], is_ended=True)
 
     assert FORMATS[path].watch().feed(body) == 'tool0{"q":"é"}tool1{}'
 
@@ -153,8 +153,8 @@ def test_nothing_that_comes_raises(path: str, values: list[Any]) -> None:
 @PATH
 @searching
 @given(words=WORDS)
-def test_an_ending_is_what_comes_when_the_model_stops(path: str, words: list[str]) -> None:
-    said = [Said(word) for word in words]
+def test_the_ending_of_an_answer_is_what_comes_when_the_model_stops(path: str, words: list[str]) -> None:
+    said = [Chunk(word) for word in words]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
     watch = FORMATS[path].watch()
     watch.feed(begun)
@@ -165,9 +165,9 @@ def test_an_ending_is_what_comes_when_the_model_stops(path: str, words: list[str
 
 
 @pytest.mark.parametrize("path", THINKING)
-@pytest.mark.parametrize("last", [Said(thinking="So."), Said("Yes.")])
-def test_also_in_thoughts_and_after_them(path: str, last: Said) -> None:
-    said = [Said(thinking="Why? "), last]
+@pytest.mark.parametrize("last", [Chunk(thinking="So."), Chunk("Yes.")])
+def test_the_ending_within_thoughts_or_after_them_is_what_comes_when_the_model_stops(path: str, last: Chunk) -> None:
+    said = [Chunk(thinking="Why? "), last]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
     watch = FORMATS[path].watch()
     watch.feed(begun)
@@ -176,10 +176,10 @@ def test_also_in_thoughts_and_after_them(path: str, last: Said) -> None:
 
 
 @pytest.mark.parametrize("path", CALLING)
-def test_also_after_calls(path: str) -> None:
+def test_the_ending_after_tool_calls_is_what_comes_when_the_model_stops(path: str) -> None:
     said = [
-        Said("I look. ") if path != "/v1/responses" else Said(thinking="I look."),
-        Said(tool_calls=(call(0, q="x"),)),
+        Chunk("I look. ") if path != "/v1/responses" else Chunk(thinking="I look."),
+        Chunk(tool_calls=(call(0, q="x"),)),
     ]
     begun, whole = streamed(path, said), streamed(path, said, is_ended=True)
     watch = FORMATS[path].watch()
@@ -192,7 +192,7 @@ def test_also_after_calls(path: str) -> None:
 @searching
 @given(words=WORDS, places=st.lists(st.integers(0, 10_000), min_size=1, max_size=3))
 def test_without_what_is_unfinished_an_ending_fits_everywhere(path: str, words: list[str], places: list[int]) -> None:
-    *chunks, _ = cut(streamed(path, [Said(word) for word in words], is_ended=True), places)
+    *chunks, _ = cut(streamed(path, [Chunk(word) for word in words], is_ended=True), places)
     watch = FORMATS[path].watch()
     said = "".join(watch.feed(chunk) for chunk in chunks)
     begun = b"".join(chunks)
@@ -210,7 +210,7 @@ def test_without_what_is_unfinished_an_ending_fits_everywhere(path: str, words: 
 def test_an_answer_that_has_ended_is_not_ended_again(path: str) -> None:
     watch = FORMATS[path].watch()
 
-    watch.feed(streamed(path, [Said("Yes.")], is_ended=True))
+    watch.feed(streamed(path, [Chunk("Yes.")], is_ended=True))
 
     assert watch.ending() == b""
 
@@ -226,9 +226,9 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("path", "error"), ERRORS.items())
-def test_nor_one_that_has_ended_with_an_error(path: str, error: bytes) -> None:
+def test_an_answer_that_has_ended_with_an_error_is_not_ended_again(path: str, error: bytes) -> None:
     watch = FORMATS[path].watch()
-    watch.feed(streamed(path, [Said("Yes.")]))
+    watch.feed(streamed(path, [Chunk("Yes.")]))
 
     assert watch.feed(error) == ""
     assert watch.ending() == b""
@@ -237,7 +237,7 @@ def test_nor_one_that_has_ended_with_an_error(path: str, error: bytes) -> None:
 @PATH
 def test_an_end_that_has_begun_is_completed(path: str) -> None:
     """For each place between two lines or events of the end."""
-    whole = streamed(path, [Said("one "), Said("two")], is_ended=True)
+    whole = streamed(path, [Chunk("one "), Chunk("two")], is_ended=True)
     frames = whole.splitlines(keepends=True) if path.startswith("/api") else whole.split(b"\n\n")[:-1]
     frames = frames if path.startswith("/api") else [frame + b"\n\n" for frame in frames]
     for count in range(1, len(frames) + 1):
@@ -281,8 +281,8 @@ def test_a_responses_call_that_is_cut_is_incomplete() -> None:
 @PATH
 @searching
 @given(text=st.text(st.characters(codec="utf-8"), min_size=1))
-def test_what_is_made_up_is_what_the_model_would_send(path: str, text: str) -> None:
-    whole = SHAPES[path]().whole(Said(text, end=end_of(path)))
+def test_an_answer_of_our_own_is_what_the_model_would_send(path: str, text: str) -> None:
+    whole = SHAPES[path]().whole(Chunk(text, end=end_of(path)))
 
     content_type, body = FORMATS[path].write_answer("llama3", text, is_stream=False, now=1767268800.0, unique=UNIQUE)
 
@@ -293,16 +293,16 @@ def test_what_is_made_up_is_what_the_model_would_send(path: str, text: str) -> N
 @PATH
 @searching
 @given(text=st.text(st.characters(codec="utf-8"), min_size=1))
-def test_also_streamed(path: str, text: str) -> None:
+def test_a_streamed_answer_of_our_own_is_what_the_model_would_send(path: str, text: str) -> None:
     content_type, body = FORMATS[path].write_answer("llama3", text, is_stream=True, now=1767268800.0, unique=UNIQUE)
 
     assert content_type == SHAPES[path]().stream_type
-    assert but_numbers(parsed(path, body)) == but_numbers(parsed(path, streamed(path, [Said(text)], is_ended=True)))
+    assert but_numbers(parsed(path, body)) == but_numbers(parsed(path, streamed(path, [Chunk(text)], is_ended=True)))
 
 
 @PATH
 @pytest.mark.parametrize("is_stream", [True, False])
-def test_its_times_and_ids_are_the_given_ones(path: str, is_stream: bool) -> None:
+def test_an_answer_of_our_own_has_the_given_times_and_ids(path: str, is_stream: bool) -> None:
     _, body = FORMATS[path].write_answer("llama3", "Yes.", is_stream=is_stream, now=1767268800.5, unique=UNIQUE)
 
     assert (b"2026-01-01T12:00:00.500000Z" if path.startswith("/api") else UNIQUE.encode()) in body

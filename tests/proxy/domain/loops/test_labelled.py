@@ -2,23 +2,21 @@ import pytest
 
 from proxy.domain.config_schema import Detector
 from proxy.domain.loops import LoopDetector, Tail
-from tests.proxy.domain.loops import further, labelled, third
-from tests.proxy.domain.loops.agents import parts_of
+from tests.proxy.domain.loops import labelled
 from tests.proxy.domain.loops.streams import LOOPING, RIGHT
 
-SETS = {"first": labelled.labelled(), "second": further.labelled(), "third": third.labelled()}
-ALL = [(name, one) for name, some in SETS.items() for one in some]
+ALL = [(name, one) for name in labelled.SETS for one in labelled.load(name)]
 
 
 def verdict_on(one):
-    conversation = one.conversation
-    return LoopDetector().find_loop(parts_of(conversation.wire, conversation.payload), Detector())
+    return LoopDetector().find_loop(one.parts, Detector())
 
 
 def test_the_set_is_large_and_of_both_kinds():
     loops = [one for _, one in ALL if one.kind]
 
     assert len(ALL) >= 190
+    assert len({(name, one.name) for name, one in ALL}) == len(ALL)
     assert 0.4 < len(loops) / len(ALL) < 0.6
     assert {one.kind for one in loops} == {"same", "near", "cycle", "complaint"}
 

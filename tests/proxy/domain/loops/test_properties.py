@@ -1,5 +1,4 @@
 import json
-import time
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from uuid import UUID
@@ -11,7 +10,9 @@ from hypothesis import strategies as st
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part, ToolCall
 from proxy.domain.loops import LoopDetector, Tail
-from tests.proxy.domain.loops.histories import TASK, look, parts_of
+from tests.proxy.domain.loops import hostile
+from tests.proxy.domain.loops.histories import TASK, look, parts_of, texts_of
+from tests.steps import count_steps
 
 RULES = Detector()
 WINDOW = RULES.window
@@ -169,56 +170,39 @@ def test_a_tail_is_found_however_it_is_cut(before, size):
     assert any(found)
 
 
-# --- on what was made to take long ---
+# --- on what was made to take long; how the time itself grows is measured by ``make bench`` ---
 
-SECONDS = 5  # of processor time; what grew with the square of its input would take minutes
-
-LONG = {
-    "one letter": "a" * 1_000_000,
-    "braces": "{" * 60_000,
-    "open objects": '{"a":' * 12_000,
-    "deep arguments": '{"tool_name": "x", "tool_args": ' + "[" * 900 + "]" * 900 + "}",
-    "deeper arguments": '{"tool_name": "x", "tool_args": ' + "[" * 9_000 + "]" * 9_000 + "}",
-    "names of tools": '"tool_name":' * 5_000,
-    "openings": "<tool_call>" * 5_000,
-    "tags": "<a_b>\n" * 10_000,
-    "actions": "Action: x\n" * 6_000,
-    "thoughts": "Thought: x\nObservation: y\n" * 2_400,
-    "fences": "```\n" * 15_000,
-    "times": "10:00 " * 10_000,
-    "nearly ids": "0x" * 30_000,
-    "nearly days": "1-" * 30_000,
-    "words": "a b " * 15_000,
-    "blanks": " " * 60_000,
-    "line breaks": "\n" * 60_000,
-    "surroundings": "<environment_details>" * 3_000,
-    "quotes": '"a" ' * 2_000,
-    "underscores": "_" * 8_000,
-    "dots": "a." * 4_000,
-    "letters with accents": "é" * 60_000,
-}
+SHORT, LONG = 20_000, 200_000  # characters; up to 8 KB a tail is looked through again at each step
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_hostile_texts_are_read_in_no_time(name):
-    text = LONG[name]
-    parts = parts_of(*TASK, *(("assistant", text), ("user", "Observation: " + text)) * 3)
-    started = time.process_time()
+def test_ten_times_the_text_takes_about_ten_times_the_steps():
+    hostile.look_for_loops("A first text, for what is made once.")
 
-    LoopDetector().find_loop(parts, RULES)
-    for start in range(0, len(text), 100_000):
-        Tail().add(text[start : start + 100_000])
+    shorts, longs = hostile.texts(SHORT), hostile.texts(LONG)
+    for name in hostile.PIECES:
+        of_short = count_steps(hostile.look_for_loops, shorts[name])
+        assert count_steps(hostile.look_for_loops, longs[name]) < 20 * of_short, name  # 100 times were it quadratic
 
-    assert time.process_time() - started < SECONDS
+
+def test_hostile_texts_of_100_kb_are_read():
+    for text in (*hostile.texts(100_000).values(), *hostile.NESTED.values()):
+        hostile.look_for_loops(text)
 
 
 @pytest.mark.parametrize("role", ["assistant", "user", "tool", "system"])
-def test_long_histories_are_read_in_no_time(role):
-    parts = parts_of(*TASK, ("assistant", "Yes."), *((role, f"text {number}") for number in range(10_000)))
+def test_ten_times_the_history_takes_at_most_about_ten_times_the_steps(role):
+    def steps_with(number_of_parts):
+        said = ((role, f"text {number}") for number in range(number_of_parts))
+        parts = parts_of(*TASK, ("assistant", "Yes."), *said)
+        return count_steps(LoopDetector().find_loop, parts, RULES)
+
+    assert steps_with(10_000) < 15 * steps_with(1_000)
+
+
+def test_a_resent_history_is_not_read_again():
+    parts = parts_of(*TASK, *texts_of([f"I look at file {number}." for number in range(WINDOW)]))
     detector = LoopDetector()
-    started = time.process_time()
 
-    for _ in range(10):
-        detector.find_loop(parts, RULES)
+    first, second = (count_steps(detector.find_loop, parts, RULES) for _ in range(2))
 
-    assert time.process_time() - started < SECONDS
+    assert second < first / 2

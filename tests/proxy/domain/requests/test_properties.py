@@ -15,7 +15,7 @@ from tests.proxy.domain.requests.edits import B, applied
 
 each_path = pytest.mark.parametrize("path", FORMATS)
 each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-without_deadline = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+searching = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 def tail(index: int) -> str:
@@ -41,7 +41,7 @@ some = st.sets(st.integers(0, 30))
 
 
 @each_case
-@without_deadline
+@searching
 @given(systems, conversations, conversations, some, some, st.sampled_from(["", B]))
 def test_what_is_put_into_a_request_stays_before_what_is_appended_to_it(
     case: Case, system: str, said: list[Turn], more: list[Turn], old: set[int], new: set[int], top: str
@@ -58,7 +58,7 @@ def test_what_is_put_into_a_request_stays_before_what_is_appended_to_it(
 
 
 @each_case
-@without_deadline
+@searching
 @given(systems, conversations)
 def test_a_part_that_takes_blocks_stays_when_the_conversation_goes_on(
     case: Case, system: str, said: list[Turn]
@@ -73,7 +73,7 @@ def test_a_part_that_takes_blocks_stays_when_the_conversation_goes_on(
 
 
 @each_case
-@without_deadline
+@searching
 @given(systems, conversations, some, st.sampled_from(["", B]))
 def test_what_was_put_in_is_read_where_it_was_put(
     case: Case, system: str, said: list[Turn], chosen: set[int], top: str
@@ -89,7 +89,7 @@ def test_what_was_put_in_is_read_where_it_was_put(
 
 
 @each_case
-@without_deadline
+@searching
 @given(systems, conversations, some, some, st.sampled_from(["", B]))
 def test_what_is_taken_out_is_gone_and_nothing_else(
     case: Case, system: str, said: list[Turn], chosen: set[int], out: set[int], top: str
@@ -134,7 +134,7 @@ def squeezed(text: str) -> str:
 
 
 @each_case
-@without_deadline
+@searching
 @given(systems, conversations)
 def test_an_empty_edit_changes_nothing(case: Case, system: str, said: list[Turn]) -> None:
     payload = case.build(system, said)
@@ -178,7 +178,7 @@ payloads = st.fixed_dictionaries(
 )
 
 
-@settings(without_deadline, max_examples=200)
+@searching
 @given(payloads)
 def test_any_object_is_left_alone_or_gets_each_block_once(payload: Payload) -> None:
     for wire in FORMATS.values():
@@ -212,7 +212,7 @@ def check(prompt: Prompt) -> None:
 
 
 @each_path
-@without_deadline
+@searching
 @given(st.dictionaries(st.sampled_from(["options", "temperature", "seed", "x"]), json_values), st.floats(0, 2))
 def test_warming_any_object_touches_nothing_but_the_sampling(path: str, payload: Payload, by: float) -> None:
     warmed = copy.deepcopy(payload)

@@ -1,0 +1,146 @@
+"""What was decided about triples, so that a statement of one does not open its conflict again. Only this module, and an
+import, writes the table of DecidedTriple."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.domain.statement import is_reopened
+from memory.domain.types import TripleIds
+from memory.graph.snapshots import Snapshot, read_snapshot
+from memory.graph.store import IMPORTED, Attribution
+from memory.models import Dimension, Edge, EdgeHistory, Source
+from resolution.models import Conflict, DecidedTriple, Decision
+
+# --- reading ---
+
+
+def find_rulings(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]:
+    """Those about these triples."""
+    triples = set(triples)
+    rows = _rulings_near(triples).select_related("decision__conflict")
+    return {ids: row for row in rows if (ids := _ids_of(row)) in triples}
+
+
+def reopens(attribution: Attribution, ruling: DecidedTriple) -> bool:
+    """Whether a statement of the triple disputes it anew. An operator is never stopped."""
+    return attribution.source == Source.OPERATOR or is_reopened(
+        ruling.agents,
+        bytes(ruling.conversation),
+        ruling.decided_at.timestamp(),
+        attribution.agent,
+        attribution.conversation,
+        attribution.at.timestamp(),
+    )
+
+
+def explain(ruling: DecidedTriple) -> str:
+    """For people: what was decided, when, and for which reason."""
+    text = f"It was {ruling.get_kind_display().lower()} on {timezone.localtime(ruling.decided_at):%Y-%m-%d}"
+    if ruling.decision is not None and ruling.decision.reason:
+        return f"{text}: {ruling.decision.reason}"
+    return f"{text}."
+
+
+def find_speakers(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
+    """The agents that stated these facts, as far as the history has them, by triple. An agent that imported a fact has
+    not stated it."""
+    agents = {_ids_of(edge): {edge.agent} for edge in edges}
+    statements = EdgeHistory.objects.filter(
+        concept_id__in={edge.concept_id for edge in edges},
+        dim_id__in={edge.dim_id for edge in edges},
+        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM],
+    ).exclude(role=IMPORTED)
+    for *ids, agent in statements.values_list("concept_id", "dim_id", "after__parent_id", "actor"):
+        agents.get(TripleIds(*ids), set()).add(agent)
+    return agents
+
+
+def find_disputants(conflict: Conflict) -> set[str]:
+    """The agents that brought this conflict, now and before."""
+    # Also before: an agent whose word was decided about once does not become a new one when another reopens it.
+    same = Conflict.objects.filter(
+        concept_id=conflict.concept_id, dim_id=conflict.dim_id, incoming_parent_id=conflict.incoming_parent_id
+    )
+    return set(same.values_list("agent", flat=True))
+
+
+# --- writing ---
+
+
+def remember(
+    agents: Mapping[TripleIds, set[str]],
+    kind: DecidedTriple.Kind,
+    *,
+    conversation: bytes = b"",
+    moved_to_id: int | None = None,
+) -> None:
+    """Notes what was decided about triples, each with the agents that have said it, besides those of an earlier ruling.
+    The caller holds the locks of their dimensions. Where the newer wins nothing is decided for good, and nothing is
+    noted."""
+    superseding = Dimension.objects.filter(
+        soas_id__in={ids.dim_id for ids in agents}, on_collision=Dimension.OnCollision.SUPERSEDE
+    )
+    passing = set(superseding.values_list("pk", flat=True))
+    lasting = sorted(ids for ids in agents if ids.dim_id not in passing)
+    earlier = {_ids_of(row): row.agents for row in _rulings_near(lasting)}
+    now = timezone.now()
+    DecidedTriple.objects.bulk_create(
+        [
+            DecidedTriple(
+                concept_id=ids.concept_id,
+                dim_id=ids.dim_id,
+                parent_id=ids.parent_id,
+                kind=kind,
+                moved_to_id=moved_to_id,
+                agents=sorted({*earlier.get(ids, ()), *agents[ids]}),
+                conversation=conversation,
+                decided_at=now,
+            )
+            for ids in lasting
+        ],
+        update_conflicts=True,
+        unique_fields=["concept", "dim", "parent"],
+        update_fields=["kind", "moved_to", "agents", "conversation", "decision", "decided_at"],
+    )
+
+
+def link(triples: Iterable[TripleIds], decision: Decision) -> None:
+    """Notes by which decision the rulings came about."""
+    for ids in triples:
+        DecidedTriple.objects.filter(**ids._asdict()).update(decision=decision)
+
+
+def adopt(rulings: Iterable[DecidedTriple]) -> None:
+    """Stores rulings from elsewhere, about triples about which nothing was decided here."""
+    DecidedTriple.objects.bulk_create(rulings)
+
+
+def forget(ids: TripleIds) -> None:
+    """A triple that is placed again is no longer decided about."""
+    DecidedTriple.objects.filter(**ids._asdict()).delete()
+
+
+def forget_rows(rulings: Iterable[DecidedTriple]) -> None:
+    """The same for rulings that were read."""
+    DecidedTriple.objects.filter(pk__in=[row.pk for row in rulings]).delete()
+
+
+def take_back(ids: TripleIds, decision: Decision, before: Snapshot | None, after: Snapshot | None) -> None:
+    """Puts the ruling about a triple back as it was before the decision, unless it was written anew since."""
+    rows = DecidedTriple.objects.filter(**ids._asdict())
+    if after is not None and not rows.filter(decision=decision).delete()[0]:
+        return
+    if before is not None and not rows.exists():
+        DecidedTriple(**read_snapshot(DecidedTriple, before)).save(force_insert=True)
+
+
+def _rulings_near(triples: Collection[TripleIds]) -> QuerySet[DecidedTriple]:
+    """Of these triples, and of some near them: by three sets of ids, in one query."""
+    concepts, dims, parents = (set(ids) for ids in zip(*triples, strict=True)) if triples else (set(), set(), set())
+    return DecidedTriple.objects.filter(concept_id__in=concepts, dim_id__in=dims, parent_id__in=parents)
+
+
+def _ids_of(row: Edge | DecidedTriple) -> TripleIds:
+    return TripleIds(row.concept_id, row.dim_id, row.parent_id)

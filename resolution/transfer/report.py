@@ -1,0 +1,118 @@
+"""What an import, or its preview, comes to."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from memory.domain.types import Triple
+from resolution.transfer.interchange import Mistake
+
+MISTAKES_MAX: Final = 100  # listed; all are counted
+DIFFERENCES_MAX: Final = 100
+NAMES_MAX: Final = 20  # dimensions that are named beside their count
+
+Progress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
+
+# What becomes of a fact in the file, and what the report calls it.
+OUTCOMES: Final = {
+    "new": "new",
+    "same": "already here",
+    "different": "in contradiction to an existing fact: becomes a conflict",
+    "ring": "closing a cycle: becomes a conflict",
+    "taken": "replacing an existing fact, which goes to the history",
+    "kept": "in contradiction to an existing fact, which is kept",
+    "outdated": "older than the existing fact, where the newer one wins",
+    "decided": "in contradiction to an existing fact, and decided about before: left out",
+}
+
+
+def ignore_progress(what: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact in the file that is neither new nor here. ``existing`` is the fact in its slot; None if there is none, and
+    it only closes a cycle."""
+
+    line: int
+    fact: Triple
+    confidence: float
+    outcome: str
+    existing: Triple | None
+    existing_confidence: float | None
+
+
+@dataclass
+class Report:
+    """``facts`` counts them by OUTCOMES."""
+
+    facts: Counter[str] = field(default_factory=Counter)
+    new_words: int = 0
+    new_dimensions: list[str] = field(default_factory=list)
+    other_dimensions: list[str] = field(default_factory=list)  # that differ from the existing ones of the same name
+    newly_muted: int = 0
+    new_conflicts: int = 0  # among the file's conflict lines
+    known_conflicts: int = 0
+    new_decided: int = 0
+    known_decided: int = 0
+    differences: list[Difference] = field(default_factory=list)  # the first of them
+    mistakes: list[Mistake] = field(default_factory=list)  # the first of them
+    mistakes_count: int = 0
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    @property
+    def differing(self) -> int:
+        return sum(self.facts.values()) - self.facts["new"] - self.facts["same"]
+
+    @property
+    def queued(self) -> int:
+        return self.facts["different"] + self.facts["ring"]
+
+    @property
+    def changes(self) -> bool:
+        """Whether the import changes anything."""
+        placed = self.facts["new"] + self.facts["taken"]
+        added = self.newly_muted + self.new_conflicts + self.new_decided + len(self.new_dimensions)
+        return placed + self.queued + added > 0
+
+    def add_mistake(self, mistake: Mistake) -> None:
+        self.mistakes_count += 1
+        if len(self.mistakes) < MISTAKES_MAX:
+            self.mistakes.append(mistake)
+
+    def summarize(self) -> list[tuple[int, str, str]]:
+        """A table: how many, of what, and what becomes of them. Without rows that count nothing."""
+        new, other = ", ".join(self.new_dimensions[:NAMES_MAX]), ", ".join(self.other_dimensions[:NAMES_MAX])
+        rows = [
+            *((self.facts[outcome], "fact", which) for outcome, which in OUTCOMES.items()),
+            (len(self.new_dimensions), "dimension", f"new: {new}"),
+            (len(self.other_dimensions), "dimension", f"already here but different, left as they are: {other}"),
+            (self.new_words, "word", "new"),
+            (self.newly_muted, "concept", "newly muted"),
+            (self.new_conflicts, "open conflict", "new"),
+            (self.known_conflicts, "open conflict", "already here, or settled"),
+            (self.new_decided, "decided triple", "new"),
+            (self.known_decided, "decided triple", "already here, or about an existing fact"),
+            (self.mistakes_count, "line", "with a mistake, left out"),
+        ]
+        return [(count, what if count == 1 else f"{what}s", which) for count, what, which in rows if count]
+
+
+_ADAPTER: Final = TypeAdapter(Report)
+
+
+def write_report(report: Report) -> bytes:
+    return _ADAPTER.dump_json(report)
+
+
+def read_report(content: bytes) -> Report | None:
+    """None if another version of Festinger wrote it."""
+    try:
+        return _ADAPTER.validate_json(content)
+    except ValidationError:
+        return None

@@ -1,0 +1,203 @@
+"""Writes the lines of a file to the graph, in portions: through the same rules and writers as statements and decisions,
+one after the other.
+
+All functions run inside the caller's transaction, which holds the locks of the dimensions.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from django.utils import timezone
+
+from memory.db.connections import chunks
+from memory.domain.types import Slot, Triple, TripleIds
+from memory.graph import store
+from memory.graph.placement import Differences, Imported, Placement, Slots
+from memory.graph.store import Assertion, Attribution
+from memory.models import Edge
+from resolution import rulings
+from resolution.intake.conflict_queue import Queue, rebase
+from resolution.models import CollisionType, DecidedTriple
+from resolution.transfer.interchange import ConflictLine, DecidedLine, FactLine
+from resolution.transfer.report import DIFFERENCES_MAX, Difference, Progress, Report
+
+# More than 2,000 rows in one statement are announced as one reload (migration 0002 of memory), and no portion of a
+# large import should make the caches read its rows one by one.
+FACTS_AT_ONCE: Final = 5_000
+LINES_AT_ONCE: Final = 1_000
+
+PLACED: Final[Mapping[str, str]] = {
+    "inserted": "new", "confirmed": "same", "superseded": "taken", "outdated": "outdated",
+}  # fmt: skip
+
+Numbered = tuple[int, FactLine]
+AnyLine = TypeVar("AnyLine", ConflictLine, DecidedLine)
+
+
+class Writer:
+    """``by`` is who imports, as the history names them. What becomes of the lines is counted in ``report``."""
+
+    def __init__(self, by: Attribution, differences: Differences, report: Report) -> None:
+        self._by = by
+        self._differences: Differences = differences
+        self._report = report
+        self._now = timezone.now()
+        self._concepts: set[int] = set()  # of placed facts
+        self._disputed: set[Slot] = set()  # of placed facts about which a conflict is open
+
+    def place_facts(self, facts: Iterable[Numbered], total: int, progress: Progress) -> None:
+        waiting = self._place_all(_report_progress(facts, total, progress))
+        # What closes a cycle may stop to do so when other facts of the file have replaced a step of it.
+        while waiting and len(still := self._place_all(waiting)) < len(waiting):
+            waiting = still
+        self._place_all(waiting, is_last_try=True)
+        self._report.differences.sort(key=lambda difference: difference.line)
+        # Only now, all of them in order: the flusher locks words in this order, too.
+        for concepts in chunks(sorted(self._concepts), FACTS_AT_ONCE):
+            store.make_novel(concepts)
+        for slot in sorted(self._disputed):
+            rebase(slot, fill=False)
+
+    def _place_all(self, facts: Iterable[Numbered], *, is_last_try: bool = False) -> list[Numbered]:
+        """Those that would close a cycle, unless this is the last try: then they are queued."""
+        portions = chunks(facts, FACTS_AT_ONCE)
+        return [fact for portion in portions for fact in self._place(portion, is_last_try=is_last_try)]
+
+    def _place(self, facts: Sequence[Numbered], *, is_last_try: bool) -> list[Numbered]:
+        slots = Slots([line.triple for _, line in facts], is_import=True)
+        triples = set(slots.ids.values())
+        queue, known = Queue(triples), rulings.find_rulings(triples)
+        slots.read(elsewhere={row.moved_to_id for row in known.values() if row.moved_to_id is not None})
+        waiting: list[Numbered] = []
+        placed: set[TripleIds] = set()
+        replaced: list[Edge] = []
+        for number, line in facts:
+            assertion, imported = self._attribute(line)
+            ids = slots.ids[assertion.triple]
+            ruling, existing = known.get(ids), slots.edge_in(ids.slot)
+            placement = slots.place(assertion, ruling.moved_to_id if ruling is not None else None, imported)
+            if placement.closing is not None and not is_last_try:
+                waiting.append((number, line))
+                continue
+            outcome = self._judge(placement, is_decided=ruling is not None)
+            self._report.facts[outcome] += 1
+            if outcome not in ("new", "same"):
+                self._list_difference(number, line, outcome, existing)
+            if outcome in ("different", "ring"):
+                against = Placement("conflict", ids, existing) if existing is not None else placement
+                queue.add(against, assertion.attribution, is_isa=line.is_isa)
+            elif outcome in ("new", "taken"):
+                placed.add(ids)
+            if placement.replaced is not None:
+                replaced.append(placement.replaced)
+        # Whoever stated what is replaced does not bring it back by stating it again.
+        rulings.remember(rulings.find_speakers(replaced), DecidedTriple.Kind.RETIRED)
+        rulings.forget_rows(row for ids, row in known.items() if ids in placed)
+        slots.write()
+        queue.write()
+        self._concepts.update(ids.concept_id for ids in placed)
+        self._disputed |= queue.open_slots() & {ids.slot for ids in placed}
+        return waiting
+
+    def _attribute(self, line: FactLine) -> tuple[Assertion, Imported]:
+        said_at = line.said_at or line.last_confirmed or self._now
+        attribution = Attribution(line.agent, line.source, line.confidence, said_at)
+        imported = Imported(self._by, line.last_confirmed or line.said_at or self._now, self._differences)
+        return Assertion(line.triple, attribution), imported
+
+    def _list_difference(self, number: int, line: FactLine, outcome: str, edge: Edge | None) -> None:
+        if len(self._report.differences) < DIFFERENCES_MAX:
+            existing = Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge else None
+            confidence = edge.confidence if edge is not None else None
+            self._report.differences.append(
+                Difference(number, line.triple, line.confidence, outcome, existing, confidence)
+            )
+
+    def _judge(self, placement: Placement, *, is_decided: bool) -> str:
+        """One of the report's OUTCOMES."""
+        if placement.status in PLACED:
+            return PLACED[placement.status]
+        if self._differences == "keep":
+            return "kept"
+        if is_decided:
+            return "decided"
+        return "ring" if placement.closing is not None else "different"
+
+    def queue_conflicts(self, lines: Iterable[ConflictLine]) -> None:
+        """The conflicts of the file, against what is in the graph now."""
+        for portion in chunks(lines, LINES_AT_ONCE):
+            ids, by_triple = _identify(portion)
+            edges = _edges(by_triple)
+            queue, settled = Queue(set(by_triple)), _find_settled(by_triple, edges)
+            for triple, line in by_triple.items():
+                if triple in settled or triple in queue:
+                    self._report.known_conflicts += 1
+                    continue
+                said = Attribution(
+                    line.agent, line.source, line.confidence, line.said_at, line.evidence, line.role,
+                    bytes.fromhex(line.conversation),
+                )  # fmt: skip
+                row = queue.add(_collide(line, triple, edges.get(triple.slot), ids), said, is_isa=line.is_isa)
+                row.priority, row.created_at = line.priority, line.queued_at
+                self._report.new_conflicts += 1
+            queue.write()
+
+    def add_rulings(self, lines: Iterable[DecidedLine]) -> None:
+        """Those about triples that are not facts here, and about which nothing was decided here."""
+        for portion in chunks(lines, LINES_AT_ONCE):
+            ids, by_triple = _identify(portion)
+            settled = _find_settled(by_triple, _edges(by_triple))
+            rulings.adopt(
+                DecidedTriple(
+                    **triple._asdict(),
+                    kind=line.decision,
+                    moved_to_id=ids[line.moved_to] if line.moved_to is not None else None,
+                    agents=line.agents,
+                    conversation=bytes.fromhex(line.conversation),
+                    decided_at=line.decided_at,
+                )
+                for triple, line in by_triple.items()
+                if triple not in settled
+            )
+            self._report.known_decided += len(settled)
+            self._report.new_decided += len(portion) - len(settled)
+
+
+def _report_progress(facts: Iterable[Numbered], total: int, progress: Progress) -> Iterator[Numbered]:
+    for done, fact in enumerate(facts):
+        if done % FACTS_AT_ONCE == 0:
+            progress("Placing", done, total)
+        yield fact
+    progress("Placing", total, total)
+
+
+def _identify(lines: Iterable[AnyLine]) -> tuple[dict[str, int], dict[TripleIds, AnyLine]]:
+    """The ids of all words in the lines, and the lines by their triples."""
+    lines = list(lines)
+    ids = store.ensure_tokens(word for line in lines for word in line.words())
+    return ids, {TripleIds(ids[line.concept], ids[line.dimension], ids[line.parent]): line for line in lines}
+
+
+def _edges(triples: Collection[TripleIds]) -> dict[Slot, Edge]:
+    """By their slots, and some edges near them."""
+    edges = Edge.objects.filter(
+        concept_id__in={triple.concept_id for triple in triples}, dim_id__in={triple.dim_id for triple in triples}
+    )
+    return {(edge.concept_id, edge.dim_id): edge for edge in edges}
+
+
+def _find_settled(triples: Collection[TripleIds], edges: Mapping[Slot, Edge]) -> set[TripleIds]:
+    """Those that are facts, or about which something was decided."""
+    facts = {TripleIds(edge.concept_id, edge.dim_id, edge.parent_id) for edge in edges.values()}
+    return rulings.find_rulings(triples).keys() | (facts & set(triples))
+
+
+def _collide(line: ConflictLine, triple: TripleIds, edge: Edge | None, ids: Mapping[str, int]) -> Placement:
+    """Against the edge in its slot here, else against what the file says."""
+    if edge is None and line.against is not None:
+        was_isa = line.is_isa != (line.collision == CollisionType.MISCLASSIFICATION)
+        edge = Edge(concept_id=triple.concept_id, dim_id=triple.dim_id, parent_id=ids[line.against], is_isa=was_isa)
+    if edge is not None:
+        return Placement("conflict", triple, edge)
+    closing = Edge(concept_id=ids[line.blocking]) if line.blocking is not None else None
+    return Placement("conflict", triple, closing=closing)

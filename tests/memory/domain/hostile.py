@@ -1,0 +1,61 @@
+"""Texts made to take long: pieces that, repeated, would cost a careless reader more than their length.
+
+By reader, which takes a text. The tests count its steps and let it read them; ``make bench`` times it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memory.domain.cues.extractor import find_cues
+from memory.domain.text.redaction import mask_secrets
+from memory.domain.text.snippets import sentences_naming
+from memory.domain.text.tokenizer import find_words, tokenise
+
+LONG_MAX = 100_000  # characters
+
+
+class NoWords:
+    """A vocabulary that knows nothing."""
+
+    def is_common(self, token: str) -> bool:
+        return False
+
+    def is_concept(self, token: str) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """``ending`` is what a text closes with, so that there is something to find at its end."""
+
+    read: Callable[[str], object]
+    pieces: tuple[str, ...]
+    ending: str = ""
+
+    def texts(self, characters: int) -> list[str]:
+        return [(piece * characters)[:characters] + self.ending for piece in self.pieces]
+
+
+_TOKENS = (
+    "a.", "A ", "-", "_", "a", "A", "'s", "a's", "A' ", "rc", "1.", "<", ' "', "é", "ﬁ", "㉠", "İ", "ㄱㅏ", "e\u0301",
+    "\u0301\u0316",
+)  # fmt: skip
+_SECRETS = (
+    "password", "password:", 'password: "', "password\\", "password:,a", "password_A", "passphrase: ", "token ",
+    "token=", "key", "api_key", "secret:\n", "bearer ", "İ", "a", "aB3", "0", "9f", "_A", "-", "/a1B", ",a", "\\",
+    '\\"', "://", "://a:", "a://b:c@", ":@", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", " -p", " -p x1y2z3",
+    "mysql -pa1 ", " -u a:", "eyJ", "eyJa.",
+)  # fmt: skip
+_SENTENCES = ("a", "A ", "Ab", "gnommoweb ", "a. ", "e.g. ", '{"a": "', "`", "\n", " ", "é", "ﬁ", "ㄱㅏ", "A-")
+_CUES = (
+    "gnommoweb is a repo ", " is a", "a is a b. ", "if x is a y, ", " part of a fast,", "not ", "e.g. ", ". ", "a, ",
+    "*", "`", "```\n", "\n", '{"', '"\\"', "[", '{"a": ', "} ", "www.", "a://", "<recollection>", "gutask ", "/a",
+)  # fmt: skip
+
+READERS = {
+    "tokenise": Hostile(tokenise, _TOKENS),
+    "find_words": Hostile(find_words, _TOKENS),
+    "mask_secrets": Hostile(mask_secrets, _SECRETS),
+    "sentences_naming": Hostile(lambda text: sentences_naming(text, ["zorblat", "a"]), _SENTENCES),
+    "find_cues": Hostile(lambda text: find_cues(text, vocabulary=NoWords()), _CUES, ending=" x is a y"),
+}
