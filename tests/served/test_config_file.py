@@ -236,21 +236,3 @@ def test_a_limit_over_the_default_is_one_too(configured: Configured) -> None:
     answer = configured.served.client.post("/iknowthat", content=fact.encode())
 
     assert answer.status_code in (200, 201)
-
-
-def test_every_process_follows(database: str, ollama: StandIn, other: StandIn, tmp_path: Path) -> None:
-    configured = Configured(tmp_path, database, FESTINGER_WORKERS="2")
-    configured.write(f"upstream: {{url: {ollama.url}}}")
-    configured.start()
-    configured.write(f"upstream: {{url: {other.url}}}")
-
-    def pictures() -> dict[int, str]:
-        found = {}
-        for _ in range(40):
-            report = httpx.get(f"{configured.served.url}/health", trust_env=False, timeout=10).json()
-            if report.get("ready"):
-                found[report["process"]["pid"]] = report["upstream"]["url"]
-        return found
-
-    assert eventually(lambda: sorted(pictures().values()) == [other.url] * 2, within_s=FOLLOWS_S)
-    configured.served.stop()

@@ -1,7 +1,6 @@
 """What Festinger refuses itself, as the libraries people use tell it."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import anthropic
@@ -12,7 +11,6 @@ import pytest
 
 from tests.served.conftest import AWAY, SMALL_BODY
 from tests.served.server import Served, free_port
-from tests.served.wire import Message, RawUpstream, ask, post
 
 PLAIN = {"trust_env": False, "verify": False, "timeout": 10}  # no list of authorities to read: all is plain HTTP
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n5\r\ndata:\r\n"
@@ -145,30 +143,3 @@ def test_an_upstream_that_leads_back_here_is_told_and_does_not_go_round(database
     assert (passed.status_code, "leads back to this Festinger" in passed.json()["error"]) == (508, True)
     assert (health["upstream"]["reachable"], "508" in health["upstream"]["error"]) == (False, True)
     served.stop()
-
-
-@pytest.mark.parametrize(
-    ("path", "shape"),
-    [
-        ("/api/chat", ["error"]),
-        ("/v1/completions", ["error", "message"]),
-        ("/v1/models", ["error", "message"]),
-        ("/v1/messages", ["error", "message"]),
-    ],
-)
-def test_a_client_of_http_1_0_is_told_of_a_broken_stream_in_its_shape(
-    port: int, model: RawUpstream, path: str, shape: list[str]
-) -> None:
-    def script(connection: Any, message: Message) -> None:
-        connection.sendall(STREAM)
-        with suppress(OSError):
-            connection.shutdown(2)
-
-    model.script = script
-
-    answer = ask(port, post(path, b'{"model": "llama3"}').replace(b"HTTP/1.1", b"HTTP/1.0"))
-
-    told = httpx.Response(answer.status, content=answer.body).json()
-    for key in shape:
-        told = told[key]
-    assert (answer.status, "broke off" in told) == (502, True)

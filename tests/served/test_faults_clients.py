@@ -1,6 +1,7 @@
 """A client that leaves, stalls, dawdles or speaks an older HTTP: what the model server sees of it, and the others."""
 
 import contextlib
+import json
 import re
 import socket
 import struct
@@ -217,8 +218,19 @@ def test_a_client_of_http_1_0_gets_a_stream_as_a_whole(port: int, model: RawUpst
     assert answer.get(b"content-length") == str(len(LINE + LINE)).encode()
 
 
-@PATH
-def test_a_client_of_http_1_0_gets_an_error_where_the_stream_is_cut(port: int, model: RawUpstream, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/api/chat", ["error"]),
+        ("/v1/chat/completions", ["error", "message"]),
+        ("/v1/completions", ["error", "message"]),
+        ("/v1/models", ["error", "message"]),
+        ("/v1/messages", ["error", "message"]),
+    ],
+)
+def test_a_client_of_http_1_0_is_told_of_a_broken_stream_in_its_shape(
+    port: int, model: RawUpstream, path: str, shape: list[str]
+) -> None:
     def script(connection: socket.socket, _: Message) -> None:
         connection.sendall(STREAM + chunked(LINE))
         connection.shutdown(socket.SHUT_RDWR)
@@ -227,7 +239,10 @@ def test_a_client_of_http_1_0_gets_an_error_where_the_stream_is_cut(port: int, m
 
     answer = ask(port, post(path, PROMPT).replace(b"HTTP/1.1", b"HTTP/1.0"))
 
-    assert (answer.status, b"broke off" in answer.body) == (502, True)
+    told = json.loads(answer.body)
+    for key in shape:
+        told = told[key]
+    assert (answer.status, "broke off" in told) == (502, True)
 
 
 @pytest.mark.parametrize(

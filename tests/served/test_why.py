@@ -7,8 +7,9 @@ import psycopg
 
 from tests.served.server import Served
 from tests.standin import StandIn
+from tests.waiting import eventually
 
-WITHIN_S = 5
+WITHIN_S = 60.0  # on a machine that has much else to do
 
 
 def why(server: Served, request: str) -> Any:
@@ -30,27 +31,18 @@ def test_an_answer_names_the_request_and_why_tells_what_it_was_given(server: Ser
     assert (told["agent"], told["model"], told["wire"], told["unread_characters"]) == ("dobby", "llama3", "chat", 0)
 
 
-def test_any_process_can_tell_of_a_request(server: Served, database: str, upstream: StandIn) -> None:
+def test_any_process_can_tell_of_a_request(server: Served, raw_server: Served) -> None:
     server.teach("quux -isa repo")
     request = server.chat(("user", "restart quux again")).headers["x-festinger-request"]
-    told = why(server, request)
-    other = Served(upstream=upstream.url, database=database).wait_ready()
 
-    try:
-        assert why(other, request) == told
-        request = server.chat(("user", "restart quux at once")).headers["x-festinger-request"]
-        assert why(other, request) == why(server, request)  # which may not have written it yet
-    finally:
-        other.stop()
+    assert why(raw_server, request) == why(server, request)  # which may not have written it yet
 
 
 def test_what_is_stored_has_no_text_of_the_prompt(server: Served, database: str) -> None:
     request = server.chat(("user", "a sentence of mine about quux")).headers["x-festinger-request"]
-    deadline = time.monotonic() + WITHIN_S
+    query = "SELECT row_to_json(recollection_event)::text FROM recollection_event WHERE request = %s"
     with psycopg.connect(database, autocommit=True) as client:
-        query = "SELECT row_to_json(recollection_event)::text FROM recollection_event WHERE request = %s"
-        while not (row := client.execute(query, [request]).fetchone()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        row = eventually(lambda: client.execute(query, [request]).fetchone(), within_s=WITHIN_S)
 
     assert row is not None
     assert "sentence of mine" not in row[0]

@@ -5,7 +5,9 @@ import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
+import httpx
 import psutil
 import psycopg
 import pytest
@@ -28,11 +30,17 @@ def servers(database: str, upstream: StandIn) -> Iterator[list[Served]]:
         served.stop()
 
 
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("workers") / "config.yaml"
+
+
 @pytest.fixture
-def served(servers: list[Served], database: str, upstream: StandIn) -> Served:
+def served(servers: list[Served], database: str, upstream: StandIn, config: Path) -> Served:
     """With two workers; a new one where the last one has ended."""
     if not servers or servers[-1].process.poll() is not None:
-        servers.append(Served(upstream=upstream.url, database=database, FESTINGER_WORKERS="2"))
+        settings = {"FESTINGER_WORKERS": "2", "FESTINGER_CONFIG": str(config)}
+        servers.append(Served(upstream=upstream.url, database=database, **settings))
     served = servers[-1].wait_ready()
     wait_until(lambda: len(workers(served)) == 2)
     return served
@@ -60,6 +68,24 @@ def test_a_worker_that_dies_is_replaced_and_prompts_go_on(served: Served) -> Non
     wait_until(lambda: died not in workers(served) and len(workers(served)) == 2)
     assert other in workers(served)
     assert served.chat(("user", "hi")).status_code == 200
+
+
+def test_all_workers_follow_the_config_file(served: Served, config: Path) -> None:
+    def loaded() -> dict[int, str | None]:
+        """When each worker has loaded the file: whoever connects anew may come to either."""
+        found: dict[int, str | None] = {}
+        for _ in range(100):
+            report = httpx.get(f"{served.url}/health", trust_env=False, timeout=SOON_S).json()
+            found[report["process"]["pid"]] = report["config"]["loaded_at"]
+            if len(found) == 2:
+                break
+        return found
+
+    before = loaded()
+    config.write_text("limits: {max_body_bytes: 2000}")
+
+    wait_until(lambda: len([at for at in loaded().values() if at and at not in before.values()]) == 2)
+    config.unlink()
 
 
 def test_told_to_stop_all_workers_write_what_they_counted(served: Served, database: str) -> None:
