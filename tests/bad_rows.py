@@ -15,7 +15,6 @@ from memory.db.transactions import constraint_of
 
 Row = Mapping[str, Any]
 A, B, C, D = range(1_000_001, 1_000_005)  # ids of words
-NOWHERE = 1_000_009  # the id of nothing
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,11 @@ class BadRow:
     first: str = ""
 
     def __str__(self) -> str:
-        changes = [f"{name}={_shown(value)}" for name, value in self.changes.items()]
+        changes = [f"{name}={_show(value)}" for name, value in self.changes.items()]
         return " ".join([self.constraint, *changes, self.statement]).strip()
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     return f"{len(value)} bytes" if isinstance(value, bytes) else repr(value)
 
 
@@ -54,7 +53,7 @@ def add_words() -> None:
         insert("soas", {"id": word_id, "token": token})
 
 
-def violated(sql: str, *arguments: object) -> str | None:
+def catch_violation(sql: str, *arguments: object) -> str | None:
     """The constraint that refuses the statement."""
     with pytest.raises(IntegrityError) as caught:
         run(sql, *arguments)
@@ -67,7 +66,7 @@ def check_refused(bad: BadRow, good: Mapping[str, Row]) -> None:
     if bad.beside is not None:
         insert(bad.table, {**good[bad.table], **bad.beside})
     if bad.statement:
-        assert violated(bad.statement) == bad.constraint
+        assert catch_violation(bad.statement) == bad.constraint
         return
     with pytest.raises(IntegrityError) as caught:
         insert(bad.table, {**good[bad.table], **bad.changes})

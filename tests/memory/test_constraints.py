@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.bad_rows import A, B, BadRow, C, D, add_words, check_refused, insert, violated
+from tests.bad_rows import A, B, BadRow, C, D, add_words, catch_violation, check_refused, insert
 
 pytestmark = pytest.mark.django_db
 
@@ -119,7 +119,7 @@ def test_a_long_ring_is_refused_also_by_an_update() -> None:
     for child, parent in ((A, B), (B, C), (C, 1_000_005)):
         insert("urd", GOOD["urd"] | {"id": child, "parent_id": parent})
 
-    assert violated("UPDATE urd SET parent_id = %s WHERE id = %s", A, C) == "urd_acyclic"
+    assert catch_violation("UPDATE urd SET parent_id = %s WHERE id = %s", A, C) == "urd_acyclic"
 
 
 def test_opposite_edges_in_two_dimensions_are_no_ring() -> None:

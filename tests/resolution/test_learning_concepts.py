@@ -42,7 +42,7 @@ def world() -> None:
 
 @pytest.fixture
 def model(llm: LlmServer) -> Any:
-    row = llm.model("openai")
+    row = llm.model("ollama")
     Config.objects.create(key="write_model_id", value=str(row.pk))
     return row
 
@@ -250,7 +250,7 @@ def test_no_transaction_is_open_while_the_model_thinks(
     transactional_db: None, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bootstrap.load_dimensions()
-    Config.objects.create(key="write_model_id", value=str(llm.model("openai").pk))
+    Config.objects.create(key="write_model_id", value=str(llm.model("ollama").pk))
     wonder()
     states = []
     explain = explain_concept.explain
@@ -270,7 +270,7 @@ def test_no_transaction_is_open_while_the_model_thinks(
 
 def test_only_one_process_explains_at_a_time(dsn: str, llm: LlmServer, monkeypatch: pytest.MonkeyPatch) -> None:
     bootstrap.load_dimensions()
-    Config.objects.create(key="write_model_id", value=str(llm.model("openai").pk))
+    Config.objects.create(key="write_model_id", value=str(llm.model("ollama").pk))
     wonder()
     woken: list[str] = []
     monkeypatch.setattr(tasks, "wake", lambda task: woken.append(task.name))
