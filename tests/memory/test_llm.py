@@ -532,16 +532,16 @@ def test_no_repr_holds_the_key(llm: LlmServer, model: LanguageModel):
 
 def test_no_model_is_chosen_by_default():
     with pytest.raises(models.NoModel, match="enter its id as write_model_id"):
-        models.chosen("write_model_id")
+        models.find_chosen("write_model_id")
 
 
 def test_the_chosen_model_is_found_and_a_deleted_one_told(llm: LlmServer, model: LanguageModel):
     set_config(resolve_model_id=model.pk)
-    assert models.chosen("resolve_model_id") == model
+    assert models.find_chosen("resolve_model_id") == model
 
     model.delete()
     with pytest.raises(models.NoModel, match=r"There is no model \d+"):
-        models.chosen("resolve_model_id")
+        models.find_chosen("resolve_model_id")
 
 
 def test_the_sdks_are_not_imported_before_they_are_needed():
