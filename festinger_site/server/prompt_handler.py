@@ -28,7 +28,7 @@ class LeanHandler(ASGIHandler):
         self._template_response_middleware: list[object] = []
         self._exception_middleware: list[object] = []
         self._respond = cast(Respond, convert_exception_to_response(self._call_view))
-        self._matches: dict[str, ResolverMatch] = {}  # the prompts' paths are two
+        self._matches: dict[str, ResolverMatch] = {}  # by path: six of them
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         # Nothing may be awaited between the view's return and this one: a client that left in between would leave
