@@ -21,7 +21,7 @@ from memory.outbox.wakeup import send_wakeup
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.injection_log import InjectionLog
+from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
 from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer
@@ -71,7 +71,7 @@ class Runtime:
         events = Events(settings.DATABASE_URL)
         injection_log = InjectionLog(settings.DATABASE_URL)
         conversations = Conversations(record=injection_log.add)
-        coherence.follow("injection", conversations)
+        coherence.follow("injection", InjectionFollower(conversations))
         guard = LoopGuard(broadcast=partial(tell_trip, coherence))
         coherence.subscribe(TRIPS, lambda told: guard.remember(trip_of(told)))
         settings_file.subscribe(partial(follow, upstream, modelfiles, conversations))

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
-from memory.db.connections import Connection
 from memory.domain.recall.rendering import Block
 from memory.recall.mentions import Beginning, MaybeReading, Mentions
 from proxy.domain.prefixes import Thread
-from proxy.enrichment.injection_log import RECENT, SOME, Injection, read_injections
 
 HOUR = 3600.0
 TAILS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
@@ -21,6 +19,18 @@ KEY_BYTES = 200  # a digest and its places in dicts
 CHARACTER_BYTES = 2  # of a block's text: half of them may hold a character outside of Latin-1
 FACT_BYTES = 100  # of a block's facts: a tuple each; the words are the cache's own
 NAMES_MAX = 300_000  # names and messages that are remembered of running conversations: some 30 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """One change of what stands in a conversation. ``at`` is in seconds since the epoch."""
+
+    conversation: bytes  # its key
+    keys: tuple[bytes, ...]  # all keys of a new one
+    place: bytes  # the link after which a tail stands, empty for the top
+    block: Block  # empty where nothing stands there (any more)
+    system: str | None  # the Modelfile's SYSTEM that had to come before the block
+    at: float
 
 
 @dataclass(slots=True)
@@ -108,18 +118,6 @@ class Conversations:
         """Puts the block after this link; an empty one removes what stood there."""
         self._put(conversation, place, block, now)
         self._record(Injection(conversation.key, (), place, block, None, now))
-
-    # --- what the log says ---
-
-    async def load(self, connection: Connection) -> None:
-        """Reads what was injected lately, by this process before it was started, or by others."""
-        async for injection in read_injections(connection, RECENT):
-            self.remember(injection)
-
-    async def refresh(self, connection: Connection, keys: list[int]) -> None:
-        """Reads the rows that were just announced."""
-        async for injection in read_injections(connection, SOME, keys):
-            self.remember(injection)
 
     def remember(self, injection: Injection) -> None:
         """Takes over a change that was recorded, unless something later is known."""

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -13,6 +12,7 @@ from memory.cache.loader import batches
 from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy.domain.prefixes import SIZE
+from proxy.enrichment.conversations import Conversations, Injection
 from proxy.telemetry.events import Waiting
 
 logger = logging.getLogger(__name__)
@@ -39,18 +39,6 @@ RECENT = f"""
     ) AS newest ORDER BY id
 """
 SOME = f"{READ} injection WHERE id = ANY(%s) ORDER BY id"
-
-
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """One change of what stands in a conversation. ``at`` is in seconds since the epoch."""
-
-    conversation: bytes  # its key
-    keys: tuple[bytes, ...]  # all keys of a new one
-    place: bytes  # the link after which a tail stands, empty for the top
-    block: Block  # empty where nothing stands there (any more)
-    system: str | None  # the Modelfile's SYSTEM that had to come before the block
-    at: float
 
 
 class InjectionLog:
@@ -99,6 +87,23 @@ class InjectionLog:
         with suppress(psycopg.Error, OSError):
             async with asyncio.timeout(LAST_WRITE_S), open_connection(self._dsn, "injections") as connection:
                 await self._write(connection)
+
+
+class InjectionFollower:
+    """Keeps this process's conversations in step with the table."""
+
+    def __init__(self, conversations: Conversations) -> None:
+        self._conversations = conversations
+
+    async def load(self, connection: Connection) -> None:
+        """Reads what was injected lately, by this process before it was started, or by others."""
+        async for injection in read_injections(connection, RECENT):
+            self._conversations.remember(injection)
+
+    async def refresh(self, connection: Connection, keys: list[int]) -> None:
+        """Reads the rows that were just announced."""
+        async for injection in read_injections(connection, SOME, keys):
+            self._conversations.remember(injection)
 
 
 async def read_injections(

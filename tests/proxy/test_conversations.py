@@ -15,8 +15,7 @@ from memory.ingest.reader import Allowance, Reader, complete_reading
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 from proxy.domain.prefixes import SHARED_MIN, Thread
-from proxy.enrichment.conversations import HOUR, TAILS_MAX, Conversation, Conversations
-from proxy.enrichment.injection_log import Injection
+from proxy.enrichment.conversations import HOUR, TAILS_MAX, Conversation, Conversations, Injection
 from tests.proxy.threads import Said, thread
 
 NOW = 1_800_000_000.0
