@@ -25,6 +25,7 @@ from tests.resolution.deciding import dismiss, update
 pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
+DOWNLOAD = "resolution_transfer_export "  # reads every table of the graph into a file: no page, but as steady
 FEW, MANY = 2, 8
 BARE = (" add", " history", " delete")  # Django's own, and without rows of ours
 ACTOR = Actor("operator", Source.OPERATOR)
@@ -116,6 +117,6 @@ def test_every_page_opens_within_few_queries_however_many_rows_there_are(user: U
     rows_of_everything(FEW, MANY)
     many = queries_by_page(user, everything(user))
 
-    assert {page: count for page, count in many.items() if count > QUERIES_MAX} == {}
+    assert {page: count for page, count in many.items() if count > QUERIES_MAX and page != DOWNLOAD} == {}
     assert {page: (few[page], count) for page, count in many.items() if count > few.get(page, count)} == {}
-    assert {"home ", "memory.soas first", "resolution.conflict change typical"} <= many.keys()
+    assert {"home ", "memory.soas first", "resolution.conflict change typical", DOWNLOAD} <= many.keys()
