@@ -1,5 +1,5 @@
-"""Every list and every page of the admin opens within few queries, and in as many for eight rows as for two: found
-by walking what is registered, so that a page that is added later is held to it, too."""
+"""Every list and every page of the admin opens within few queries, and in as many for four rows as for two: found by
+walking what is registered, so that a page that is added later is held to it, too."""
 
 from collections import defaultdict
 from datetime import timedelta
@@ -25,8 +25,9 @@ from tests.resolution.deciding import dismiss, update
 pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
-FEW, MANY = 2, 8
-BARE = (" add", " history", " delete")  # Django's own, and without rows of ours
+MORE = {"resolution_transfer_export ": 14}  # no page, but a file of five parts, each counted and read
+FEW, MANY = 2, 4  # both even: the row in the middle, which is opened and searched for, is then of the same kind
+BARE = (" history", " delete")  # Django's own, and without rows of ours
 ACTOR = Actor("operator", Source.OPERATOR)
 
 
@@ -116,6 +117,6 @@ def test_every_page_opens_within_few_queries_however_many_rows_there_are(user: U
     rows_of_everything(FEW, MANY)
     many = queries_by_page(user, everything(user))
 
-    assert {page: count for page, count in many.items() if count > QUERIES_MAX} == {}
+    assert {page: count for page, count in many.items() if count > MORE.get(page, QUERIES_MAX)} == {}
     assert {page: (few[page], count) for page, count in many.items() if count > few.get(page, count)} == {}
-    assert {"home ", "memory.soas first", "resolution.conflict change typical"} <= many.keys()
+    assert {"home ", "memory.soas first", "resolution.conflict change typical", "auth.user add "} <= many.keys()
