@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from django.contrib.auth.hashers import make_password
 from django.urls import reverse
-from playwright.sync_api import Browser, ConsoleMessage, Page, StorageState, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, StorageState, expect
 
 from tests.served.learning import PATIENCE_S, Festinger
 
@@ -68,6 +68,12 @@ class Person:
         self.page.get_by_role("button", name="Log in").click()
         self.page.wait_for_url(address("index"))
 
+    def leaves(self) -> None:
+        """Closes the page, and removes what it stored on the device."""
+        if self.page.url.startswith("http"):
+            self.page.evaluate("localStorage.clear()")
+        self.page.close()
+
     def is_told(self, text: str) -> None:
         """By a message on top of the page."""
         expect(self.page.get_by_text(text).first).to_be_visible()
@@ -83,13 +89,26 @@ def address(name: str, *args: object) -> str:
 
 
 @contextmanager
-def person(browser: Browser, url: str, storage: StorageState | None = None, **context: Any) -> Iterator[Person]:
-    """Somebody with cookies of their own, or those of ``storage``."""
+def seat(browser: Browser, url: str, storage: StorageState | None = None, **context: Any) -> Iterator[BrowserContext]:
+    """A context of the browser with no cookies, or those of ``storage``."""
     opened = browser.new_context(base_url=url, storage_state=storage, **({"viewport": DESK} | context))
     try:
-        yield Person(opened.new_page())
+        yield opened
     finally:
         opened.close()
+
+
+@contextmanager
+def person(browser: Browser, url: str, storage: StorageState | None = None, **context: Any) -> Iterator[Person]:
+    """Somebody at a seat of their own."""
+    with seat(browser, url, storage, **context) as opened:
+        yield Person(opened.new_page())
+
+
+def begin_anew(context: BrowserContext, storage: StorageState) -> None:
+    """Leave it only the cookies of ``storage``: none of messages that an earlier test has not read."""
+    context.clear_cookies()
+    context.add_cookies(storage["cookies"])
 
 
 def logged_in(browser: Browser, url: str, name: Name) -> StorageState:

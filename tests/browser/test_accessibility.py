@@ -1,11 +1,12 @@
 """axe-core finds nothing on the pages that operators work with, in light and dark."""
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from tests.browser import world
 from tests.browser.accessible import violations
-from tests.browser.conftest import As
-from tests.browser.people import DESK, address
+from tests.browser.conftest import Cookies
+from tests.browser.people import Person, address, person
 from tests.served.learning import Festinger
 
 PAGES = ("home", "desk", "conflict", "decided conflict", "concepts", "concept", "config", "setting", "live", "transfer")
@@ -32,11 +33,20 @@ def paths(running: Festinger) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_has_labels_and_contrast(paths: dict[str, str], as_: As, name: str, scheme: str) -> None:
-    olga = as_("olga", color_scheme=scheme, viewport=DESK)
+def test_a_page_has_labels_and_contrast_in_light_and_dark(paths: dict[str, str], olga: Person, name: str) -> None:
     olga.page.goto(paths[name])
     olga.page.wait_for_load_state("networkidle")
 
     assert violations(olga.page) == []
+
+    olga.types("Control+e", "Control+e")  # from the device's scheme to light, and to dark
+    expect(olga.page.locator("html")).to_have_class("dark")
+    assert violations(olga.page) == []
+
+
+def test_a_device_in_dark_gets_the_dark_pages(running: Festinger, cookies: Cookies, browser: Browser) -> None:
+    with person(browser, running.proxies[0].url, cookies("olga"), color_scheme="dark") as olga:
+        olga.opens("index")
+
+        expect(olga.page.locator("html")).to_have_class("dark")

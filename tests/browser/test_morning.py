@@ -92,7 +92,7 @@ def test_a_value_out_of_range_is_refused_beside_its_field(whole: Festinger, olga
     olga.page.get_by_label("zero_hit_max", exact=True).fill("99")
     olga.page.get_by_role("button", name="Save all changes").click()
 
-    olga.is_told("Nothing was stored")
+    olga.is_told("Nothing was saved: see the errors beside the fields.")
     assert whole.run("SELECT value FROM config WHERE key = 'zero_hit_max'") == [("3",)]
 
 

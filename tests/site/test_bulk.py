@@ -23,23 +23,27 @@ from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 from resolution.views.concept_detail import CONFLICTS_MAX
 from tests.resolution.deciding import dismiss
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
 MAX = 3
 
 
-@pytest.fixture(autouse=True)
-def world(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def world(module_db: None) -> None:
     bootstrap.load_config()
     bootstrap.load_dimensions()
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "ACTION_MAX", MAX)
 
 
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("hermione"))
-    return client
+@pytest.fixture(scope="module")
+def operator_login(world: None) -> Login:
+    return Login(User.objects.create_superuser("hermione"))
 
 
 def say(concept: str, parent: str, dimension: str = "type", *, is_isa: bool = True) -> None:
@@ -163,9 +167,9 @@ def listed(client: Client, address: str) -> set[int]:
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "²", "٣", "9" * 19, "9" * 5_000, "1\n"])
-def test_what_is_no_number_of_a_row(text: str) -> None:
+def test_a_text_that_is_no_number_of_a_row_names_none(text: str) -> None:
     assert whole_number(text) is None
 
 
-def test_the_number_of_a_row() -> None:
+def test_a_number_of_a_row_has_up_to_18_digits() -> None:
     assert (whole_number("7"), whole_number("9" * 18)) == (7, 10**18 - 1)

@@ -7,21 +7,21 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from proxy.telemetry import hourly_stats
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
 CHARTS = "/admin/proxy/hourlyfigures/charts/"
 
 
-@pytest.fixture
-def viewer(client: Client) -> Client:
+@pytest.fixture(scope="module")
+def viewer_login(module_db: None) -> Login:
     user = User.objects.create_user("viewer", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="view_hourlyfigures"))
-    client.force_login(user)
-    return client
+    return Login(user)
 
 
-def test_nothing_yet_says_when_charts_begin(viewer: Client) -> None:
+def test_before_the_first_hour_the_page_says_when_charts_begin(viewer: Client) -> None:
     page = viewer.get(CHARTS).content.decode()
 
     assert "Charts begin with the first hour" in page
@@ -47,7 +47,7 @@ def test_the_range_that_is_shown_is_marked(viewer: Client) -> None:
     assert page.count('aria-current="true"') == 1
 
 
-def test_it_takes_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_the_charts_take_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     hourly_stats.take(timezone.now())
 
     with django_assert_max_num_queries(5):

@@ -65,7 +65,7 @@ def test_a_young_sign_of_life_is_enough(database):
     assert complaint("worker", OLDEST_S) == ""
 
 
-def test_an_old_sign_of_life_is_not(database):
+def test_an_old_sign_of_life_is_not_enough(database):
     give_sign(Process("beat"))
     with psycopg.connect(database) as other:
         other.execute("UPDATE heartbeat SET at = now() - interval '100 seconds'")

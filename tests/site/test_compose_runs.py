@@ -36,6 +36,7 @@ pytestmark = pytest.mark.slow
 
 ONCE_S = 120
 FILE = compose(FESTINGER_SECRETS="./secrets")["services"]
+PROGRAMS = ("proxy", "worker", "beat")
 HAS_REDIS = bool(shutil.which("redis-server") and shutil.which("redis-cli") and importlib.util.find_spec("redis"))
 
 
@@ -128,6 +129,11 @@ class Composed:
         assert done.returncode == 0, done.stdout
         return done.stdout
 
+    def prepare(self) -> None:
+        """The service that prepares the database, twice; and what the checks say before anything else ran."""
+        self.said_by_prepare = [self.once("prepare"), self.once("prepare")]
+        self.checked_before_start = {name: self.check(name) for name in PROGRAMS}
+
     def start(self, name: str, *more: str) -> None:
         self.launch(name, [*self.command(FILE[name]["command"]), *more], **self.options(name))
 
@@ -193,47 +199,55 @@ def ollama() -> Iterator[StandIn]:
         "pgmq",
     ],
 )
-def site(request: pytest.FixtureRequest, ollama: StandIn) -> Iterator[Composed]:
-    """With a database, and with a broker; the tests below go on from one to the next."""
+def prepared(request: pytest.FixtureRequest, ollama: StandIn) -> Iterator[Composed]:
+    """With a database, which is prepared, and with a broker; none of the programs was ever started."""
     with Composed(ollama.url, with_redis=request.param == "redis") as composed:
         composed.lay_out()
         composed.start_postgres()
         if composed.with_redis:
             composed.start("redis", "--port", str(composed.ports["redis"]), "--bind", "127.0.0.1")
             composed.wait_healthy("redis")
+        composed.prepare()
         yield composed
 
 
-def test_prepare_shows_the_password_of_the_first_operator_once(site):
-    first, second = site.once("prepare"), site.once("prepare")
+@pytest.fixture
+def site(prepared: Composed) -> Composed:
+    """All of it runs, since each health check was content."""
+    missing = [name for name in PROGRAMS if name not in prepared.running]
+    for name in missing:
+        prepared.start(name)
+    for name in missing:
+        prepared.wait_healthy(name)
+    return prepared
+
+
+def test_prepare_shows_the_password_of_the_first_operator_once(prepared):
+    first, second = prepared.said_by_prepare
 
     assert "Admin account: admin, password: " in first
     assert "password" not in second
     assert second.splitlines() == ["The database is ready."]
-    assert ("PGMQ installed" in first) is not site.with_redis
+    assert ("PGMQ installed" in first) is not prepared.with_redis
 
 
 @pytest.mark.parametrize(
     ("name", "why_not"),
     [
         ("proxy", "proxy: does not answer on port"),
-        ("worker", "worker: has sent no heartbeat yet"),
-        ("beat", "beat: has sent no heartbeat yet"),
+        ("worker", "worker: has given no sign of life yet"),
+        ("beat", "beat: has given no sign of life yet"),
     ],
 )
-def test_what_was_not_started_is_not_healthy(site, name, why_not):
-    done = site.check(name)
+def test_what_was_not_started_is_not_healthy(prepared, name, why_not):
+    done = prepared.checked_before_start[name]
 
     assert done.returncode == 1
     assert done.stderr.startswith(why_not)
 
 
 def test_what_is_started_becomes_healthy(site):
-    for name in ("proxy", "worker", "beat"):
-        site.start(name)
-
-    for name in ("proxy", "worker", "beat"):
-        site.wait_healthy(name)
+    assert {name: site.check(name).returncode for name in PROGRAMS} == dict.fromkeys(PROGRAMS, 0)
 
 
 def test_a_prompt_reaches_the_model_with_its_recollection(site, ollama):
@@ -270,7 +284,7 @@ def test_nothing_was_written_beside_the_home(site):
     assert not list((site.folder / "app").rglob("__pycache__"))
 
 
-def test_told_to_stop_each_ends_before_it_would_be_killed(site):
+def test_told_to_stop_each_ends_before_it_would_be_killed(site):  # the last one, as it stops the database, too
     by_signal = -getattr(signal, instructions("STOPSIGNAL")[0])
 
     for name in reversed(site.running):

@@ -36,14 +36,14 @@ def test_in_the_example_all_is_commented_out() -> None:
     assert values(read(EXAMPLE), only_set=True) == {}
 
 
-def test_with_all_comments_removed_it_has_every_key_with_its_default() -> None:
+def test_the_example_with_all_comments_removed_has_every_key_with_its_default() -> None:
     said = read(KEY.sub(r"\1\2: \3", EXAMPLE))
 
     assert said == Rules()
     assert set(values(said, only_set=True)) == set(FIELDS)
 
 
-def test_each_key_can_be_uncommented_alone() -> None:
+def test_each_key_of_the_example_can_be_uncommented_alone() -> None:
     for match in KEY.finditer(EXAMPLE):
         alone = EXAMPLE[: match.start()] + "{}{}: {}".format(*match.groups()) + EXAMPLE[match.end() :]
 
@@ -59,7 +59,7 @@ def test_a_limit_of_the_schema_stands_in_the_comment_of_its_key() -> None:
             assert number in told or "mitigations" in key, key
 
 
-def test_all_stands_in_it_in_the_order_of_the_schema() -> None:
+def test_the_example_has_all_keys_in_the_order_of_the_schema() -> None:
     assert [match[2] for match in KEY.finditer(EXAMPLE)] == [key.rpartition(".")[2] for key in FIELDS]
     assert list(yaml.safe_load(EXAMPLE)) == names_in("")
     assert {*yaml.safe_load(EXAMPLE)["loops"]} == {"detector", "mitigations"}
@@ -68,7 +68,7 @@ def test_all_stands_in_it_in_the_order_of_the_schema() -> None:
 # --- where it is ---
 
 
-def test_it_is_in_the_home_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_config_file_is_in_the_home_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FESTINGER_HOME", str(tmp_path))
     assert home.config_path() == tmp_path / "config.yaml"
     monkeypatch.setenv("FESTINGER_CONFIG", "etc/festinger.yaml")
@@ -76,14 +76,16 @@ def test_it_is_in_the_home_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert supervision.build_environment(tmp_path)["FESTINGER_CONFIG"] == str(home.config_path())
 
 
-def test_a_link_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_path_of_a_config_file_that_is_a_link_is_kept_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "link.yaml").symlink_to("elsewhere")
     monkeypatch.setenv("FESTINGER_CONFIG", str(tmp_path / "link.yaml"))
 
     assert home.config_path() == tmp_path / "link.yaml"
 
 
-def test_a_name_that_cannot_be_shown_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_the_config_file_that_cannot_be_shown_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FESTINGER_CONFIG", "a\nb")
 
     with pytest.raises(EnvironmentMistake, match="FESTINGER_CONFIG"):
@@ -101,7 +103,7 @@ def test_the_example_is_put_there_for_its_owner_where_nothing_is(tmp_path: Path)
 
 
 @pytest.mark.parametrize("make", [Path.touch, Path.mkdir, lambda file: file.symlink_to("nowhere")])
-def test_what_is_there_stays(tmp_path: Path, make: Any) -> None:
+def test_what_is_in_the_place_of_the_config_file_is_not_overwritten(tmp_path: Path, make: Any) -> None:
     make(tmp_path / "config.yaml")
 
     prepare_database.offer_config(tmp_path / "config.yaml")
@@ -129,7 +131,7 @@ def test_a_start_is_refused_with_all_that_is_wrong(file: Path) -> None:
     ]
 
 
-def test_so_is_manage_py_prepare(file: Path) -> None:
+def test_manage_py_prepare_is_refused_where_the_config_file_is_wrong(file: Path) -> None:
     file.write_text("[")
 
     with pytest.raises(CommandError, match="cannot be used"):
@@ -147,7 +149,7 @@ def checked(*arguments: str) -> dict[str, list[str]]:
     return {"": [first]} | {line.split(maxsplit=2)[0]: line.split(maxsplit=2)[1:] for line in rest}
 
 
-def test_it_shows_each_value_and_where_it_is_from(file: Path, settings: Any) -> None:
+def test_check_config_shows_each_value_and_where_it_is_from(file: Path, settings: Any) -> None:
     file.write_text("upstream: {url: http://file}\nlimits: {max_body_bytes: 5000}\nloops: {mitigations: {break: 9}}")
     settings.FESTINGER_UPSTREAM = "http://user:sesame@env"
 
@@ -162,14 +164,14 @@ def test_it_shows_each_value_and_where_it_is_from(file: Path, settings: Any) -> 
     assert list(told) == list(values(Rules()))
 
 
-def test_without_a_file_it_shows_the_defaults(file: Path) -> None:
+def test_check_config_without_a_file_shows_the_defaults(file: Path) -> None:
     told = checked()
 
     assert told.pop("") == [f"{file} does not exist: all values are defaults"]
     assert {source for source, _ in told.values()} == {"default"}
 
 
-def test_it_checks_another_file(file: Path, tmp_path: Path) -> None:
+def test_check_config_checks_another_file(file: Path, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text("limits: {conversations: 500}")
 
     assert checked(str(tmp_path / "new.yaml"))["limits.conversations"] == ["file", "500"]
@@ -177,7 +179,7 @@ def test_it_checks_another_file(file: Path, tmp_path: Path) -> None:
         checked(str(tmp_path / "newer.yaml"))
 
 
-def test_it_ends_with_all_mistakes(file: Path) -> None:
+def test_check_config_ends_with_all_mistakes(file: Path) -> None:
     file.write_text("limits: {conversations: 5, max_body_bytes: 64MB}")
 
     with pytest.raises(CommandError) as caught:
@@ -190,7 +192,7 @@ def test_it_ends_with_all_mistakes(file: Path) -> None:
     assert caught.value.returncode == 1
 
 
-def test_it_needs_no_database(django_db_blocker: Any, file: Path) -> None:
+def test_check_config_needs_no_database(django_db_blocker: Any, file: Path) -> None:
     with django_db_blocker.block():
         assert checked()
     assert not needs_embedded_database(["check_config"])

@@ -15,8 +15,6 @@ import pytest
 from festinger_site import home
 from festinger_site.management.commands.demo import SYSTEM, Command, NotShown
 
-pytestmark = pytest.mark.slow
-
 START_S, STOP_S = 240, 60
 TITLES = [
     "1. A word it does not know",
@@ -60,6 +58,7 @@ def started_below(folder: Path) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.slow
 def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
     told = demo.communicate(timeout=START_S + STOP_S)[0]
 
@@ -79,9 +78,11 @@ def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
     assert [line for line in lines if line in story] == story
     assert "\x1b" not in told
     assert not list((tmp_path / "temp").iterdir())
+    assert not (tmp_path / "home" / "postgres").exists()  # of whoever runs the demo
     assert not started_below(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_interrupted_demo_leaves_nothing(demo, tmp_path):
     assert demo.stdout.readline().startswith("Starting")
     while not (found := list((tmp_path / "temp").glob("*/home/postgres/PG_VERSION"))):
@@ -97,12 +98,6 @@ def test_an_interrupted_demo_leaves_nothing(demo, tmp_path):
     assert not list((tmp_path / "temp").iterdir())
     assert not data.exists()
     assert not started_below(tmp_path)
-
-
-def test_the_home_of_whoever_runs_the_demo_gets_no_database(demo, tmp_path):
-    assert demo.stdout.readline().startswith("Starting")
-
-    assert not (tmp_path / "home" / "postgres").exists()
 
 
 class DeafModel:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.formats import localize
 
 from festinger_site.server.error_views import server_error
+from tests.worlds import Login
 
 
 def test_an_unexpected_error_is_told_as_json_without_a_traceback(client: Client) -> None:
@@ -20,7 +21,7 @@ def test_an_unexpected_error_is_told_as_json_without_a_traceback(client: Client)
     assert answer.json() == {"error": "internal error in Festinger; see its log"}
 
 
-def test_one_in_a_prompt_is_told_in_the_prompts_format() -> None:
+def test_an_unexpected_error_in_a_prompt_is_told_in_the_prompts_format() -> None:
     openai, anthropic = (server_error(RequestFactory().post(path)) for path in ("/v1/responses", "/v1/messages"))
 
     assert json.loads(openai.content)["error"]["type"] == "api_error"
@@ -30,6 +31,11 @@ def test_one_in_a_prompt_is_told_in_the_prompts_format() -> None:
 
 def test_an_error_in_the_admin_is_a_page(client: Client) -> None:
     assert server_error(RequestFactory().get("/admin/memory/")).headers["Content-Type"].startswith("text/html")
+
+
+@pytest.fixture(scope="module")
+def operator_login(module_db: None) -> Login:
+    return Login(User.objects.create_superuser("operator"))
 
 
 @pytest.mark.django_db
@@ -42,13 +48,11 @@ def test_an_error_in_the_admin_is_a_page(client: Client) -> None:
         ("/admin/logout/", "/admin/"),
     ],
 )
-def test_the_address_of_a_form_leads_to_the_page_above_it(admin_client: Client, address: str, above: str) -> None:
-    answer = admin_client.get(address)
+def test_the_address_of_a_form_leads_to_the_page_above_it(operator: Client, address: str, above: str) -> None:
+    answer = operator.get(address)
 
     assert (answer.status_code, answer.headers["Location"]) == (302, above)
-    assert (
-        "Nothing was changed: the form was not submitted." in admin_client.get("/admin/", follow=True).content.decode()
-    )
+    assert "Nothing was changed: the form was not submitted." in operator.get("/admin/", follow=True).content.decode()
 
 
 @pytest.mark.django_db
@@ -61,8 +65,8 @@ def test_the_address_of_a_form_leads_to_the_page_above_it(admin_client: Client, 
         "nowhere/",
     ],
 )
-def test_what_no_page_can_be_asked_for_is_not_found(admin_client: Client, address: str) -> None:
-    answer = admin_client.get(f"/admin/{address}")
+def test_what_no_page_can_be_asked_for_is_not_found(operator: Client, address: str) -> None:
+    answer = operator.get(f"/admin/{address}")
 
     assert answer.status_code == 404
     assert 'href="/admin/"' in answer.content.decode()

@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory.models import Config, Soas
 from proxy.models import LoopEvent, RecollectionEvent
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
@@ -19,10 +20,14 @@ LOOPS = "/admin/proxy/loopevent/"
 QUERIES = 12
 
 
-@pytest.fixture(autouse=True)
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator"))
-    return client
+@pytest.fixture(scope="module")
+def operator_login(module_db: None) -> Login:
+    return Login(User.objects.create_superuser("operator"))
+
+
+@pytest.fixture
+def client(operator_login: Login) -> Client:
+    return operator_login.client()
 
 
 def serve(number: int, **more: Any) -> RecollectionEvent:
@@ -54,7 +59,7 @@ def listed(client: Client, path: str, **asked: str) -> set[int]:
 # --- a recollection ---
 
 
-def test_it_tells_what_became_of_each_concept_those_in_the_block_first(client: Client) -> None:
+def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_the_block_first(client: Client) -> None:
     gnommoweb = Soas.objects.create(token="gnommoweb")
     event = serve(7, reasons={"chair": "a common word", "gnommoweb": "recalled", "quux": "asked"}, reasons_left_out=4)
 
@@ -75,7 +80,7 @@ def test_what_clients_said_is_no_markup(client: Client) -> None:
     assert not any(mark in page for mark in ("<i>dobby", "<u>\n", "<s>", "<em>"))
 
 
-def test_it_leads_to_the_loops_of_its_request_and_they_lead_back(client: Client) -> None:
+def test_a_recollection_leads_to_the_loops_of_its_request_and_they_lead_back(client: Client) -> None:
     event, other = serve(7), serve(8)
     loop = meet_loop(7, steps=["note", "temperature"])
     meet_loop(8)

@@ -14,6 +14,7 @@ from festinger_site.theme import are_recollections
 from memory.models import Config, Soas
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
@@ -23,13 +24,12 @@ QUERIES = 12
 SECOND = timedelta(seconds=1)
 
 
-@pytest.fixture
-def viewer(client: Client) -> Client:
+@pytest.fixture(scope="module")
+def viewer_login(module_db: None) -> Login:
     """One who may look at recollections, and at nothing else."""
     user = User.objects.create_user("viewer", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="view_recollectionevent"))
-    client.force_login(user)
-    return client
+    return Login(user)
 
 
 def serve(number: int, *, ago_s: float = 0, **more: Any) -> RecollectionEvent:
@@ -82,7 +82,7 @@ def test_the_last_recollections_are_shown_with_what_was_recalled_and_why(viewer:
     assert "1.5 ms" in page
 
 
-def test_they_are_shown_the_newest_first_and_no_more_than_a_hundred(viewer: Client) -> None:
+def test_recollections_are_shown_newest_first_and_no_more_than_a_hundred(viewer: Client) -> None:
     for number in range(102):
         serve(number, ago_s=200 - number)
 
@@ -114,7 +114,7 @@ def test_before_the_first_prompt_the_page_says_so(viewer: Client) -> None:
 
 @pytest.mark.parametrize("path", [LIVE, ROWS])
 @pytest.mark.parametrize("asked", [{}, {"agent": "dobby", "block": "1"}])
-def test_it_opens_within_few_queries(
+def test_the_live_view_opens_within_few_queries(
     viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries, path: str, asked: dict[str, str]
 ) -> None:
     for number in range(30):

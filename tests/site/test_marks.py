@@ -19,8 +19,8 @@ from resolution.admin import concept_flags
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def settings_of_festinger() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def settings_of_festinger(module_db: None) -> None:
     bootstrap.load_config()
 
 

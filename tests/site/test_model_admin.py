@@ -7,12 +7,12 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.access import key_encryption
 from memory.models import Config, LanguageModel, LlmCall
 from tests.llm_server import KEY, Fails, LlmServer, llm
+from tests.worlds import Login
 
 __all__ = ["llm"]
 pytestmark = pytest.mark.django_db
@@ -21,10 +21,9 @@ LIST = "/admin/memory/languagemodel/"
 CALLS = "/admin/memory/llmcall/"
 
 
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator"))
-    return client
+@pytest.fixture(scope="module")
+def operator_login(module_db: None) -> Login:
+    return Login(User.objects.create_superuser("operator"))
 
 
 def form(**fields: Any) -> dict[str, Any]:
@@ -136,17 +135,15 @@ def test_a_key_is_not_lost_unnoticed_where_something_else_is_wrong(operator: Cli
     assert not LanguageModel.objects.exists()
 
 
-def test_the_lists_open_within_few_queries_and_are_searched(
-    operator: Client, llm: LlmServer, django_assert_max_num_queries: DjangoAssertNumQueries
-):
-    for i in range(20):
+def test_calls_are_found_by_their_model(operator: Client, llm: LlmServer):
+    for i in (7, 8):
         model = llm.model("claude", model_name=f"claude-{i}")
         LlmCall.objects.create(model=model, model_name=str(model), purpose="test", error=f"failed {i}")
 
-    for path in (LIST, CALLS):
-        with django_assert_max_num_queries(12):
-            assert operator.get(path).status_code == 200
-    assert "failed 7" in operator.get(CALLS, {"q": "claude-7"}).content.decode()
+    found = operator.get(CALLS, {"q": "claude-7"}).content.decode()
+
+    assert "failed 7" in found
+    assert "failed 8" not in found
 
 
 def test_a_call_is_looked_at_and_not_edited(operator: Client):
@@ -219,13 +216,3 @@ def test_deleting_a_model_in_use_says_what_that_means_and_leaves_no_dangling_set
     assert chosen("resolve_model_id") == ""
     operator.post(LIST, {"action": "delete_selected", "_selected_action": [llm.model("claude").pk], "post": "yes"})
     assert LanguageModel.objects.exists()
-
-
-def test_a_models_page_opens_within_few_queries(
-    operator: Client, llm: LlmServer, django_assert_max_num_queries: DjangoAssertNumQueries
-):
-    bootstrap.load_config()
-    model = llm.model("claude")
-
-    with django_assert_max_num_queries(12):
-        assert operator.get(f"{LIST}{model.pk}/change/").status_code == 200

@@ -11,7 +11,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -44,6 +44,7 @@ from resolution.decisions import retirement
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
 from tests.resolution.deciding import dismiss
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
@@ -74,8 +75,8 @@ def fact(concept: str, parent: str, agent: str = "dobby") -> Any:
     return assert_fact(Triple(concept, parent, "type", True), said)
 
 
-@pytest.fixture(autouse=True)
-def world() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def world(module_db: None) -> None:
     """A row of everything, so that every page has something to show and to change."""
     bootstrap.load_config()
     bootstrap.load_dimensions()
@@ -115,22 +116,20 @@ def world() -> None:
     )  # fmt: skip
 
 
-def account(group: str) -> Client:
+def member_of(group: str) -> User:
     user = User.objects.create_user(f"{group}-member", is_staff=True)
     user.groups.add(Group.objects.get(name=group))
-    client = Client()
-    client.force_login(user)
-    return client
+    return user
 
 
-@pytest.fixture
-def viewer() -> Client:
-    return account("viewers")
+@pytest.fixture(scope="module")
+def viewer_login(world: None) -> Login:
+    return Login(member_of("viewers"))
 
 
-@pytest.fixture
-def operator() -> Client:
-    return account("operators")
+@pytest.fixture(scope="module")
+def operator_login(world: None) -> Login:
+    return Login(member_of("operators"))
 
 
 @pytest.fixture
@@ -155,9 +154,9 @@ def sample(model: type[Model]) -> Model:
     return row
 
 
-def arguments(row: Model | None) -> dict[str, Any]:
-    """What stands for each name in an address."""
-    found: dict[str, Any] = {
+def arguments() -> dict[str, Any]:
+    """What stands for each name in an address, whatever model it belongs to."""
+    return {
         "content_type_id": ContentType.objects.get_for_model(Soas).pk,
         "app_label": "memory",
         "url": "no/such/page",
@@ -169,13 +168,12 @@ def arguments(row: Model | None) -> dict[str, Any]:
         "row_id": sample(EdgeHistory).pk,
         "model_id": sample(LanguageModel).pk,
         "agent_id": sample(Agent).pk,
+        "object_id": sample(Soas).pk,
+        "id": 1,
     }
-    return found | {"object_id": row.pk if row is not None else sample(Soas).pk, "id": row.pk if row is not None else 1}
 
 
-def filled(route: str, row: Model | None) -> str:
-    values = arguments(row)
-
+def filled(route: str, values: dict[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         name = match["name"]
         assert name in values, f"{route} takes {name!r}: say in arguments() what stands for it, so that it is walked"
@@ -185,14 +183,14 @@ def filled(route: str, row: Model | None) -> str:
     return re.sub(r"<(?:\w+:)?(?P<name>\w+)>", value, path).strip("^$").replace("$/", "/")
 
 
-def walk(patterns: list[Any], before: str, row: Model | None) -> Iterator[Address]:
+def walk(patterns: list[Any], before: str, row: Model | None, values: dict[str, Any]) -> Iterator[Address]:
     for pattern in patterns:
         route = before + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from walk(pattern.url_patterns, route, row)
+            yield from walk(pattern.url_patterns, route, row, values)
             continue
         assert isinstance(pattern, URLPattern)
-        address = Address("/admin/" + filled(route, row), row)
+        address = Address("/admin/" + filled(route, values), row)
         try:
             resolve(address.path)
         except Resolver404:
@@ -200,16 +198,19 @@ def walk(patterns: list[Any], before: str, row: Model | None) -> Iterator[Addres
         yield address
 
 
-def addresses() -> list[Address]:
+@pytest.fixture(scope="module")
+def addresses(world: None) -> list[Address]:
     """Every address of the admin, with a real row where it takes one."""
+    values = arguments()
     found: list[Address] = []
     of_models = {}
     for model, model_admin in admin.site._registry.items():
         place = f"{model._meta.app_label}/{model._meta.model_name}/"
         of_models[place] = True
-        found += walk(model_admin.get_urls(), place, sample(model))
+        row = sample(model)
+        found += walk(model_admin.get_urls(), place, row, values | {"object_id": row.pk, "id": row.pk})
     rest = [pattern for pattern in admin.site.get_urls() if str(pattern.pattern) not in of_models]
-    found += walk(rest, "", None)
+    found += walk(rest, "", None, values)
     return [address for address in found if address.path.removeprefix("/admin/") not in OWN]
 
 
@@ -291,37 +292,46 @@ class Offers(HTMLParser):
 # --- the viewer ----------------------------------------------------------------------------------------
 
 
-def test_a_viewer_changes_nothing_by_posting_whatever_wherever(viewer: Client):
-    by_place = itertools.groupby(addresses(), key=lambda address: address.path.split("/")[2:4])
+def test_a_viewer_changes_nothing_by_posting_whatever_wherever(viewer: Client, addresses: list[Address]):
+    by_place = itertools.groupby(addresses, key=lambda address: address.path.split("/")[2:4])
 
     changed = {"/".join(place): tables for place, there in by_place if (tables := changed_by(viewer, *there))}
 
     assert changed == {}
 
 
-def test_a_viewer_sees_no_button_that_changes_anything(viewer: Client):
+@pytest.fixture(scope="module")
+def viewed(viewer_login: Login, addresses: list[Address]) -> dict[str, Any]:
+    """What a viewer is answered at each address."""
+    client = viewer_login.client()
+    with transaction.atomic():
+        answers = {address.path: client.get(address.path) for address in addresses}
+        transaction.set_rollback(True)
+    return answers
+
+
+def test_a_viewer_sees_no_button_that_changes_anything(viewed: dict[str, Any]):
     offered = {}
-    for address in addresses():
-        answer = viewer.get(address.path)
+    for path, answer in viewed.items():
         if answer.status_code == 200 and "text/html" in answer.headers["Content-Type"]:
             found = Offers(answer.content.decode()).found
-            offered |= {address.path: found} if found else {}
+            offered |= {path: found} if found else {}
 
     assert offered == {}
 
 
-def test_a_viewer_sees_every_list_and_every_row_but_those_of_accounts(viewer: Client):
+def test_a_viewer_sees_every_list_and_every_row_but_those_of_accounts(viewed: dict[str, Any]):
     for model in admin.site._registry:
         place = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
         expected = 403 if model in (User, Group) else 200
         paths = (place, f"{place}{sample(model).pk}/change/")
 
-        assert {path: viewer.get(path).status_code for path in paths} == dict.fromkeys(paths, expected)
+        assert {path: viewed[path].status_code for path in paths} == dict.fromkeys(paths, expected)
 
 
-def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: Client):
+def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: Client, addresses: list[Address]):
     """Or the tests above would say nothing."""
-    listed = {address.path: address for address in addresses()}
+    listed = {address.path: address for address in addresses}
     conflict, edge, word = sample(Conflict).pk, sample(Edge).pk, sample(Soas).pk
     tried = [
         ("/admin/memory/config/zero_hit_max/change/", "config"),
@@ -362,10 +372,12 @@ def test_the_first_page_shows_sentences_to_who_may_look_at_them(sees_evidence: b
 # --- nobody, and operators -----------------------------------------------------------------------------
 
 
-def test_someone_without_an_account_gets_the_login_page_everywhere_and_changes_nothing(client: Client):
+def test_someone_without_an_account_gets_the_login_page_everywhere_and_changes_nothing(
+    client: Client, addresses: list[Address]
+):
     before = contents()
 
-    for address in addresses():
+    for address in addresses:
         for answer in (client.get(address.path), client.post(address.path, PAYLOAD)):
             location = answer.headers.get("Location", "")
             assert (answer.status_code, location.startswith("/admin/login/")) == (302, True), address.path
@@ -403,14 +415,14 @@ def test_operators_may_what_the_table_says_and_no_more():
         ("/admin/memory/observation/", "observation"),
     ],
 )
-def test_an_operator_does_what_operators_do(operator: Client, path: str, table: str):
-    [address] = [address for address in addresses() if address.path == path]
+def test_an_operator_does_what_operators_do(operator: Client, addresses: list[Address], path: str, table: str):
+    [address] = [address for address in addresses if address.path == path]
 
     assert table in changed_by(operator, address)
 
 
-def test_an_operator_changes_no_account_and_no_group(operator: Client):
-    of_accounts = [address for address in addresses() if address.path.startswith("/admin/auth/")]
+def test_an_operator_changes_no_account_and_no_group(operator: Client, addresses: list[Address]):
+    of_accounts = [address for address in addresses if address.path.startswith("/admin/auth/")]
 
     assert len(of_accounts) > 10
     assert changed_by(operator, *of_accounts) == set()

@@ -16,15 +16,14 @@ from pytest_django import DjangoAssertNumQueries
 from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Config, Edge, LanguageModel, Source
+from memory.models import Edge, LanguageModel, Source
 from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
-from resolution.decisions import undo
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
-from tests.llm_server import LlmServer, llm  # noqa: F401
 from tests.resolution.deciding import update
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
@@ -32,24 +31,22 @@ QUERIES = 12
 LIST = "/admin/resolution/run/"
 
 
-@pytest.fixture(autouse=True)
-def world() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def world(module_db: None) -> None:
     bootstrap.load_config()
     bootstrap.load_dimensions()
 
 
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator"))
-    return client
+@pytest.fixture(scope="module")
+def operator_login(world: None) -> Login:
+    return Login(User.objects.create_superuser("operator"))
 
 
-@pytest.fixture
-def viewer(client: Client) -> Client:
+@pytest.fixture(scope="module")
+def viewer_login(world: None) -> Login:
     user = User.objects.create_user("viewer", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="view_run"))
-    client.force_login(user)
-    return client
+    return Login(user)
 
 
 def dispute(concept: str) -> Conflict:
@@ -259,23 +256,3 @@ def test_who_may_not_look_at_runs_follows_none(client: Client) -> None:
     client.force_login(User.objects.create_user("guest", is_staff=True))
 
     assert client.get(of(ended(), "progress")).status_code == 403
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_real_run_is_asked_for_carried_out_and_taken_back(operator: Client, llm: LlmServer) -> None:  # noqa: F811
-    bootstrap.load_config()
-    bootstrap.load_dimensions()
-    Config.objects.filter(key="resolve_model_id").update(value=str(llm.model("ollama").pk))
-    dispute("gnommoweb")
-    llm.answers({"reasoning": "it is packed now", "decision": "update", "existing_dimension": "", "new_dimension": "",
-                 "dimension": ""})  # fmt: skip
-
-    operator.post(reverse("admin:resolution_conflict_run"), {"next": "/admin/"})
-    run = Run.objects.get()
-    resolver.carry_out(run)
-    shown = text(page(operator, of(run)))
-    operator.post(of(run, "undo"), {"reason": "it is not"})
-
-    assert "1 of 1 conflicts: 1 updated." in shown
-    assert undo.Decision.objects.filter(kind="undo", undoes__run=run).count() == 1
-    assert parent_of("gnommoweb") == "repo"

@@ -23,6 +23,7 @@ from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted
 from resolution.intake.assertions import assert_fact
 from resolution.resolver import schedule as resolver_schedule
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
@@ -30,20 +31,19 @@ QUERIES = 12
 CONFIG = "/admin/memory/config/"
 
 
-@pytest.fixture(autouse=True)
-def world() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def world(module_db: None) -> None:
     bootstrap.load_config()
     bootstrap.load_dimensions()
     bootstrap.load_schedule()
     bootstrap.load_groups()
 
 
-@pytest.fixture
-def operator(client: Client) -> Client:
+@pytest.fixture(scope="module")
+def operator_login(world: None) -> Login:
     user = User.objects.create_user("hermione", is_staff=True)
     user.groups.add(Group.objects.get(name="operators"))
-    client.force_login(user)
-    return client
+    return Login(user)
 
 
 @pytest.fixture
@@ -540,14 +540,3 @@ def test_an_account_is_not_deleted_with_the_log_of_what_it_did(superuser: Client
     assert superuser.post(f"/admin/auth/user/{user.pk}/delete/", {"post": "yes"}).status_code == 403
     superuser.post("/admin/auth/user/", {"action": "delete_selected", "_selected_action": [user.pk], "post": "yes"})
     assert User.objects.filter(pk=user.pk).exists()
-
-
-@pytest.mark.parametrize("path", ["auth/user/", "auth/group/", "auth/user/add/", "memory/heartbeat/", "memory/agent/"])
-def test_a_page_opens_within_few_queries(
-    superuser: Client, django_assert_max_num_queries: DjangoAssertNumQueries, path: str
-):
-    for i in range(20):
-        User.objects.create_user(f"pupil{i}").groups.add(Group.objects.get(name="viewers"))
-
-    with django_assert_max_num_queries(QUERIES):
-        page(superuser, f"/admin/{path}")

@@ -1,11 +1,23 @@
+"""supervisord as the launcher uses it, with programs that only sleep. ``test_launch`` has the real ones."""
+
 import shlex
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from supervisor.options import UnhosedConfigParser
 
-from festinger_site.launcher.supervision import Program, configuration
+from festinger_site import home as homes
+from festinger_site.launcher import supervision
+from festinger_site.launcher.supervision import Program, Supervisor, SupervisorFailed, configuration
+from tests.waiting import eventually
+
+# Each call to supervisord has a connection of its own, which is closed with the last reference to it.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")))
 
@@ -19,3 +31,51 @@ def test_supervisord_reads_a_command_as_it_was_given(command):
     parser.read_string(configuration(Path("/h"), [Program("worker", command, stop_wait_s=7)]))
 
     assert shlex.split(parser.saneget("program:worker", "command")) == command
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    """With one program, which runs."""
+    supervisor = Supervisor(tmp_path, [Program("sleeper", ["sleep", "1000"], stop_wait_s=5)])
+    try:
+        supervisor.wait_listening()
+        supervisor.start("sleeper")
+        assert eventually(lambda: sleeping(tmp_path), within_s=20)
+        yield supervisor
+    finally:
+        supervisor.stop()
+        shutil.rmtree(homes.run_folder(tmp_path))
+
+
+def sleeping(home: Path) -> list[psutil.Process]:
+    return [process for process in supervision.leftovers(home) if process.name() == "sleep"]
+
+
+def test_a_killed_supervisord_is_noticed_and_what_it_started_is_stopped(supervisor: Supervisor):
+    supervisor.check_alive()
+    supervisor.process.kill()
+    supervisor.process.wait()
+
+    with pytest.raises(SupervisorFailed, match="supervisord died"):
+        supervisor.check_alive()
+    assert sleeping(supervisor.home)
+    supervisor.stop()
+    assert supervision.leftovers(supervisor.home) == []
+
+
+def test_a_program_that_dies_is_started_again(supervisor: Supervisor):
+    [before] = sleeping(supervisor.home)
+    before.kill()
+    before.wait(5)
+
+    assert eventually(lambda: sleeping(supervisor.home), within_s=20)
+
+
+def test_what_is_left_of_a_launcher_that_was_killed_is_ended_and_supervisord_starts_nothing_again(
+    supervisor: Supervisor,
+):
+    assert supervision.end_leftovers(supervisor.home) is True
+    supervisor.process.wait()  # the launcher that is gone would be its parent
+
+    assert supervision.leftovers(supervisor.home) == []
+    assert supervision.end_leftovers(supervisor.home) is False

@@ -1,4 +1,4 @@
-"""Export and import in the admin, used like a person."""
+"""Import in the admin, used like a person. For the export see ``test_export``."""
 
 import io
 import os
@@ -8,21 +8,17 @@ from typing import Any
 
 import orjson
 import pytest
-from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
-from django.db import connection
-from django.test import AsyncClient, Client
-from pytest_django import DjangoAssertNumQueries
+from django.test import Client
 
 from memory.models import Edge, EdgeHistory
-from resolution import transfer
 from resolution.admin import transfer as transfer_page
 from resolution.models import Conflict
 from resolution.transfer import uploads
-from resolution.transfer.interchange import format_header
 from resolution.transfer.uploads import Upload
 from tests.resolution.worlds import facts, say
+from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
@@ -32,22 +28,26 @@ OTHER = NEW | {"concept": "gnommoweb", "parent": "container"}
 WRONG = {"kind": "fact", "concept": "Glitch University"}
 
 
-@pytest.fixture(autouse=True)
-def standing() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def standing(module_db: None) -> None:
     say("gnommoweb isa repo type", confidence=0.7)
 
 
-def someone(*permissions: str) -> Client:
-    user = User.objects.create_user("hermione", is_staff=True)
+def person(name: str, *permissions: str) -> User:
+    user = User.objects.create_user(name, is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return user
+
+
+def someone(*permissions: str) -> Client:
     client = Client()
-    client.force_login(user)
+    client.force_login(person("luna", *permissions))
     return client
 
 
-@pytest.fixture
-def operator() -> Client:
-    return someone("view_edge", "add_edge", "delete_edge", "view_conflict", "view_decidedtriple")
+@pytest.fixture(scope="module")
+def operator_login(standing: None) -> Login:
+    return Login(person("hermione", "view_edge", "add_edge", "delete_edge", "view_conflict", "view_decidedtriple"))
 
 
 def file_of(*entries: dict[str, Any]) -> io.BytesIO:
@@ -377,77 +377,3 @@ class TestWhoMay:
 
     def test_the_menu_has_it(self, operator: Client) -> None:
         assert f'href="{PAGE}"' in operator.get(PAGE).content.decode()
-
-
-def test_the_page_opens_within_few_queries(
-    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_max_num_queries(12):
-        assert operator.get(PAGE).status_code == 200
-
-
-async def exported(client: AsyncClient) -> Any:
-    """The answer to a superuser, of which nothing is read yet."""
-    await client.aforce_login(await User.objects.acreate_superuser("hermione"))
-    return await client.get(f"{PAGE}export/")
-
-
-@pytest.mark.django_db(transaction=True)
-class TestExport:
-    def test_is_streamed_with_a_name_and_the_same_as_the_commands(self) -> None:
-        client = AsyncClient()
-
-        async def download() -> tuple[Any, bytes]:
-            answer = await exported(client)
-            return answer, b"".join([part async for part in answer.streaming_content])
-
-        answer, content = async_to_sync(download)()
-
-        assert answer.headers["Content-Disposition"].startswith('attachment; filename="festinger-2')
-        assert answer.headers["Content-Type"] == "application/x-ndjson"
-        assert content == b"".join(transfer.export())
-        assert content.startswith(
-            format_header({"dimensions": 1, "muted": 0, "facts": 1, "decided": 0, "conflicts": 0})
-        )
-
-    def test_whose_client_is_slow_keeps_no_transaction_open(self) -> None:
-        client = AsyncClient()
-
-        async def begin() -> int:
-            parts = aiter((await exported(client)).streaming_content)
-            await anext(parts)
-            open_now = await sync_to_async(others_in_a_transaction)()
-            await parts.aclose()
-            return open_now
-
-        assert async_to_sync(begin)() == 0
-
-    def test_of_any_size_comes_in_bounded_parts(self) -> None:
-        async def parts() -> list[bytes]:
-            file = io.BytesIO(b"x" * (transfer_page.BYTES_AT_ONCE + 7))
-            return [part async for part in transfer_page.FileParts(file)]
-
-        assert list(map(len, async_to_sync(parts)())) == [transfer_page.BYTES_AT_ONCE, 7]
-
-    def test_that_is_broken_off_leaves_no_file(self) -> None:
-        client = AsyncClient()
-
-        async def begin() -> Any:
-            answer = await exported(client)
-            await anext(aiter(answer.streaming_content))
-            await sync_to_async(answer.close)()
-            return answer
-
-        answer = async_to_sync(begin)()
-
-        assert answer.closed
-        assert kept() == []
-
-
-def others_in_a_transaction() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND state = 'idle in transaction' AND pid <> pg_backend_pid()"
-        )
-        return int(cursor.fetchone()[0])

@@ -1,0 +1,42 @@
+"""A run of the resolver, from the button in the admin to its undoing. It is carried out in several transactions, so
+all of it is committed here."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from memory import bootstrap
+from memory.models import Config
+from resolution import resolver
+from resolution.models import Decision, Run
+from tests.llm_server import LlmServer, llm
+from tests.resolution.worlds import collide, facts
+
+__all__ = ["llm"]
+
+VERDICT = {"reasoning": "it is packed now", "decision": "update", "existing_dimension": "", "new_dimension": "",
+           "dimension": ""}  # fmt: skip
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_real_run_is_asked_for_carried_out_and_taken_back(client: Client, llm: LlmServer) -> None:
+    client.force_login(User.objects.create_superuser("operator"))
+    bootstrap.load_config()
+    bootstrap.load_dimensions()
+    Config.objects.filter(key="resolve_model_id").update(value=str(llm.model("ollama").pk))
+    collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    llm.answers(VERDICT)
+
+    client.post(reverse("admin:resolution_conflict_run"), {"next": "/admin/"})
+    run = Run.objects.get()
+    resolver.carry_out(run)
+    decided = facts()
+    shown = client.get(reverse("admin:resolution_run_change", args=[run.pk])).content.decode()
+    client.post(reverse("admin:resolution_run_undo", args=[run.pk]), {"reason": "it is not"})
+
+    assert decided == {"gnommoweb isa container type"}
+    assert "1 of 1 conflicts:" in shown
+    assert "1 updated." in shown
+    assert Decision.objects.filter(kind="undo", undoes__run=run).count() == 1
+    assert facts() == {"gnommoweb isa repo type"}
