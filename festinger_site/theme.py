@@ -10,7 +10,7 @@ from django.utils.functional import lazy
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-Item = dict[str, Any]
+MenuItem = dict[str, Any]
 
 
 # The launcher reads the settings as a plain module: what takes long to import waits until a page is asked for.
@@ -22,13 +22,13 @@ def reverse(name: str) -> str:
     return urls.reverse(name)
 
 
-def rows(title: str, icon: str, model: str) -> Item:
+def rows(title: str, icon: str, model: str) -> MenuItem:
     """A menu item for the list of a model such as memory.soas, for accounts that may view it."""
     app, name = model.split(".")
     return page(title, icon, f"admin:{app}_{name}_changelist", f"{app}.view_{name}")
 
 
-def page(title: str, icon: str, address: str, permission: str = "") -> Item:
+def page(title: str, icon: str, address: str, permission: str = "") -> MenuItem:
     return {"title": title, "icon": icon, "link": lazy(reverse, str)(address), "permission": may(permission)}
 
 

@@ -19,7 +19,7 @@ from festinger_site.environment import EnvironmentMistake
 PATIENCE_S = 3
 
 
-class AlreadyRunning(Exception):
+class HomeInUse(Exception):
     """Another launcher has this home."""
 
 
@@ -33,7 +33,7 @@ def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
             if "stopping" in holder:
                 on_wait()
             elif time.monotonic() - started > PATIENCE_S:
-                raise AlreadyRunning(f"Festinger is already running from {home} (pid {holder})")
+                raise HomeInUse(f"Festinger is already running from {home} (pid {holder})")
             time.sleep(0.05)
         sign(home, str(os.getpid()))
         yield

@@ -43,7 +43,7 @@ def main() -> int:
             launch(home, site, stops)
     except StopAsked:
         return 0
-    except (EnvironmentMistake, home_locks.AlreadyRunning, LaunchFailed, PostgresFailed, SupervisorFailed) as problem:
+    except (EnvironmentMistake, home_locks.HomeInUse, LaunchFailed, PostgresFailed, SupervisorFailed) as problem:
         say(str(problem))
     return 1
 

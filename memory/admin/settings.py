@@ -30,7 +30,7 @@ AT_ONCE = "It applies to all processes from now on."
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SettingLine:
     """A setting as the page shows it."""
 
     key: str
@@ -192,13 +192,13 @@ class ConfigAdmin(Page):
         return f"{at} by {last.by} ({last.what})" if last.by else f"{at}, not in the admin"
 
 
-def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, list[Line]]]:
+def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, list[SettingLine]]]:
     """The form's settings by group, in the order of the registry."""
     last = settings_audit.last_changes(rows)
-    found: dict[str, list[Line]] = {}
+    found: dict[str, list[SettingLine]] = {}
     for key in form.keys:
         value, standard = rows[key].value, registry.defaults()[key]
-        line = Line(
+        line = SettingLine(
             key, form[key], form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
             is_standard=value == standard, note=note_on(key, value), last=last.get(key),
         )  # fmt: skip

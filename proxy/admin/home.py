@@ -19,7 +19,7 @@ from memory.models import Config
 from memory.settings.registry import Tuning
 from proxy.admin.charts import charts
 from proxy.health import probes, status
-from proxy.health.status import State
+from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_run
@@ -101,8 +101,8 @@ def health(request: HttpRequest) -> HttpResponse:
         "worst": status.worst(signs),
         "wanting": [(sign, see(request, sign.part)) for sign in signs if sign.needs_someone],
         "others": [sign for sign in signs if not sign.needs_someone],
-        "good": [sign.part for sign in signs if sign.state == State.GOOD],
-        "unknown": [sign.part for sign in signs if sign.state == State.UNKNOWN],
+        "good": [sign.part for sign in signs if sign.state == SignState.GOOD],
+        "unknown": [sign.part for sign in signs if sign.state == SignState.UNKNOWN],
         "at": timezone.localtime(),
     }
     return render(request, "proxy/home/health.html", found)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from memory.models import Config
 from proxy.telemetry import live_feed
-from proxy.telemetry.live_feed import Mark, Wanted
+from proxy.telemetry.live_feed import FeedFilter, Mark
 
 
 @require_GET
@@ -37,11 +37,11 @@ def rows(request: HttpRequest) -> HttpResponse:
     return render(request, "proxy/live_rows.html", rows_shown(served, mark))
 
 
-def read_filters(request: HttpRequest) -> Wanted:
+def read_filters(request: HttpRequest) -> FeedFilter:
     if not request.user.has_perm("proxy.view_recollectionevent"):
         raise PermissionDenied
     told = request.GET
-    return Wanted(told.get("agent", ""), told.get("model", ""), with_block=told.get("block") == "1")
+    return FeedFilter(told.get("agent", ""), told.get("model", ""), with_block=told.get("block") == "1")
 
 
 def rows_shown(served: list[live_feed.Served], mark: Mark) -> dict[str, Any]:

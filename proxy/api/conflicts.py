@@ -65,21 +65,21 @@ def in_time_zone(time: datetime) -> datetime:
     return make_aware(time) if is_naive(time) else time
 
 
-Name = Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name)]
+ConceptName = Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name)]
 
 
-class Page(Schema):
+class PageQuery(Schema):
     limit: int = Field(50, ge=1, le=LIMIT_MAX)
     offset: int = Field(0, ge=0, le=OFFSET_MAX)
 
 
-class Wanted(Page):
+class ConflictQuery(PageQuery):
     status: Literal["open", "pending", "proposed", "resolved", "dismissed", "all"] | None = Field(
         None, description="`open` is pending or proposed. Without it: open, and decided within the last 7 days."
     )
     type: CollisionType | None = Field(None, description="The type of the collision.")
-    concept: Name | None = None
-    dimension: Name | None = None
+    concept: ConceptName | None = None
+    dimension: ConceptName | None = None
     agent: Annotated[str, Field(max_length=120), AfterValidator(storable)] | None = Field(
         None, description="Who said the incoming fact."
     )
@@ -133,7 +133,7 @@ class BadDecision(ProxyError):
 
 
 @router.get("/conflicts", summary="What is disputed")
-async def list_conflicts(request: ASGIRequest, wanted: Query[Wanted]) -> JsonResponse:
+async def list_conflicts(request: ASGIRequest, wanted: Query[ConflictQuery]) -> JsonResponse:
     """The resolution queue with both sides of each conflict: `existing` is the fact that stands in the way now (null
     where none does any more), `incoming` the one that collided with it.
 
@@ -221,7 +221,7 @@ async def run_resolver(request: ASGIRequest, given: Annotated[RunIn, Body()] = A
 
 
 @router.get("/resolve/runs", summary="The resolver's runs")
-async def list_runs(request: ASGIRequest, page: Query[Page]) -> JsonResponse:
+async def list_runs(request: ASGIRequest, page: Query[PageQuery]) -> JsonResponse:
     """The newest first. `count` is how many there are on all pages."""
     caller_with(request, "agent")
     return JsonResponse(await sync_to_async(find_runs)(page))
@@ -302,7 +302,7 @@ def _decision_out(decision: Any) -> dict[str, Any]:
     }
 
 
-def find_conflicts(wanted: Wanted) -> dict[str, Any]:
+def find_conflicts(wanted: ConflictQuery) -> dict[str, Any]:
     rows = _matching(wanted)
     is_open = Case(When(status__in=OPEN, then=Value(0)), default=Value(1))
     in_order = rows.order_by(is_open, "-priority", "created_at", "id")
@@ -310,7 +310,7 @@ def find_conflicts(wanted: Wanted) -> dict[str, Any]:
     return {"items": items, "count": rows.count()}
 
 
-def _matching(wanted: Wanted) -> QuerySet[Conflict]:
+def _matching(wanted: ConflictQuery) -> QuerySet[Conflict]:
     filters = {
         "collision_type": wanted.type,
         "concept__token": wanted.concept,
@@ -327,7 +327,7 @@ def _matching(wanted: Wanted) -> QuerySet[Conflict]:
     return rows if wanted.status == "all" else rows.filter(status=wanted.status)
 
 
-def find_runs(page: Page) -> dict[str, Any]:
+def find_runs(page: PageQuery) -> dict[str, Any]:
     rows = Run.objects.order_by("-started_at", "-id")
     items = [serializers.run_out(run) for run in rows[page.offset : page.offset + page.limit]]
     return {"items": items, "count": rows.count()}

@@ -45,7 +45,7 @@ class Section(BaseModel):
         return {} if given is None else given
 
 
-class Upstream(Section):
+class UpstreamRules(Section):
     """``connect_timeout_s``: from the name to a connection. Answers have no limit: a model may load for minutes."""
 
     url: Address = "http://127.0.0.1:11434"
@@ -93,7 +93,7 @@ class Loops(Section):
 
 
 class Rules(Section):
-    upstream: Upstream = Upstream()
+    upstream: UpstreamRules = UpstreamRules()
     limits: Limits = Limits()
     loops: Loops = Loops()
 

@@ -13,7 +13,7 @@ from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy.domain.prefixes import SIZE
 from proxy.enrichment.conversations import Conversations, Injection
-from proxy.telemetry.events import Waiting
+from proxy.telemetry.events import WriteBehind
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class InjectionLog:
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._waiting = Waiting("injection", COLUMNS)
+        self._waiting = WriteBehind("injection", COLUMNS)
         self._wanted = asyncio.Event()
 
     @property

@@ -20,7 +20,7 @@ WAKE_UPS_MAX: Final = 100  # that wait although a worker takes them
 LOGS: Final = "its log ({0}.log in the folder log of Festinger's home, or docker compose logs {0})"
 
 
-class State(StrEnum):
+class SignState(StrEnum):
     GOOD = "good"
     WARNING = "warning"
     BAD = "bad"
@@ -32,13 +32,13 @@ class Sign:
     """``says`` is a sentence; ``advice`` what to do, where there is anything to be done."""
 
     part: str
-    state: State
+    state: SignState
     says: str
     advice: str = ""
 
     @property
     def needs_someone(self) -> bool:
-        return self.state in (State.WARNING, State.BAD)
+        return self.state in (SignState.WARNING, SignState.BAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def signs(found: Findings) -> list[Sign]:
         of_settings(found.config_mistakes),
         of_losses(found.process),
     ]
-    order = (State.BAD, State.WARNING, State.UNKNOWN, State.GOOD)
+    order = (SignState.BAD, SignState.WARNING, SignState.UNKNOWN, SignState.GOOD)
     return sorted(all_signs, key=lambda sign: order.index(sign.state))
 
 
@@ -118,9 +118,9 @@ def summary(all_signs: Iterable[Sign]) -> str:
     return f"{things}: {', '.join(parts)}"
 
 
-def worst(all_signs: Sequence[Sign]) -> State:
+def worst(all_signs: Sequence[Sign]) -> SignState:
     states = {sign.state for sign in all_signs}
-    return next((state for state in (State.BAD, State.WARNING) if state in states), State.GOOD)
+    return next((state for state in (SignState.BAD, SignState.WARNING) if state in states), SignState.GOOD)
 
 
 # --- the parts ---
@@ -131,14 +131,14 @@ NO_SERVER: Final = "Not known here: this page does not come from a running serve
 def of_upstream(process: dict[str, Any] | None) -> Sign:
     part = "Upstream"
     if process is None:
-        return Sign(part, State.UNKNOWN, NO_SERVER)
+        return Sign(part, SignState.UNKNOWN, NO_SERVER)
     upstream = process["upstream"]
     if upstream["reachable"]:
         version = f", version {upstream['version']}" if upstream.get("version") else ""
-        return Sign(part, State.GOOD, f"{upstream['url']} answers{version}.")
+        return Sign(part, SignState.GOOD, f"{upstream['url']} answers{version}.")
     return Sign(
         part,
-        State.BAD,
+        SignState.BAD,
         f"{upstream['url']} does not answer: {end_sentence(upstream['error'])} Agents get errors.",
         "Start Ollama there, or change upstream.url in config.yaml (FESTINGER_UPSTREAM wins over it).",
     )
@@ -147,10 +147,10 @@ def of_upstream(process: dict[str, Any] | None) -> Sign:
 def of_database(process: dict[str, Any] | None) -> Sign:
     part = "Database"
     if process is None or process["database"]["reachable"]:
-        return Sign(part, State.GOOD, "It answers.")
+        return Sign(part, SignState.GOOD, "It answers.")
     return Sign(
         part,
-        State.BAD,
+        SignState.BAD,
         f"It does not answer this process: {end_sentence(process['database']['error'])} Prompts are served from the"
         " cache; nothing is learned.",
         "Look whether Postgres runs (postgres.log in the folder log of Festinger's home) and has connections left.",
@@ -160,13 +160,13 @@ def of_database(process: dict[str, Any] | None) -> Sign:
 def of_listener(process: dict[str, Any] | None) -> Sign:
     part = "Listener"
     if process is None:
-        return Sign(part, State.UNKNOWN, NO_SERVER)
+        return Sign(part, SignState.UNKNOWN, NO_SERVER)
     if not process["database"]["reachable"]:
-        return Sign(part, State.UNKNOWN, "Unknown while the database does not answer.")
+        return Sign(part, SignState.UNKNOWN, "Unknown while the database does not answer.")
     if not process["ready"]:
         return Sign(
             part,
-            State.BAD,
+            SignState.BAD,
             "This process has not loaded the graph yet; prompts are forwarded without recollections.",
             f"It tries again every few seconds. If it stays so, look at {LOGS.format('proxy')} for cache.load_failed.",
         )
@@ -174,20 +174,20 @@ def of_listener(process: dict[str, Any] | None) -> Sign:
     if not process["database"]["listening"]:
         return Sign(
             part,
-            State.BAD,
+            SignState.BAD,
             "Not receiving change notifications; recollections may be stale.",
             f"It connects again by itself. If it stays so, look at {LOGS.format('proxy')} for coherence.lost.",
         )
     knows = f"{cache['tokens']:,} words and {cache['edges']:,} facts"
-    return Sign(part, State.GOOD, f"{knows} loaded; receiving changes.")
+    return Sign(part, SignState.GOOD, f"{knows} loaded; receiving changes.")
 
 
 def of_servers(ages_s: Sequence[float], process: dict[str, Any] | None) -> Sign:
     part = "Server"
     if process is not None and not process["database"]["reachable"]:
-        return Sign(part, State.UNKNOWN, "Unknown while the database does not answer.")
+        return Sign(part, SignState.UNKNOWN, "Unknown while the database does not answer.")
     if not ages_s:
-        return Sign(part, State.UNKNOWN, "No heartbeat from a server process yet.")
+        return Sign(part, SignState.UNKNOWN, "No heartbeat from a server process yet.")
     return of_processes(part, ages_s, "server process", "server processes", "proxy")
 
 
@@ -196,11 +196,11 @@ def of_processes(part: str, ages_s: Sequence[float], one: str, many: str, log: s
     late = [age_s for age_s in ages_s if age_s > LATE_S]
     if not late:
         who = "Alive" if len(ages_s) == 1 else f"All {len(ages_s)} {many} are alive"
-        return Sign(part, State.GOOD, f"{who}; the last heartbeat was {format_duration(ages_s[0])} ago.")
+        return Sign(part, SignState.GOOD, f"{who}; the last heartbeat was {format_duration(ages_s[0])} ago.")
     have = "has" if len(late) == 1 else "have"
     return Sign(
         part,
-        State.WARNING,
+        SignState.WARNING,
         f"{len(late)} of {format_count(len(ages_s), one, many)} {have} sent no heartbeat"
         f" for {format_duration(late[0])}.",
         f"Look at {LOGS.format(log)}; the heartbeats say which. One that died while others go on is forgotten after"
@@ -215,7 +215,7 @@ def of_worker(ages_s: Sequence[float]) -> Sign:
     silence = f"for {format_duration(ages_s[0])}" if ages_s else "yet"
     return Sign(
         part,
-        State.WARNING if ages_s and ages_s[0] <= SILENT_S else State.BAD,
+        SignState.WARNING if ages_s and ages_s[0] <= SILENT_S else SignState.BAD,
         f"No heartbeat from a worker {silence}: statements are not placed, conflicts are not decided.",
         f"Look at {LOGS.format('worker')}, or start one: celery -A festinger_site worker.",
     )
@@ -226,13 +226,13 @@ def of_beat(ages_s: Sequence[float], worker: Sign) -> Sign:
     part = "Beat"
     age_s = ages_s[0] if ages_s else None
     if age_s is not None and age_s <= LATE_S:
-        return Sign(part, State.GOOD, f"Its messages arrive; the last {format_duration(age_s)} ago.")
+        return Sign(part, SignState.GOOD, f"Its messages arrive; the last {format_duration(age_s)} ago.")
     if worker.needs_someone:
-        return Sign(part, State.UNKNOWN, "Unknown while no worker is running.")
+        return Sign(part, SignState.UNKNOWN, "Unknown while no worker is running.")
     silence = "yet" if age_s is None else f"for {format_duration(age_s)}"
     return Sign(
         part,
-        State.WARNING if age_s is not None and age_s <= SILENT_S else State.BAD,
+        SignState.WARNING if age_s is not None and age_s <= SILENT_S else SignState.BAD,
         f"No heartbeat from beat {silence}: scheduled runs do not start, and old data is not deleted.",
         f"Look at {LOGS.format('beat')}, and whether the schedule “pulse of beat” is enabled.",
     )
@@ -243,7 +243,7 @@ def of_broker(broker: Broker, worker: Sign) -> Sign:
     if broker.error:
         return Sign(
             part,
-            State.BAD,
+            SignState.BAD,
             f"{broker.name} does not answer: {end_sentence(broker.error)} Nothing wakes the workers.",
             "Check that it is running, and check CELERY_BROKER_URL.",
         )
@@ -252,11 +252,11 @@ def of_broker(broker: Broker, worker: Sign) -> Sign:
     if broker.waiting > WAKE_UPS_MAX and not worker.needs_someone:
         return Sign(
             part,
-            State.WARNING,
+            SignState.WARNING,
             f"{waiting}{oldest}: the workers do not keep up.",
             f"Look at {LOGS.format('worker')}, or start another worker.",
         )
-    return Sign(part, State.GOOD, f"{waiting}{oldest}.")
+    return Sign(part, SignState.GOOD, f"{waiting}{oldest}.")
 
 
 def of_learning(learning: Learning, process: dict[str, Any] | None) -> Sign:
@@ -269,7 +269,7 @@ def of_learning(learning: Learning, process: dict[str, Any] | None) -> Sign:
     if learning.overdue_s > OVERDUE_S:
         return Sign(
             part,
-            State.BAD if learning.overdue_s > STUCK_S else State.WARNING,
+            SignState.BAD if learning.overdue_s > STUCK_S else SignState.WARNING,
             f"{capital(waiting)}; the oldest statement has been due for {format_duration(learning.overdue_s)}.",
             f"If the worker does well, look at {LOGS.format('worker')} for learning.interrupted.",
         )
@@ -277,7 +277,7 @@ def of_learning(learning: Learning, process: dict[str, Any] | None) -> Sign:
     if journaled:
         return Sign(
             part,
-            State.WARNING,
+            SignState.WARNING,
             f"{format_count(journaled, 'statement waits', 'statements wait')} in the journal on the disk: Postgres does"
             " not take them.",
             "They are replayed by themselves when it does. If it stays so, look at"
@@ -286,11 +286,11 @@ def of_learning(learning: Learning, process: dict[str, Any] | None) -> Sign:
     if learning.failed:
         return Sign(
             part,
-            State.WARNING,
+            SignState.WARNING,
             f"{learning.failed:,} of the last {learning.looked_at:,} observations of a day failed for good. {waiting}.",
             "Look at the errors of those with the state failed.",
         )
-    return Sign(part, State.GOOD, f"{capital(waiting)}.")
+    return Sign(part, SignState.GOOD, f"{capital(waiting)}.")
 
 
 def of_models(models: Models) -> Sign:
@@ -298,14 +298,14 @@ def of_models(models: Models) -> Sign:
     if models.missing:
         return Sign(
             part,
-            State.WARNING,
+            SignState.WARNING,
             " ".join(models.missing.values()),
             "Add a language model, and choose it in the settings: " + " and ".join(models.missing) + ".",
         )
     if models.asked_today >= models.daily_calls:
         return Sign(
             part,
-            State.WARNING,
+            SignState.WARNING,
             f"The {models.daily_calls:,} calls for today are used up: nothing is explained or decided until midnight.",
             "Wait, or raise llm_daily_calls in the settings.",
         )
@@ -313,37 +313,37 @@ def of_models(models: Models) -> Sign:
     if models.last_error:
         return Sign(
             part,
-            State.WARNING,
+            SignState.WARNING,
             f"The last call failed: {end_sentence(models.last_error)}",
             "Test the connection of the language model, and look at its calls.",
         )
-    return Sign(part, State.GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today.")
+    return Sign(part, SignState.GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today.")
 
 
 def of_config_file(process: dict[str, Any] | None) -> Sign:
     part = "config.yaml"
     if process is None:
-        return Sign(part, State.UNKNOWN, NO_SERVER)
+        return Sign(part, SignState.UNKNOWN, NO_SERVER)
     config = process["config"]
     if config["error"]:
         return Sign(
             part,
-            State.BAD,
+            SignState.BAD,
             f"It was rejected: {end_sentence(config['error'])} The previous settings stay in effect.",
             f"Correct {config['path']}: it is read again when it changes.",
         )
     says = "It is in effect" if config["exists"] else "There is no file; the defaults are in effect"
     overridden = f"; the environment overrides {', '.join(config['overridden'])}" if config["overridden"] else ""
-    return Sign(part, State.GOOD, f"{says}{overridden}.")
+    return Sign(part, SignState.GOOD, f"{says}{overridden}.")
 
 
 def of_settings(mistakes: Sequence[str]) -> Sign:
     part = "Settings"
     if not mistakes:
-        return Sign(part, State.GOOD, "All are valid.")
+        return Sign(part, SignState.GOOD, "All are valid.")
     return Sign(
         part,
-        State.BAD,
+        SignState.BAD,
         f"{end_sentence('; '.join(mistakes))} The default is used instead.",
         "Correct the value in the settings.",
     )
@@ -361,13 +361,13 @@ LOSSES: Final = {
 def of_losses(process: dict[str, Any] | None) -> Sign:
     part = "Losses"
     if process is None:
-        return Sign(part, State.UNKNOWN, NO_SERVER)
+        return Sign(part, SignState.UNKNOWN, NO_SERVER)
     lost = [format_count(process[key], *words) for key, words in LOSSES.items() if process[key]]
     if not lost:
-        return Sign(part, State.GOOD, "Nothing was lost since this process started.")
+        return Sign(part, SignState.GOOD, "Nothing was lost since this process started.")
     return Sign(
         part,
-        State.WARNING,
+        SignState.WARNING,
         f"Lost since this process started: {', '.join(lost)}.",
         f"Look at {LOGS.format('proxy')} for dropped, refused and enrich.failed. A new process counts anew.",
     )

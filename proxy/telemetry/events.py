@@ -57,10 +57,10 @@ SHOWN = tuple(column for column in RECOLLECTION if column != "prompt_text")  # t
 FIND = f"SELECT {', '.join(SHOWN)}, extract(epoch FROM at)::float8 FROM recollection_event WHERE request = %s"
 FIND_LOOPS = f"SELECT {', '.join(LOOP_SHOWN)} FROM loop_event WHERE request = %s ORDER BY at, id"
 
-Event = dict[str, Any]  # by column; ``at`` in seconds since the epoch
+EventRow = dict[str, Any]  # by column; ``at`` in seconds since the epoch
 
 
-class Waiting:
+class WriteBehind:
     """Rows on their way to a table. ``columns``: names and types, but for ``at``."""
 
     def __init__(self, table: str, columns: Mapping[str, str]) -> None:
@@ -72,12 +72,12 @@ class Waiting:
             SELECT {names}, to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS row ({types}, at float8)
             ON CONFLICT DO NOTHING
         """
-        self._rows: deque[Event] = deque()
+        self._rows: deque[EventRow] = deque()
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, row: Event) -> None:
+    def add(self, row: EventRow) -> None:
         self._rows.append(row)
         if len(self._rows) > WAITING_MAX:
             self._rows.popleft()
@@ -101,29 +101,29 @@ class Waiting:
             self._rows.extendleft(reversed(batch))
             raise
 
-    async def _prepare(self, batch: Sequence[Event]) -> None:
+    async def _prepare(self, batch: Sequence[EventRow]) -> None:
         """What is left to do about rows before they are written."""
 
 
-class Known(Waiting):
+class RequestRows(WriteBehind):
     """Rows about requests; the newest stay known when they are written."""
 
     def __init__(self, table: str, columns: Mapping[str, str]) -> None:
         super().__init__(table, columns)
-        self._newest: deque[Event] = deque(maxlen=NEWEST_KEPT)
+        self._newest: deque[EventRow] = deque(maxlen=NEWEST_KEPT)
 
-    def add(self, row: Event) -> None:
+    def add(self, row: EventRow) -> None:
         super().add(row)
         self._newest.append(row)
 
-    def of(self, request: str) -> list[Event]:
+    def of(self, request: str) -> list[EventRow]:
         """The oldest first."""
         known = {id(row): row for row in (*self._rows, *self._newest) if row["request"] == request}
         return sorted(known.values(), key=itemgetter("at"))
 
 
-class Recollections(Known):
-    async def _prepare(self, batch: Sequence[Event]) -> None:
+class Recollections(RequestRows):
+    async def _prepare(self, batch: Sequence[EventRow]) -> None:
         """What was ``said``, where that is to be kept, is masked here, off the hot path. Streams go on in between."""
         for event in batch:
             said = event.pop("said", "")
@@ -136,7 +136,7 @@ class Events:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._recollections = Recollections("recollection_event", RECOLLECTION)
-        self._loops = Known("loop_event", LOOP)
+        self._loops = RequestRows("loop_event", LOOP)
         self._wanted = asyncio.Event()
         self._writing = asyncio.Lock()
 
@@ -148,7 +148,7 @@ class Events:
     def dropped(self) -> int:
         return self._recollections.dropped + self._loops.dropped
 
-    def add(self, event: Event) -> None:
+    def add(self, event: EventRow) -> None:
         """What one request was given. Of what it ``said``, if that is there, the writer keeps what may be kept."""
         self._recollections.add(event)
         self._wanted.set()
@@ -164,12 +164,12 @@ class Events:
         asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
         self._add_loop(asked, {"kind": "tail", "count": met.count, "period": 1, "steps": ["stop"]}, (met.repeated,))
 
-    def _add_loop(self, asked: Event, loop: Event, repeated: Sequence[str]) -> None:
+    def _add_loop(self, asked: EventRow, loop: EventRow, repeated: Sequence[str]) -> None:
         logger.warning("loop.met", extra={"request": asked["request"], "agent": asked["agent"], **loop})
         self._loops.add(asked | loop | {"repeated": [mask_excerpt(text) for text in repeated[:EXCERPTS_MAX]]})
         self._wanted.set()
 
-    async def find(self, request: str) -> Event | None:
+    async def find(self, request: str) -> EventRow | None:
         """The event of one request, whichever process had it, and what was done about ``loops`` in it; None for one
         that is unknown, or too old.
 
@@ -212,12 +212,12 @@ class Events:
         await asyncio.wait([asyncio.create_task(self.write())], timeout=LAST_WRITE_S)
 
 
-async def read_loops(connection: Connection, request: str) -> list[Event]:
+async def read_loops(connection: Connection, request: str) -> list[EventRow]:
     rows = await (await connection.execute(FIND_LOOPS, [request])).fetchall()
     return [dict(zip(LOOP_SHOWN, row, strict=True)) for row in rows]
 
 
-def loop_shown(event: Event) -> Event:
+def loop_shown(event: EventRow) -> EventRow:
     return {column: event[column] for column in LOOP_SHOWN}
 
 

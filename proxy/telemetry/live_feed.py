@@ -24,7 +24,7 @@ SHOWN: Final = ("recalled", "asked")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FeedFilter:
     """Which events are watched; empty for all."""
 
     agent: str = ""
@@ -84,7 +84,7 @@ class Served:
         return sorted(by_reason.items())
 
 
-def newest(wanted: Wanted) -> tuple[list[Served], Mark]:
+def newest(wanted: FeedFilter) -> tuple[list[Served], Mark]:
     """The last events, the newest first, at most ROWS_MAX, and how far that is."""
     last_loop = LoopEvent.objects.order_by("-id").values_list("id", flat=True).first() or 0
     rows = wanted.of(RecollectionEvent.objects.filter(at__gte=_horizon(wanted)))
@@ -92,7 +92,7 @@ def newest(wanted: Wanted) -> tuple[list[Served], Mark]:
     return served, Mark(served[0].event.at if served else BEGINNING, last_loop)
 
 
-def since(mark: Mark, wanted: Wanted) -> tuple[list[Served], Mark]:
+def since(mark: Mark, wanted: FeedFilter) -> tuple[list[Served], Mark]:
     """The events that came after the mark, the newest first, some that the page has already, and older ones in which a
     loop was met since. And the next mark."""
     loops = list(LoopEvent.objects.filter(id__gt=mark.loop).order_by("id")[:ROWS_MAX])
@@ -107,7 +107,7 @@ def since(mark: Mark, wanted: Wanted) -> tuple[list[Served], Mark]:
     return served, Mark(last_at, max([mark.loop, *(loop.pk for loop in loops)]))
 
 
-def _horizon(wanted: Wanted) -> datetime:
+def _horizon(wanted: FeedFilter) -> datetime:
     """From when on events are looked at."""
     if not wanted:
         return BEGINNING

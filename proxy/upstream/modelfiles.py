@@ -24,7 +24,7 @@ CHANGED = b'"success"'
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSystem:
     """``system`` is None where the upstream could not say. ``until`` is on the monotonic clock."""
 
     system: str | None
@@ -56,7 +56,7 @@ class Modelfiles:
     def __init__(self, upstream: Upstream, broadcast: Callable[[], Awaitable[None]] = nobody) -> None:
         self.broadcast = broadcast
         self._upstream = upstream
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownSystem] = {}
         self._asking: dict[str, asyncio.Task[None]] = {}
 
     def system_of(self, model: str) -> str | None:
@@ -83,17 +83,17 @@ class Modelfiles:
             known = await self._fetch(model)
         except (ProxyError, httpx.TransportError, ValueError) as error:
             logger.info("modelfile.unknown", extra={"model": model, "error": str(error)[:200]})
-            known = Known(None, time.monotonic() + RETRY_S)
+            known = KnownSystem(None, time.monotonic() + RETRY_S)
         finally:
             if self._asking.get(model) is asyncio.current_task():
                 del self._asking[model]
         if known.system is None and (old := self._known.get(model)) is not None:
-            known = Known(old.system, known.until)
+            known = KnownSystem(old.system, known.until)
         while len(self._known) >= MODELS_MAX:
             del self._known[next(iter(self._known))]
         self._known[model] = known
 
-    async def _fetch(self, model: str) -> Known:
+    async def _fetch(self, model: str) -> KnownSystem:
         """A server that only speaks the prompt endpoints has no Modelfiles: its models have no SYSTEM."""
         headers = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
         answer = await self._upstream.open("POST", "/api/show", headers, orjson.dumps({"model": model}))
@@ -103,9 +103,9 @@ class Modelfiles:
             await answer.aclose()
         now = time.monotonic()
         if answer.status_code in (404, 405, 501):
-            return Known("", now + RETRY_S)
+            return KnownSystem("", now + RETRY_S)
         if answer.status_code != 200:
-            return Known(None, now + RETRY_S)
+            return KnownSystem(None, now + RETRY_S)
         shown = orjson.loads(content)
         system = shown.get("system") if isinstance(shown, dict) else None
-        return Known(system if isinstance(system, str) else "", now + KEPT_S)
+        return KnownSystem(system if isinstance(system, str) else "", now + KEPT_S)

@@ -39,7 +39,7 @@ ERRORS_NOTED = 3  # in the run's note; each conflict has its own
 INTERRUPTED = "It was interrupted. The next run goes on where it stopped."
 FAILED, PROPOSED, OVERTAKEN = "failed", "proposed", "overtaken"
 
-Progress = Callable[[Run, Conflict, str], None]  # after each conflict: the run so far, and what became of it
+OnConflict = Callable[[Run, Conflict, str], None]  # after each conflict: the run so far, and what became of it
 
 
 class Over(Exception):
@@ -66,7 +66,7 @@ class Course:
     """The course of a run."""
 
     def __init__(
-        self, row: Run, on_progress: Progress | None = None, conflict_ids: Collection[int] | None = None
+        self, row: Run, on_progress: OnConflict | None = None, conflict_ids: Collection[int] | None = None
     ) -> None:
         self.row = row
         self.on_progress = on_progress

@@ -19,7 +19,7 @@ from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import judge, run_loop, run_records
-from resolution.resolver.run_loop import Course, Progress
+from resolution.resolver.run_loop import Course, OnConflict
 from resolution.resolver.run_records import AlreadyRunning
 
 __all__ = ["AlreadyRunning", "approve", "carry_out", "rehearse", "request_run", "run"]
@@ -30,7 +30,7 @@ def run(
     actor: str = "",
     *,
     limit: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: OnConflict | None = None,
     conflict_ids: Collection[int] | None = None,
 ) -> Run:
     """Goes over the pending conflicts, at most ``limit`` of them, and returns the run as it ended. Blocks: a model

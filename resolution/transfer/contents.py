@@ -14,7 +14,7 @@ from resolution.transfer.interchange import (
     Line,
     Mistake,
 )
-from resolution.transfer.report import Progress, Report
+from resolution.transfer.report import Report, ReportProgress
 
 PROGRESS_EVERY: Final = 2_000  # lines
 # Of what a file has one line each.
@@ -26,7 +26,7 @@ class Contents:
     """What is in a file. In memory are its words and the few lines about dimensions; the other lines are read from the
     file again, as often as they are asked for."""
 
-    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+    def __init__(self, file: BinaryIO, progress: ReportProgress) -> None:
         """Raises Unreadable."""
         self.report = Report()  # with the mistakes
         self.counts: Counter[str] = Counter()  # lines by kind
@@ -46,7 +46,7 @@ class Contents:
             if isinstance(line, kind) and number not in self._refused:
                 yield number, line
 
-    def _read(self, progress: Progress) -> None:
+    def _read(self, progress: ReportProgress) -> None:
         size = self._file.seek(0, 2)
         first_lines: dict[tuple[str, ...], int] = {}
         of_conflicts: dict[str, bool] = {}

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from resolution.domain.verdicts import classify_collision
 from resolution.transfer.interchange import format_header, format_line
-from resolution.transfer.report import Progress, ignore_progress
+from resolution.transfer.report import ReportProgress, ignore_progress
 
 LINES_AT_ONCE: Final = 500  # some 100 kB
 
@@ -59,7 +59,7 @@ PARTS: Final = (
 )
 
 
-def export(progress: Progress = ignore_progress) -> Iterator[bytes]:
+def export(progress: ReportProgress = ignore_progress) -> Iterator[bytes]:
     """The file, some hundred lines at a time. What is written to the graph meanwhile is not in it. The transaction
     stays open until the last of them is taken."""
     with transaction.atomic():

@@ -19,7 +19,7 @@ from memory.models import Dimension, Soas, Source
 from resolution.actors import Actor
 from resolution.transfer.contents import Contents
 from resolution.transfer.interchange import ConflictLine, DecidedLine, DimensionLine, FactLine, Unreadable
-from resolution.transfer.report import Progress, Report, ignore_progress
+from resolution.transfer.report import Report, ReportProgress, ignore_progress
 from resolution.transfer.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Refused(Exception):
         self.report = report
 
 
-def preview(file: BinaryIO, differences: Differences = "queue", progress: Progress = ignore_progress) -> Report:
+def preview(file: BinaryIO, differences: Differences = "queue", progress: ReportProgress = ignore_progress) -> Report:
     """What an import would come to, without the lines that have mistakes. Raises Unreadable."""
     by = Attribution("", Source.OPERATOR, 1.0, timezone.now(), role=IMPORTED)
     with transaction.atomic():
@@ -74,7 +74,7 @@ def import_file(
     name: str = "",
     differences: Differences = "queue",
     skip_invalid: bool = False,
-    progress: Progress = ignore_progress,
+    progress: ReportProgress = ignore_progress,
 ) -> Report:
     """Imports all of the file or, where this raises, nothing. ``name`` is what the history calls the file.
 
@@ -105,7 +105,7 @@ def _copy_tables() -> None:
 
 
 def _write(
-    contents: Contents, by: Attribution, differences: Differences, progress: Progress, *, is_preview: bool = False
+    contents: Contents, by: Attribution, differences: Differences, progress: ReportProgress, *, is_preview: bool = False
 ) -> None:
     report = contents.report
     report.new_words = _add_words(contents.words)

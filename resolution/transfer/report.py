@@ -14,7 +14,7 @@ MISTAKES_MAX: Final = 100  # listed; all are counted
 DIFFERENCES_MAX: Final = 100
 NAMES_MAX: Final = 20  # dimensions that are named beside their count
 
-Progress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
+ReportProgress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
 
 # What becomes of a fact in the file, and what the report calls it.
 OUTCOMES: Final = {

@@ -19,7 +19,7 @@ from resolution import rulings
 from resolution.intake.conflict_queue import Queue, rebase
 from resolution.models import CollisionType, DecidedTriple
 from resolution.transfer.interchange import ConflictLine, DecidedLine, FactLine
-from resolution.transfer.report import DIFFERENCES_MAX, Difference, Progress, Report
+from resolution.transfer.report import DIFFERENCES_MAX, Difference, Report, ReportProgress
 
 # More than 2,000 rows in one statement are announced as one reload (migration 0002 of memory), and no portion of a
 # large import should make the caches read its rows one by one.
@@ -45,7 +45,7 @@ class Writer:
         self._concepts: set[int] = set()  # of placed facts
         self._disputed: set[Slot] = set()  # of placed facts about which a conflict is open
 
-    def place_facts(self, facts: Iterable[Numbered], total: int, progress: Progress) -> None:
+    def place_facts(self, facts: Iterable[Numbered], total: int, progress: ReportProgress) -> None:
         waiting = self._place_all(_report_progress(facts, total, progress))
         # What closes a cycle may stop to do so when other facts of the file have replaced a step of it.
         while waiting and len(still := self._place_all(waiting)) < len(waiting):
@@ -163,7 +163,7 @@ class Writer:
             self._report.new_decided += len(portion) - len(settled)
 
 
-def _report_progress(facts: Iterable[Numbered], total: int, progress: Progress) -> Iterator[Numbered]:
+def _report_progress(facts: Iterable[Numbered], total: int, progress: ReportProgress) -> Iterator[Numbered]:
     for done, fact in enumerate(facts):
         if done % FACTS_AT_ONCE == 0:
             progress("Placing", done, total)

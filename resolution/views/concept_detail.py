@@ -30,7 +30,7 @@ IN_DIMENSION: Final = "SELECT 1 FROM urd WHERE urd.dim_id = soas.id AND urd.id <
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class HistoryEntry:
     """A row of the history, and what it tells in words. ``can_return``: it took a fact out whose place is free."""
 
     row: EdgeHistory
@@ -53,7 +53,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFact:
     """A fact. ``conflict_id``: what is open in its slot, the first to be decided; None also where that is not shown."""
 
     edge: Edge
@@ -91,13 +91,13 @@ class Portrait:
 
     concept: Soas
     sees: Sees
-    facts: list[Known]
-    members: list[Known]
+    facts: list[KnownFact]
+    members: list[KnownFact]
     further: Number
     in_dimension: Number
     sentences: list[Evidence]
     conflicts: list[Conflict]
-    history: list[Event]
+    history: list[HistoryEntry]
     has_more: frozenset[str]
 
     @property
@@ -128,8 +128,8 @@ def portrait(concept_id: int, sees: Sees = EVERYTHING) -> Portrait | None:
     return Portrait(
         concept=concept,
         sees=sees,
-        facts=[Known(edge) for edge in facts[:FACTS_MAX]],
-        members=[Known(edge) for edge in members],
+        facts=[KnownFact(edge) for edge in facts[:FACTS_MAX]],
+        members=[KnownFact(edge) for edge in members],
         further=_limit(getattr(concept, "members", 0), shown=len(members)),
         in_dimension=_limit(getattr(concept, "in_dimension", 0)),
         sentences=list(sentences[:SENTENCES_MAX]),
@@ -153,9 +153,9 @@ class Voice:
 class Sheet:
     """All that is known of one fact."""
 
-    known: Known
+    known: KnownFact
     voices: list[Voice]
-    history: list[Event]
+    history: list[HistoryEntry]
     has_more_history: bool
     conflicts: list[Conflict]
 
@@ -169,7 +169,7 @@ def sheet(edge_id: int, sees: Sees = EVERYTHING) -> Sheet | None:
     rows = list(_history(sees).filter(**slot)[: HISTORY_MAX + 1])
     conflicts = list(_in_order(_disputes(sees).filter(**slot))[:CONFLICTS_MAX])
     return Sheet(
-        known=Known(edge),
+        known=KnownFact(edge),
         voices=_voices(edge, sees),
         history=_events(rows[:HISTORY_MAX], _words(conflicts, rows), {edge.dim_id}),
         has_more_history=len(rows) > HISTORY_MAX,
@@ -239,11 +239,13 @@ def _words(conflicts: list[Conflict], rows: list[EdgeHistory]) -> dict[int, str]
     return {key: word.token for key, word in words.items()}
 
 
-def _events(rows: list[EdgeHistory], tokens: dict[int, str], taken: set[int] | None) -> list[Event]:
+def _events(rows: list[EdgeHistory], tokens: dict[int, str], taken: set[int] | None) -> list[HistoryEntry]:
     """``taken``: the dimensions in which the concept has a place; None where that is not known."""
     retire = EdgeHistory.Action.RETIRE
     return [
-        Event(row, describe_history(row, tokens), row.action == retire and (taken is None or row.dim_id not in taken))
+        HistoryEntry(
+            row, describe_history(row, tokens), row.action == retire and (taken is None or row.dim_id not in taken)
+        )
         for row in rows
     ]
 

@@ -40,7 +40,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GraphLine:
     """A fact: ``edge_id`` is None where it does not stand, but is claimed by the conflict. A fact with a conflict is
     disputed."""
 
@@ -58,7 +58,7 @@ class Neighbourhood:
     not shown; ``is_least`` if there are more of which nobody counts how many."""
 
     nodes: list[Node]
-    lines: list[Line]
+    lines: list[GraphLine]
     left_out: int
     is_least: bool
 
@@ -122,10 +122,10 @@ def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important
     return sorted(rows, key=relevance)[:room]
 
 
-def _standing(shown: Collection[int], disputed: Mapping[tuple[int, int], int]) -> list[Line]:
+def _standing(shown: Collection[int], disputed: Mapping[tuple[int, int], int]) -> list[GraphLine]:
     edges = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
     return [
-        Line(
+        GraphLine(
             edge.concept_id,
             edge.parent_id,
             edge.dim.token,
@@ -137,9 +137,9 @@ def _standing(shown: Collection[int], disputed: Mapping[tuple[int, int], int]) -
     ]
 
 
-def _claimed_edges(claims: Iterable[Conflict], shown: Collection[int]) -> list[Line]:
+def _claimed_edges(claims: Iterable[Conflict], shown: Collection[int]) -> list[GraphLine]:
     return [
-        Line(row.concept_id, row.incoming_parent_id, row.dim.token, row.incoming_is_isa, None, row.pk)
+        GraphLine(row.concept_id, row.incoming_parent_id, row.dim.token, row.incoming_is_isa, None, row.pk)
         for row in claims
         if row.incoming_parent_id in shown
     ]

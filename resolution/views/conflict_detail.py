@@ -13,8 +13,8 @@ from resolution.models import Conflict, Decision
 from resolution.views import conflict_facts
 from resolution.views.conflict_list import RELATED, Row
 from resolution.views.phrases import (
+    Quote,
     Side,
-    Statement,
     by_whom,
     describe_decision,
     describe_history,
@@ -37,7 +37,7 @@ STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHis
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TimelineEntry:
     """A line of a slot's history."""
 
     at: datetime
@@ -78,7 +78,7 @@ class Dossier:
 
     row: Row
     ring: list[str]
-    history: list[Event]
+    history: list[TimelineEntry]
     known: list[Side]
     rivals: list[Row]
     decided: list[Decided]
@@ -141,7 +141,7 @@ def _edges_of(conflict: Conflict) -> QuerySet[Edge]:
     return edges.select_related(*conflict_facts.EDGE).order_by(is_other, "-last_confirmed")[: FACTS_MAX + 1]
 
 
-def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[Event], tuple[Statement, ...]]:
+def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[TimelineEntry], tuple[Quote, ...]]:
     """What happened in the slot, and who stated the fact that stands; both the newest first."""
     moved_away = Q(action=EdgeHistory.Action.MOVE, before__dim_id=conflict.dim_id)
     slot = Q(dim_id=conflict.dim_id) | moved_away
@@ -154,8 +154,11 @@ def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[Event], tu
     in_slot = [row for row in found if _is_in(row, conflict)][:HISTORY_MAX]
     stated = [row for row in found if standing is not None and _states(row, standing)][:STATEMENTS_MAX]
     return (
-        [Event(row.at, describe_history(row, tokens), by_whom(row.actor, row.source), row.reason) for row in in_slot],
-        tuple(Statement(by_whom(row.actor, row.source), row.role, row.at, row.reason, row.action) for row in stated),
+        [
+            TimelineEntry(row.at, describe_history(row, tokens), by_whom(row.actor, row.source), row.reason)
+            for row in in_slot
+        ],
+        tuple(Quote(by_whom(row.actor, row.source), row.role, row.at, row.reason, row.action) for row in stated),
     )
 
 

@@ -32,7 +32,7 @@ def percent(confidence: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Quote:
     """Someone's words for a fact."""
 
     by: str
@@ -53,7 +53,7 @@ class Side:
     source: str = ""
     role: str = ""
     note: str = ""
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[Quote, ...] = ()
 
     @property
     def line(self) -> str:
@@ -69,11 +69,11 @@ def incoming_side(row: Conflict) -> Side:
         confidence=percent(row.incoming_confidence),
         source=Source(row.incoming_source).label,
         role=row.role,
-        statements=(Statement(row.agent, row.role, row.said_at, row.evidence),) if row.evidence else (),
+        statements=(Quote(row.agent, row.role, row.said_at, row.evidence),) if row.evidence else (),
     )
 
 
-def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Statement, ...] = ()) -> Side:
+def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Quote, ...] = ()) -> Side:
     """What stands in the way, ``edge``; where that is something else by now, what the queue knows of what stood."""
     if row.status not in OPEN and not _is_what_stood(row, edge):
         return Side(_what_stood(row), note=f"Now: {edge}." if edge is not None else "It stands no more.")
@@ -82,7 +82,7 @@ def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Statement,
     return edge_side(edge, _oddity(row, edge), statements)
 
 
-def edge_side(edge: Edge, note: str = "", statements: tuple[Statement, ...] = ()) -> Side:
+def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) -> Side:
     return Side(
         str(edge),
         by=by_whom(edge.agent, edge.source),

@@ -24,7 +24,7 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueueSummary:
     """``first``: those that come next, in the queue's order. Counts end at COUNTED_MAX; ``oldest`` is of those."""
 
     pending: int
@@ -44,7 +44,7 @@ class Waiting:
         return ", ".join(f"{count:,} {what}" for count, what in parts if count)
 
 
-def waiting() -> Waiting:
+def waiting() -> QueueSummary:
     """In two queries."""
     rows = Conflict.objects.filter(status__in=OPEN)
     counted = rows.values("status", "priority", "created_at")[:COUNTED_MAX].aggregate(
@@ -55,7 +55,7 @@ def waiting() -> Waiting:
     )
     oldest = counted.pop("oldest")
     first = rows.select_related(*RELATED).order_by(*IN_ORDER)[:FIRST]
-    return Waiting(first=[in_a_line(row) for row in first], oldest=ago(oldest) if oldest else "", **counted)
+    return QueueSummary(first=[in_a_line(row) for row in first], oldest=ago(oldest) if oldest else "", **counted)
 
 
 def in_a_line(row: Conflict) -> Next:

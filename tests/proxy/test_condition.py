@@ -5,7 +5,18 @@ from typing import Any
 
 import pytest
 
-from proxy.health.status import Broker, Findings, Learning, Models, Sign, State, format_duration, signs, summary, worst
+from proxy.health.status import (
+    Broker,
+    Findings,
+    Learning,
+    Models,
+    Sign,
+    SignState,
+    format_duration,
+    signs,
+    summary,
+    worst,
+)
 
 
 def process(**changes: Any) -> dict[str, Any]:
@@ -47,64 +58,64 @@ def judged(found: Findings, part: str) -> Sign:
 def test_where_nothing_is_wrong_all_is_well() -> None:
     found = signs(WELL)
 
-    assert (summary(found), worst(found)) == ("All is well", State.GOOD)
-    assert {sign.state for sign in found} == {State.GOOD}
+    assert (summary(found), worst(found)) == ("All is well", SignState.GOOD)
+    assert {sign.state for sign in found} == {SignState.GOOD}
 
 
-WRONG: dict[str, tuple[dict[str, Any], State, str]] = {
+WRONG: dict[str, tuple[dict[str, Any], SignState, str]] = {
     "Upstream": (
         {"process": process(upstream={"url": "http://ollama:11434", "reachable": False, "error": "refused"})},
-        State.BAD,
+        SignState.BAD,
         "http://ollama:11434 does not answer: refused. Agents get errors.",
     ),
     "Listener": (
         {"process": process(database={"reachable": True, "listening": False})},
-        State.BAD,
+        SignState.BAD,
         "Not receiving change notifications; recollections may be stale.",
     ),
     "Worker": (
         {"ages_s": {"proxy": [2.0], "worker": [180.0, 200.0], "beat": [7.0]}},
-        State.BAD,
+        SignState.BAD,
         "No heartbeat from a worker for 3 minutes: statements are not placed, conflicts are not decided.",
     ),
     "Server": (
         {"ages_s": {"proxy": [2.0, 9.0, 130.0], "worker": [4.0], "beat": [7.0]}},
-        State.WARNING,
+        SignState.WARNING,
         "1 of 3 server processes has sent no heartbeat for 2 minutes.",
     ),
     "Beat": (
         {"ages_s": {"proxy": [2.0], "worker": [4.0], "beat": [100.0]}},
-        State.WARNING,
+        SignState.WARNING,
         "No heartbeat from beat for 1 minute: scheduled runs do not start, and old data is not deleted.",
     ),
     "Broker": (
         {"broker": Broker("PGMQ", waiting=2_000, oldest_s=600.0)},
-        State.WARNING,
+        SignState.WARNING,
         "2,000 wake-ups wait in PGMQ, the oldest for 10 minutes: the workers do not keep up.",
     ),
     "Observations": (
         {"learning": Learning(statements=3, overdue_s=3_700.0)},
-        State.BAD,
+        SignState.BAD,
         "3 statements and 0 concepts wait to be learned; the oldest statement has been due for 1 hour.",
     ),
     "Models": (
         {"models": Models(missing={"write_model_id": "Nobody explains."}, daily_calls=1000)},
-        State.WARNING,
+        SignState.WARNING,
         "Nobody explains.",
     ),
     "config.yaml": (
         {"process": process(config={"path": "/c.yaml", "exists": True, "error": "line 3: no", "overridden": []})},
-        State.BAD,
+        SignState.BAD,
         "It was rejected: line 3: no. The previous settings stay in effect.",
     ),
     "Settings": (
         {"config_mistakes": ("zero_hit_max takes a whole number from 0 to 20, not 'x'",)},
-        State.BAD,
+        SignState.BAD,
         "zero_hit_max takes a whole number from 0 to 20, not 'x'. The default is used instead.",
     ),
     "Losses": (
         {"process": process(dropped_observations=1, dropped_events=1_200)},
-        State.WARNING,
+        SignState.WARNING,
         "Lost since this process started: 1 statement, 1,200 events.",
     ),
 }
@@ -118,7 +129,7 @@ def test_what_is_wrong_comes_first_and_says_why_and_what_to_do(part: str) -> Non
 
     assert (first.part, first.state, first.says) == (part, state, says)
     assert first.advice
-    assert {sign.state for sign in others} == {State.GOOD}
+    assert {sign.state for sign in others} == {SignState.GOOD}
     assert summary([first, *others]) == f"1 thing needs you: {part}"
 
 
@@ -126,7 +137,7 @@ def test_several_are_counted_and_the_worst_one_colours_all() -> None:
     found = signs(replace(WELL, ages_s={}, models=Models(last_error="401", names=("m",), daily_calls=5)))
 
     assert summary(found) == "2 things need you: Worker, Models"
-    assert worst(found) == State.BAD
+    assert worst(found) == SignState.BAD
 
 
 def test_what_cannot_be_known_for_another_reason_needs_nobody() -> None:
@@ -134,7 +145,7 @@ def test_what_cannot_be_known_for_another_reason_needs_nobody() -> None:
     found = signs(replace(WELL, process=away, ages_s={"proxy": [500.0], "worker": [500.0], "beat": [500.0]}))
 
     assert summary(found) == "2 things need you: Database, Worker"
-    assert {sign.part for sign in found if sign.state == State.UNKNOWN} == {"Listener", "Server", "Beat"}
+    assert {sign.part for sign in found if sign.state == SignState.UNKNOWN} == {"Listener", "Server", "Beat"}
 
 
 def test_outside_of_a_server_what_only_one_knows_is_not_known() -> None:
@@ -142,27 +153,27 @@ def test_outside_of_a_server_what_only_one_knows_is_not_known() -> None:
 
     assert summary(found) == "All is well"
     unknown = {"Upstream", "Listener", "config.yaml", "Losses"}
-    assert {sign.part for sign in found if sign.state == State.UNKNOWN} == unknown
+    assert {sign.part for sign in found if sign.state == SignState.UNKNOWN} == unknown
 
 
 def test_a_world_that_is_not_loaded_is_bad_whatever_is_heard() -> None:
     sign = judged(replace(WELL, process=process(ready=False)), "Listener")
 
-    assert sign.state == State.BAD
+    assert sign.state == SignState.BAD
     assert "has not loaded the graph yet" in sign.says
 
 
 def test_wake_ups_that_pile_up_without_a_worker_are_the_workers_matter() -> None:
     found = replace(WELL, ages_s={}, broker=Broker("PGMQ", waiting=5_000, oldest_s=900.0))
 
-    assert judged(found, "Broker").state == State.GOOD
+    assert judged(found, "Broker").state == SignState.GOOD
 
 
 def test_a_broker_that_does_not_answer_is_bad() -> None:
     sign = judged(replace(WELL, broker=Broker("redis", error="connection refused")), "Broker")
 
     assert (sign.state, sign.says) == (
-        State.BAD,
+        SignState.BAD,
         "redis does not answer: connection refused. Nothing wakes the workers.",
     )
 
@@ -180,12 +191,12 @@ def test_what_is_not_learned_is_told(learning: Learning, journaled: int, says: s
 
     sign = judged(found, "Observations")
 
-    assert sign.state == State.WARNING
+    assert sign.state == SignState.WARNING
     assert says in sign.says
 
 
 def test_concepts_that_wait_for_a_model_are_no_trouble_of_the_queue() -> None:
-    assert judged(replace(WELL, learning=Learning(concepts=400)), "Observations").state == State.GOOD
+    assert judged(replace(WELL, learning=Learning(concepts=400)), "Observations").state == SignState.GOOD
 
 
 def test_a_spent_budget_is_told() -> None:
@@ -205,7 +216,7 @@ def test_a_span_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
 def test_one_of_several_workers_that_fell_silent_is_told_beside_those_that_work() -> None:
     sign = silent_workers(4.0, 9.0, 130.0)
 
-    assert (sign.state, sign.says) == (State.WARNING, "1 of 3 workers has sent no heartbeat for 2 minutes.")
+    assert (sign.state, sign.says) == (SignState.WARNING, "1 of 3 workers has sent no heartbeat for 2 minutes.")
 
 
 def test_several_workers_do_well_where_all_of_them_give_signs() -> None:
@@ -213,4 +224,4 @@ def test_several_workers_do_well_where_all_of_them_give_signs() -> None:
 
 
 def test_of_server_processes_nothing_is_known_before_their_first_sign() -> None:
-    assert judged(replace(WELL, ages_s={}), "Server").state == State.UNKNOWN
+    assert judged(replace(WELL, ages_s={}), "Server").state == SignState.UNKNOWN

@@ -8,7 +8,7 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Source
 from proxy.api import serializers
-from proxy.api.conflicts import Wanted, find_conflicts
+from proxy.api.conflicts import ConflictQuery, find_conflicts
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Run
@@ -41,7 +41,7 @@ def test_a_page_takes_the_same_few_queries_however_long_it_is(
             dismiss(conflict.pk, OPERATOR, "no")
 
     with django_assert_max_num_queries(4):
-        page = find_conflicts(Wanted(limit=50))
+        page = find_conflicts(ConflictQuery(limit=50))
 
     assert (page["count"], len(page["items"]), len(page["items"][-1]["decisions"])) == (8, 8, 1)
 

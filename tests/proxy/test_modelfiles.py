@@ -7,7 +7,7 @@ import pytest
 
 from proxy.upstream.asgi_types import Event, body, start
 from proxy.upstream.client import Upstream
-from proxy.upstream.modelfiles import Known, Modelfiles, forgetting
+from proxy.upstream.modelfiles import KnownSystem, Modelfiles, forgetting
 
 
 def known_at_each(*messages: Event) -> list[bool]:
@@ -20,7 +20,7 @@ def known_at_each(*messages: Event) -> list[bool]:
 
     async def tell() -> None:
         for message in messages:
-            modelfiles._known["m"] = Known("S", float("inf"))
+            modelfiles._known["m"] = KnownSystem("S", float("inf"))
             await forgetting(modelfiles, send)(message)
 
     asyncio.run(tell())

@@ -54,7 +54,7 @@ def test_one_launcher_has_a_home_and_the_next_waits_while_it_stops(tmp_path, mon
     first.__enter__()
 
     with (
-        pytest.raises(home_locks.AlreadyRunning, match="already running"),
+        pytest.raises(home_locks.HomeInUse, match="already running"),
         home_locks.launching(tmp_path, lambda: None),
     ):
         pass
