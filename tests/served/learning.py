@@ -232,6 +232,8 @@ def festinger(
     own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, **environment: str
 ) -> Iterator[Festinger]:
     """All of it, running."""
+    if not own.is_running:  # a test that failed may have left it so
+        own.start()
     whole = Festinger(own, name, upstream, proxies=proxies, **environment)
     try:
         whole.start_missing()

@@ -3,18 +3,22 @@ doubled. Real processes, on a Postgres that writes through to the disk."""
 
 import os
 import random
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import httpx
+import psycopg
 import pytest
 
 from memory.domain.statement import decode
+from tests import waiting
 from tests.served.learning import Festinger, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
@@ -23,29 +27,29 @@ pytestmark = pytest.mark.slow
 
 SAFE_S = 3.0  # after its answer, what a prompt states is in the table or in a journal: a second, on a busy machine more
 CLIENTS = 4
-AGAIN_S = 0.05  # until a client whose request failed tries again
+AGAIN_S = 0.05  # until a client sends its next request, or one that failed again
 PATIENCE_S = 300.0  # the lease of a worker that died is waited for, too
+eventually = partial(waiting.eventually, within_s=PATIENCE_S)
 BOTH = "postgres, then proxy0"
 VICTIMS = ("worker", "beat", "proxy0", "postgres", BOTH)
 CERTAIN, BOTH_SAY = 0.9, 0.905  # the confidence of what one agent says with an operator, and of what two say
-SEED = random.randrange(2**32) if os.environ.get("HYPOTHESIS_PROFILE") == "night" else 20260131
+NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
+SEED = random.randrange(2**32) if NIGHT else 20260131
 
 
 class Size(NamedTuple):
-    """``pause_s``: between two prompts of a client, so that a small load lasts as long as what is done to it."""
-
     slots: int  # with two statements each
     statements_a_prompt: int
     facts: int  # over /iknowthat
-    pause_s: float
     kills: int  # of each victim
     environment: dict[str, str]
 
 
-SMALL = Size(200, 4, 20, 0.1, 1, {"DJANGO_SETTINGS_MODULE": "tests.served.short_lease"})
-# A backlog that no worker gets through between two deaths, and the lease that operators have.
-FULL = Size(2_500, 20, 40, 0.0, 2, {})
+SIZES = {"small": Size(200, 4, 20, 1, {"DJANGO_SETTINGS_MODULE": "tests.served.short_lease"})}
+if NIGHT:  # with a backlog that no worker gets through between two deaths, and the lease that operators have
+    SIZES["full"] = Size(2_500, 20, 40, 2, {})
 
+CLAIMED = "SELECT 1 FROM observation WHERE claimed_until > now() LIMIT 1"
 HISTORY = """
     SELECT c.token, d.token, action, actor, count(*)
     FROM edge_history JOIN soas c ON c.id = concept_id JOIN soas d ON d.id = dim_id
@@ -108,41 +112,51 @@ def fact(concept: str) -> Job:
 
 
 class Clients:
-    """They send all jobs, whatever happens to the server, and note when each was answered."""
+    """They send the jobs that were released, whatever happens to the server, and note when each was answered."""
 
-    def __init__(self, whole: Festinger, jobs: list[Job], *, pause_s: float = 0.0) -> None:
+    def __init__(self, whole: Festinger, jobs: list[Job]) -> None:
         self._url = f"http://127.0.0.1:{whole.ports[0]}"
         self._jobs = jobs
-        self._pause_s = pause_s
+        self._prompts = [place for place, job in enumerate(jobs) if job.path == "/api/chat"]
+        self._facts = [place for place, job in enumerate(jobs) if job.path == "/iknowthat"]
+        self._may_send = {"/api/chat": threading.Semaphore(0), "/iknowthat": threading.Semaphore(0)}
+        self._released = 0
         self._answered: dict[int, float] = {}  # by the job's place; monotonic clock
-        self.must_stop = False
+        self._must_stop = False
+
+    def release(self, portions: float = 1) -> None:
+        """That part of all jobs may be sent, too."""
+        self._released += int(len(self._prompts) / portions)
+        self._may_send["/api/chat"].release(int(len(self._prompts) / portions))
+        self._may_send["/iknowthat"].release(int(len(self._facts) / portions))
+
+    def stop(self) -> None:
+        self._must_stop = True
+        self.release()
 
     @property
-    def share(self) -> float:
-        return len(self._answered) / len(self._jobs)
+    def unanswered(self) -> int:
+        """Prompts that were released."""
+        return self._released - sum(place in self._answered for place in self._prompts)
 
     def send_all(self) -> None:
         """Facts by a client of their own: they wait while Postgres is away, and prompts do not."""
-        facts, prompts = [], []
-        for place, job in enumerate(self._jobs):
-            (facts if job.path == "/iknowthat" else prompts).append(place)
         with (
-            httpx.Client(base_url=self._url, trust_env=False, timeout=30) as client,
-            ThreadPoolExecutor(CLIENTS) as pool,
-            ThreadPoolExecutor(1) as teacher,
+            httpx.Client(base_url=self._url, trust_env=False, timeout=60) as client,
+            ThreadPoolExecutor(CLIENTS + 1) as pool,
         ):
-            teaching = [teacher.submit(self._send, client, place) for place in facts]
-            list(pool.map(lambda place: self._send(client, place), prompts))
-            for taught in teaching:
-                taught.result()
+            teaching = pool.submit(lambda: [self._send(client, place) for place in self._facts])
+            list(pool.map(lambda place: self._send(client, place), self._prompts))
+            teaching.result()
 
     def _send(self, client: httpx.Client, place: int) -> None:
-        while not self.must_stop:
+        self._may_send[self._jobs[place].path].acquire()
+        while not self._must_stop:
             if has_answer(client, self._jobs[place]):
                 self._answered[place] = time.monotonic()
-                time.sleep(self._pause_s)
-                return
+                break
             time.sleep(AGAIN_S)
+        time.sleep(AGAIN_S)
 
     def safe(self, killed_at: float) -> set[Statement]:
         """What must be there if something was killed then."""
@@ -178,33 +192,26 @@ def start(durable: OwnPostgres, upstream: StandIn) -> Iterator[Callable[[Size], 
         yield start
 
 
-@pytest.mark.parametrize(
-    ("size", "word"),
-    [pytest.param(SMALL, "zorblat", id="small"), pytest.param(FULL, "gadzook", id="full", marks=pytest.mark.slow)],
-)
-def test_what_was_said_survives_kills_and_is_there_once(
-    start: Callable[[Size], Festinger], size: Size, word: str
-) -> None:
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES.keys())
+def test_what_was_said_survives_kills_and_is_there_once(start: Callable[[Size], Festinger], size: Size) -> None:
     print(f"seed {SEED}")
-    dice = random.Random(SEED)
+    word, dice = "zorblat", random.Random(SEED)
     whole = start(size)
     jobs = load(size, word, dice)
     victims = list(VICTIMS) * size.kills
     dice.shuffle(victims)
-    shares = sorted(dice.uniform(0.05, 0.9) for _ in victims)
-    clients = Clients(whole, jobs, pause_s=size.pause_s)
-    killer = Killer(whole, clients, word)
+    clients = Clients(whole, jobs)
+    killer = Killer(whole, clients, word, portions=len(victims) + 1)
 
     with ThreadPoolExecutor(1) as background:
         sending = background.submit(clients.send_all)
         try:
-            for victim, share in zip(victims, shares, strict=True):
-                print(f"{victim} at {share:.0%}")
-                whole.wait(lambda share=share: clients.share >= share, PATIENCE_S)  # type: ignore[misc]
-                killer.kill_and_restart(victim)
+            for victim in victims:
+                killer.kill_and_restart(victim, share=dice.random())
+            clients.release()
             sending.result(PATIENCE_S)
         finally:
-            clients.must_stop = True
+            clients.stop()
     whole.wait_settled(PATIENCE_S)
 
     told = observed(whole, word)
@@ -212,7 +219,9 @@ def test_what_was_said_survives_kills_and_is_there_once(
     assert killer.was_safe  # else nothing was answered long enough before a death
     check_world(whole, word, told)
 
-    Clients(whole, jobs).send_all()
+    again = Clients(whole, jobs)
+    again.release()
+    again.send_all()
     whole.wait_settled(PATIENCE_S)
 
     assert told <= observed(whole, word)
@@ -221,22 +230,25 @@ def test_what_was_said_survives_kills_and_is_there_once(
 
 @dataclass(slots=True)
 class Killer:
-    """``may_be_lost``: what the deaths may have cost. ``was_safe``: what was there after each of them, as it must."""
+    """Each death comes while clients are answered. ``may_be_lost``: what the deaths may have cost. ``was_safe``: what
+    was there after them, as it must."""
 
     whole: Festinger
     clients: Clients
     word: str
+    portions: int  # of the load: one for each death, and one for the end
     may_be_lost: set[Statement] = field(default_factory=set)
     was_safe: set[Statement] = field(default_factory=set)
 
-    def kill_and_restart(self, victim: str) -> None:
+    def kill_and_restart(self, victim: str, share: float) -> None:
+        """``share``: how much of its portion of the load is answered when it dies."""
+        print(f"{victim} at {share:.0%}")
         if victim == BOTH:
-            self.whole.kill("postgres")
+            self._kill_within("postgres", self.portions * 3, share)
             self._wait_for_prompts_without_postgres()
-        if victim == "worker":
-            self.whole.wait(lambda: self._worker_has_claimed() or self.clients.share == 1)
-        killed_at = time.monotonic()
-        self.whole.kill("proxy0" if victim == BOTH else victim)
+            killed_at = self._kill_within("proxy0", self.portions * 3, share)
+        else:
+            killed_at = self._kill_within(victim, self.portions, share)
         if victim in ("proxy0", BOTH):
             self.may_be_lost |= self.clients.unsafe(killed_at, time.monotonic())
         if not self.whole.own.is_running:
@@ -246,13 +258,31 @@ class Killer:
         self.was_safe |= safe
         self.whole.start_missing()
 
+    def _kill_within(self, part: str, portions: int, share: float) -> float:
+        """When that was."""
+        with self._holding_up_the_worker() if part == "worker" else nullcontext():
+            before = self.clients.unanswered
+            self.clients.release(portions)
+            left = before + (self.clients.unanswered - before) * (1 - share)
+            assert eventually(lambda: self.clients.unanswered <= left)
+            if part == "worker":
+                assert eventually(lambda: self.whole.run(CLAIMED))
+            killed_at = time.monotonic()
+            self.whole.kill(part)
+        return killed_at
+
+    @contextmanager
+    def _holding_up_the_worker(self) -> Iterator[None]:
+        """It claims statements, and cannot place them."""
+        with psycopg.connect(self.whole.database) as other:
+            other.execute("LOCK TABLE urd IN EXCLUSIVE MODE")
+            yield
+
     def _wait_for_prompts_without_postgres(self) -> None:
         """Until one of them is safe: it can only be in the journal."""
         before = self.clients.safe(time.monotonic() + SAFE_S)
-        self.whole.wait(lambda: self.clients.share == 1 or self.clients.safe(time.monotonic()) - before)
-
-    def _worker_has_claimed(self) -> bool:
-        return bool(self.whole.run("SELECT 1 FROM observation WHERE claimed_until > now() LIMIT 1"))
+        self.clients.release(self.portions * 3)
+        assert eventually(lambda: self.clients.safe(time.monotonic()) - before)
 
 
 def kept(whole: Festinger, word: str) -> set[Statement]:
