@@ -19,12 +19,14 @@ State = Observation.State
 RETRY_AFTER = (timedelta(seconds=1), timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=10))
 ERROR_MAX = 1_000  # characters
 
+# An array, not IN: the planner may evaluate a subquery once for each row, and each evaluation would lock other rows, so
+# that more than the limit are claimed.
 CLAIM = """
-    UPDATE observation SET claimed_until = statement_timestamp() + %s WHERE id IN (
+    UPDATE observation SET claimed_until = statement_timestamp() + %s WHERE id = ANY(ARRAY(
         SELECT id FROM observation
         WHERE state = 'pending' AND kind = %s AND next_attempt_at <= statement_timestamp()
           AND (claimed_until IS NULL OR claimed_until <= statement_timestamp())
-        ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED)
+        ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED))
     RETURNING *
 """
 FINISH = """

@@ -16,7 +16,7 @@ from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observat
 from resolution import tasks
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
-from resolution.workers import observations
+from resolution.workers import leases, observations
 from resolution.workers.observations import explain_due, settle_due
 from tests.llm_server import Fails, LlmServer, Says
 
@@ -149,6 +149,18 @@ def test_without_a_model_all_concepts_wait_and_nothing_counts() -> None:
         assert about(timedelta(minutes=1), wait_of(row))
         assert row.attempts == 0
     assert not Soas.objects.filter(write_attempts__gt=0).exists()
+
+
+def test_no_more_are_claimed_than_asked_for_whatever_the_planner_does() -> None:
+    for number in range(5):
+        wonder(f"toves{number}")
+    with connection.cursor() as cursor:  # a nested loop, in which a subquery would be evaluated for each row
+        for option in ("hashjoin", "mergejoin", "hashagg", "sort", "material"):
+            cursor.execute(f"SET LOCAL enable_{option} = off")
+
+    claimed = leases.claim(leases.Kind.CONCEPT, 1, timedelta(seconds=30))
+
+    assert len(claimed) == 1
 
 
 def test_a_model_that_is_away_is_not_asked_about_the_next_concept(llm: LlmServer, model: Any) -> None:
