@@ -266,7 +266,7 @@ class Killer:
             left = before + (self.clients.unanswered - before) * (1 - share)
             assert eventually(lambda: self.clients.unanswered <= left)
             if part == "worker":
-                assert eventually(lambda: self.whole.run(CLAIMED))
+                self.whole.wait(lambda: self.whole.run(CLAIMED), PATIENCE_S)
             killed_at = time.monotonic()
             self.whole.kill(part)
         return killed_at
@@ -282,7 +282,7 @@ class Killer:
         """Until one of them is safe: it can only be in the journal."""
         before = self.clients.safe(time.monotonic() + SAFE_S)
         self.clients.release(self.portions * 3)
-        assert eventually(lambda: self.clients.safe(time.monotonic()) - before)
+        self.whole.wait(lambda: self.clients.safe(time.monotonic()) - before, PATIENCE_S)
 
 
 def kept(whole: Festinger, word: str) -> set[Statement]:
