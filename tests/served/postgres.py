@@ -75,6 +75,8 @@ class OwnPostgres:
         """A database of this name that is like the one at ``url`` now; its address. Nobody may be connected there.
 
         Copied by way of the log, its sequences would go back at a crash: they take their next 32 numbers for logged."""
+        if not self.is_running:  # a test that failed may have left it killed
+            self.start()
         with postgres_cluster.connect(self.home) as admin:
             admin.execute(f'CREATE DATABASE "{name}" TEMPLATE {PREPARED} STRATEGY file_copy')
         return embedded_url(self.home, name)
