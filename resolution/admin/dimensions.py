@@ -1,9 +1,11 @@
 """The dimensions in the admin: their questions, and what they do on a collision."""
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.contrib.admin import SimpleListFilter
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
@@ -15,15 +17,36 @@ from memory.admin.base import LINK, Page, link, what_changed
 from memory.models import Dimension, Edge
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
+from resolution.views.conflict_facts import HOLDS_FACTS
 
 SPLITS_SHOWN = 50
+
+
+class FactsFilter(SimpleListFilter):
+    """Hides the dimensions without facts, unless it is asked for them."""
+
+    title = "facts"
+    parameter_name = "facts"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("none", "Without facts"), ("all", "All")]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        default, *others = super().choices(changelist)
+        yield {**default, "display": "With facts"}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Dimension]) -> QuerySet[Dimension]:
+        if self.value() == "all":
+            return queryset
+        return queryset.filter(~HOLDS_FACTS if self.value() == "none" else HOLDS_FACTS)
 
 
 @admin.register(Dimension)
 class DimensionAdmin(Page):
     list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
     list_display_links = ("name",)
-    list_filter = ("on_collision", "is_isa")
+    list_filter = (FactsFilter, "on_collision", "is_isa")
     search_fields = ("soas__token", "question")
     list_select_related = ("soas", "split_from__soas")
     fields = (
