@@ -56,7 +56,7 @@ class AgentAdmin(Page):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """One way to save, because the token is shown next."""
+        # One way to save, because the token is shown next.
         one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, one_way | (extra_context or {}))
 
@@ -88,15 +88,8 @@ class AgentAdmin(Page):
     def show_token(self, request: HttpRequest, agent: Agent, token: str, what: str) -> HttpResponse:
         """The page with the token, and its only appearance."""
         # Not after a redirect, which would have to store the token somewhere.
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"The token of {agent}",
-            "opts": self.opts,
-            "agent": agent,
-            "token": token,
-            "what": what,
-        }
-        return TemplateResponse(request, "memory/token.html", context)
+        context = {"title": f"The token of {agent}", "opts": self.opts, "agent": agent, "token": token, "what": what}
+        return TemplateResponse(request, "memory/token.html", self.admin_site.each_context(request) | context)
 
 
 @admin.register(Heartbeat)

@@ -96,8 +96,7 @@ class ReadOnly:
 
 def as_token(text: str) -> str:
     """What was typed into a search, in the form in which words are stored: ``Glitch Uni`` gives ``glitch_uni``."""
-    words = [token.text for token in tokenise(text)]
-    return "_".join(words) or text.strip().lower()
+    return "_".join(token.text for token in tokenise(text)) or text.strip().lower()
 
 
 def word_ids(text: str) -> list[int]:
@@ -115,6 +114,7 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
 
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[Any], str]:
     """The keys of the rows that an action processes, and the end of its report, which says if there were more."""
+    # One more than are processed shows whether there are more, without counting a million rows.
     keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])
     more = f". Only {ACTION_MAX:,} rows are processed at a time; repeat for the rest"
     return keys[:ACTION_MAX], more if len(keys) > ACTION_MAX else ""
@@ -143,6 +143,7 @@ def what_changed(form: "ModelForm[Any]") -> str:
 
 def next_page(request: HttpRequest) -> str:
     """The page of this site to go to after a change, from the form's ``next``; empty where there is none."""
+    # Only of this site: a forged form must not send an operator elsewhere.
     wanted = request.POST.get("next", "")
     hosts, is_secure = {request.get_host()}, request.is_secure()
     return wanted if url_has_allowed_host_and_scheme(wanted, hosts, require_https=is_secure) else ""

@@ -1,6 +1,5 @@
 """The settings that operators change while Festinger runs: all on one page, and each on its own with its history."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,6 @@ from memory.settings.grammar import describe_accepted
 
 CHANGES_SHOWN = 10
 STALE = "Somebody else has changed this in the meantime: it is {} now. Enter your value again if you still want it."
-AT_ONCE = "It applies to all processes from now on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +46,13 @@ class SettingLine:
 
 
 class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    """One setting, on its own page."""
-
     class Meta:
         model = Config
         fields = ("value",)
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None and "_reset" in data:
+            # The button sends the form as it is: the default takes the place of what was entered.
             data = data.copy()
             data.setlist("value", registry.defaults()[kwargs["instance"].key].split(","))
         super().__init__(data, *args, **kwargs)
@@ -132,20 +129,19 @@ class ConfigAdmin(Page):
 
     def show(self, request: HttpRequest, rows: dict[str, Config], form: SettingsForm) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
             "title": "Config",
             "opts": self.opts,
             "form": form,
-            "groups": list(groups(form, rows)),
-            "changes": settings_audit.newest(CHANGES_SHOWN),
+            "groups": groups(form, rows),
+            "changes": settings_audit.list_changes().order_by("-action_time")[:CHANGES_SHOWN],
             "may_change": self.has_change_permission(request),
             "unread": sorted(Config.objects.exclude(key__in=registry.REGISTRY).values_list("key", flat=True)),
         }
-        return TemplateResponse(request, "memory/config.html", context)
+        return TemplateResponse(request, "memory/config.html", self.admin_site.each_context(request) | context)
 
     def tell(self, request: HttpRequest, lines: list[str]) -> None:
         if lines:
-            messages.success(request, f"Stored: {'; '.join(lines)}. {AT_ONCE}")
+            messages.success(request, f"Stored: {'; '.join(lines)}. It applies to all processes from now on.")
         else:
             messages.info(request, "Nothing was changed.")
 
@@ -159,7 +155,7 @@ class ConfigAdmin(Page):
             messages.error(request, f"{obj.key} was not changed: somebody else has just changed it.")
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
-        """Writes nothing: settings_audit logs the change together with it."""
+        # Writes nothing: settings_audit logs the change together with it.
         return LogEntry()
 
     def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
@@ -192,7 +188,7 @@ class ConfigAdmin(Page):
         return f"{at} by {last.by} ({last.what})" if last.by else f"{at}, not in the admin"
 
 
-def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, list[SettingLine]]]:
+def groups(form: SettingsForm, rows: dict[str, Config]) -> dict[str, list[SettingLine]]:
     """The form's settings by group, in the order of the registry."""
     last = settings_audit.last_changes(rows)
     found: dict[str, list[SettingLine]] = {}
@@ -203,7 +199,7 @@ def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, l
             is_standard=value == standard, note=note_on(key, value), last=last.get(key),
         )  # fmt: skip
         found.setdefault(registry.group_of(key), []).append(line)
-    return iter(found.items())
+    return found
 
 
 def note_on(key: str, value: str) -> str:
@@ -212,7 +208,7 @@ def note_on(key: str, value: str) -> str:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:
         return f"{mistake}. The default applies instead."
-    if registry.is_schedule(key):
+    if registry.CRON in registry.REGISTRY[key].metadata:
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
     return ""

@@ -34,6 +34,7 @@ class SettingField(forms.Field):
             raise ValidationError(str(mistake)) from mistake
 
     def has_changed(self, initial: Any, data: Any) -> bool:
+        # Compared as values: 0.50 is no change of 0.5.
         try:
             return self.to_python(data) != initial
         except ValidationError:
@@ -50,8 +51,7 @@ class SettingsForm(forms.Form):
             self.fields[key] = SettingField(key, models)
             self.fields[key].disabled = not may_change
             self.initial[key] = value
-            shown = forms.CharField(required=False, widget=forms.HiddenInput)
-            self.fields[SHOWN + key] = shown
+            self.fields[SHOWN + key] = forms.CharField(required=False, widget=forms.HiddenInput)
             self.initial[SHOWN + key] = value
         self.keys = tuple(stored)
 

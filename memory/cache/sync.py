@@ -16,6 +16,8 @@ from typing import Protocol
 from uuid import uuid4
 
 import psycopg
+from asgiref.sync import sync_to_async
+from django.db import connection
 
 from memory.cache.loader import (
     DECIDED,
@@ -29,6 +31,7 @@ from memory.cache.loader import (
     in_slices,
     load_cache,
     read_decided,
+    read_queue,
 )
 from memory.cache.state import Cache
 from memory.db.connections import Connection, first_line, open_connection
@@ -43,6 +46,13 @@ BARRIER_S = 2.0
 RELOAD_S = 120.0
 
 Announce = Callable[[str], Awaitable[None]]
+
+
+@sync_to_async
+def announce(payload: str) -> None:
+    """Says something on the channel, from where Django's connection is at work."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
 
 class Follower(Protocol):
@@ -93,15 +103,11 @@ class Coherence:
         self._barriers: dict[str, asyncio.Event] = {}
         self._subscribers: dict[str, Callable[[str], None]] = {}
         self._followers: dict[str, Follower] = {}
-        self._tried = asyncio.Event()
+        self.tried = asyncio.Event()  # set when the first load has succeeded or failed
         self._loads_asked = 0
         self._loads_done = 0
         self._load_ended = asyncio.Condition()
         self._touched = Touched()
-
-    async def wait_tried(self) -> None:
-        """Returns when the first load has succeeded or failed."""
-        await self._tried.wait()
 
     async def run(self) -> None:
         """Follows changes until it is cancelled."""
@@ -117,7 +123,7 @@ class Coherence:
                 logger.warning("coherence.lost", extra={"error": first_line(error)})
             except Exception:  # a cache that stopped following would go stale silently
                 logger.exception("coherence.failed")
-            self._tried.set()
+            self.tried.set()
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
 
@@ -194,8 +200,15 @@ class Coherence:
                 logger.warning("coherence.unreadable", extra={"payload": payload[:100]})
         if changes.everything:
             self._loads_asked += 1
-            await self._wake_loader()
-        await self._refresh_followers(connection, changes)
+            async with self._load_ended:
+                self._load_ended.notify_all()
+        for table, follower in self._followers.items():  # what they read is no longer among the changes
+            keys = changes.keys.pop(table, set())
+            if table in changes.tables:
+                changes.tables.discard(table)
+                await follower.load(connection)
+            elif keys:
+                await follower.refresh(connection, sorted(keys))
         self._touched.add(changes.keys, changes.tables)
         await refresh(self.cache, connection, changes)
         for name, what in sorted(changes.signals):
@@ -204,16 +217,6 @@ class Coherence:
         for key in changes.barriers:
             if (event := self._barriers.get(key)) is not None:
                 event.set()
-
-    async def _refresh_followers(self, connection: Connection, changes: Changes) -> None:
-        """Takes out of the changes what the followers read."""
-        for table, follower in self._followers.items():
-            keys = changes.keys.pop(table, set())
-            if table in changes.tables:
-                changes.tables.discard(table)
-                await follower.load(connection)
-            elif keys:
-                await follower.refresh(connection, sorted(keys))
 
     # --- loading ---
 
@@ -233,14 +236,10 @@ class Coherence:
                 )
                 await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
                 failures += 1
-            self._tried.set()
+            self.tried.set()
             async with self._load_ended:
                 self._load_ended.notify_all()
                 await self._load_ended.wait_for(lambda: self._loads_asked > self._loads_done)
-
-    async def _wake_loader(self) -> None:
-        async with self._load_ended:
-            self._load_ended.notify_all()
 
     async def _load(self) -> None:
         started = time.perf_counter()
@@ -287,17 +286,15 @@ async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> N
 
 
 async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept: dict[int, list[int]] = {concept_id: [] for concept_id in ids}
-    for concept_id, dim_id in await all_rows(connection, QUEUE + " AND concept_id = ANY(%s)", ids):
-        by_concept[concept_id].append(dim_id)
-    for concept_id, dim_ids in by_concept.items():
-        cache.put_pending(concept_id, dim_ids)
+    queued = await read_queue(connection, QUEUE + " AND concept_id = ANY(%s)", ids)
+    for concept_id in ids:
+        cache.put_pending(concept_id, queued.get(concept_id, ()))
 
 
 async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
+    decided = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
     for concept_id in ids:
-        cache.put_decided(concept_id, by_concept.get(concept_id, {}))
+        cache.put_decided(concept_id, decided.get(concept_id, {}))
 
 
 REFRESH = {

@@ -70,12 +70,7 @@ def _clean(text: str) -> str:
 
 
 def is_reopened(
-    agents: Collection[str],
-    conversation: bytes,
-    decided_at: float,
-    by_agent: str,
-    in_conversation: bytes,
-    now: float,
+    agents: Collection[str], conversation: bytes, decided_at: float, by_agent: str, in_conversation: bytes, now: float
 ) -> bool:
     """Whether a statement reopens what was decided: another agent makes it, or it is made in another conversation more
     than `REST_S` after the decision.

@@ -34,10 +34,7 @@ JOINTS = "[_.'@+-]"  # what joins the parts of a name
 def parts_of(token: str) -> models.Func:
     """The parts of a name, as SQL: those of ``glitch_university`` are glitch and university."""
     return models.Func(
-        F(token),
-        Value(JOINTS),
-        function="regexp_split_to_array",
-        output_field=ArrayField(models.TextField()),
+        F(token), Value(JOINTS), function="regexp_split_to_array", output_field=ArrayField(models.TextField())
     )
 
 
@@ -247,7 +244,7 @@ class EdgeHistory(models.Model):
             models.CheckConstraint(
                 condition=Q(action__in=["insert", "confirm", "supersede", "retire", "move", "undo"]),
                 name="edge_history_action_is_known",
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -67,7 +67,7 @@ class Journal:
         end = os.fstat(self._file.fileno()).st_size
         try:
             write_whole(self._file.fileno(), data)
-            os.fsync(self._file.fileno())
+            os.fsync(self._file.fileno())  # "kept" means that it survives a power cut
         except OSError:
             try:
                 os.ftruncate(self._file.fileno(), end)  # the next line must not be glued to half of this one
@@ -85,7 +85,12 @@ class Journal:
             file = os.fdopen(descriptor, "ab", buffering=0)
             fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(descriptor).st_nlink:
-                sync_folder(self._folder)
+                # The name has to be on the disk, too: syncing the file alone does not write the folder's entry.
+                folder = os.open(self._folder, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
                 return file
             file.close()  # another process locked it first, found it empty and removed it
 
@@ -121,7 +126,7 @@ def claim(path: Path) -> BinaryIO | None:
         return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(file.fileno()).st_nlink:
+        if os.fstat(file.fileno()).st_nlink:  # else another one has replayed and removed it since it was opened
             return file
     except BlockingIOError:
         pass
@@ -138,15 +143,6 @@ def next_lines(file: BinaryIO, count: int) -> list[bytes]:
 
 
 def write_whole(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
+    rest = memoryview(data)  # a write may take only part of it, on a full disk for example
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes sure that a new file's name is on the disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

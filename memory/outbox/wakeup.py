@@ -51,19 +51,15 @@ class Waker:
             self._changed.notify()
 
     def _run(self) -> None:
-        while self._wait_asked():
-            self._try_to_wake()
-
-    def _wait_asked(self) -> bool:
-        """False when it is closed and nobody asks any more."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_asked or self._is_closed)
-            was_asked, self._is_asked = self._is_asked, False
-            return was_asked
-
-    def _try_to_wake(self) -> None:
-        try:
-            self._wake()
-        except Exception as error:  # whatever the broker is: the next wake-up must come
-            if self._may_tell.is_due(time.monotonic()):
-                logger.warning("wake.failed", extra={"error": first_line(error)})
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_asked or self._is_closed)
+                if not self._is_asked:  # it is closed, and nobody asks any more
+                    return
+                self._is_asked = False
+            # Outside of the lock: whoever asks must not wait for the broker.
+            try:
+                self._wake()
+            except Exception as error:  # whatever the broker is: the next wake-up must come
+                if self._may_tell.is_due(time.monotonic()):
+                    logger.warning("wake.failed", extra={"error": first_line(error)})

@@ -33,7 +33,7 @@ async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnect
     coherence = Coherence(cache, dsn)
     task = asyncio.create_task(coherence.run())
     try:
-        await asyncio.wait_for(coherence.wait_tried(), WITHIN_S)
+        await asyncio.wait_for(coherence.tried.wait(), WITHIN_S)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
             yield cache, client
     finally:
@@ -183,7 +183,7 @@ def test_a_barrier_waits_until_the_cache_holds_what_was_committed(dsn: str) -> N
         cache = Cache()
         coherence = Coherence(cache, dsn)
         task = asyncio.create_task(coherence.run())
-        await asyncio.wait_for(coherence.wait_tried(), WITHIN_S)
+        await asyncio.wait_for(coherence.tried.wait(), WITHIN_S)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
 
             async def announce(payload: str) -> None:

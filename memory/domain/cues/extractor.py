@@ -98,10 +98,7 @@ def iter_cues(
         yield None
         for match in _read_sentence(sentence, cues, vocabulary):
             yield match and replace(
-                match,
-                confidence=round(match.confidence * trust, 4),
-                start=start + match.start,
-                end=start + match.end,
+                match, confidence=round(match.confidence * trust, 4), start=start + match.start, end=start + match.end
             )
 
 

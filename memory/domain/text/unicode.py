@@ -42,18 +42,10 @@ LETTER_MARK_CLASS: Final = character_class(_LETTER_MARK_CODES)
 _ATTACHING_CODES: Final = [*(code for code in _MARK_CODES if not 0xFE00 <= code < 0xFE10), 0xFF9E, 0xFF9F]
 _ATTACHING: Final = f"[{character_class(_ATTACHING_CODES)}]"
 # Hangul letters, plain, circled and half-width, which NFKC puts together to syllables.
-_JAMO_CODES: Final = [
-    *range(0x1100, 0x1200),
-    *range(0x3131, 0x318F),
-    *range(0x3260, 0x327F),
-    *range(0xFFA0, 0xFFDD),
-]
+_JAMO_CODES: Final = [*range(0x1100, 0x1200), *range(0x3131, 0x318F), *range(0x3260, 0x327F), *range(0xFFA0, 0xFFDD)]
 _JAMO: Final = f"[{character_class(_JAMO_CODES)}]"
 _JOINING: Final = frozenset(map(chr, _ATTACHING_CODES + _JAMO_CODES))
-_SEGMENT: Final = re.compile(
-    rf"[\uac00-\ud7a3]?{_JAMO}+|[\x00-\x7f]+(?!{_ATTACHING})|.{_ATTACHING}*",
-    re.DOTALL,
-)
+_SEGMENT: Final = re.compile(rf"[\uac00-\ud7a3]?{_JAMO}+|[\x00-\x7f]+(?!{_ATTACHING})|.{_ATTACHING}*", re.DOTALL)
 # NFKC sorts a run of marks in quadratic time. Real text stays far below this length, at which UAX 15 draws the line
 # too (Stream-Safe Text Format); what is beyond becomes spaces, one for one.
 _OVERLONG_MARKS: Final = re.compile(rf"({_ATTACHING}{{30}})({_ATTACHING}+)")

@@ -33,12 +33,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
     async with httpx2.AsyncClient(trust_env=False) as http:
         client = anthropic.AsyncAnthropic(
-            api_key=access.key,
-            base_url=access.url,
-            timeout=None,
-            max_retries=0,
-            open_telemetry=False,
-            http_client=http,
+            api_key=access.key, base_url=access.url, timeout=None, max_retries=0, open_telemetry=False, http_client=http
         )
         client._custom_headers = HEADERS  # drops those of ANTHROPIC_CUSTOM_HEADERS
         try:
