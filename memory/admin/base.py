@@ -81,16 +81,20 @@ class WordSearch:
         return queryset.filter(about), False
 
 
-class ReadOnly:
-    """Rows that nobody adds, changes or deletes by hand."""
+class Fixed:
+    """Rows that nobody adds or deletes by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+
+class ReadOnly(Fixed):
+    """Nor does anybody change them."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memory.admin import settings_audit
-from memory.admin.base import Page
+from memory.admin.base import Fixed, Page
 from memory.admin.settings_audit import ChangedMeanwhile, LastChange
 from memory.admin.settings_fields import SHOWN, SettingField, SettingsForm, language_models, present
 from memory.models import Config
@@ -64,17 +64,11 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at r
 
 
 @admin.register(Config)
-class ConfigAdmin(Page):
+class ConfigAdmin(Fixed, Page):
     form = SettingForm
     fields = ("key", "what", "takes", "standard", "value", "note", "last")
     readonly_fields = ("key", "what", "takes", "standard", "note", "last")
     change_form_after_template = "memory/reset_setting.html"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     # --- all on one page -----------------------------------------------------------------------------
 

@@ -18,14 +18,13 @@ PROVISIONAL_S = 60.0
 RISEN_MAX = 10_000  # words
 
 
+@dataclass(slots=True)
 class RecentlySalient:
     """The words that became salient last, in order."""
 
     # Whoever has looked at all names of a long conversation once need only look at these in the next turn.
-
-    def __init__(self) -> None:
-        self.count = 0  # of all since the process started
-        self._last: deque[str] = deque(maxlen=RISEN_MAX)
+    count: int = 0  # of all since the process started
+    _last: deque[str] = field(default_factory=lambda: deque(maxlen=RISEN_MAX))
 
     def note(self, word: str) -> None:
         self._last.append(word)
@@ -158,9 +157,10 @@ class Cache:
             self._lift(slot)
         if queued:
             self.queued_slots[concept_id] = queued
+            self.pending_conflicts.add(concept_id)
+        self.pending_by_concept_dim |= queued
         for slot in queued:
             self.provisional.pop(slot, None)
-            self._mark(slot)
 
     def put_decided(self, concept_id: int, decided: Mapping[TripleIds, RulingRow]) -> None:
         """Replaces what was decided about triples of one concept."""
@@ -183,16 +183,13 @@ class Cache:
         """Marks a slot whose collision was seen in a prompt, until its queue row arrives."""
         if slot not in self.queued_slots.get(slot[0], ()):
             self.provisional[slot] = now + PROVISIONAL_S
-            self._mark(slot)
+            self.pending_by_concept_dim.add(slot)
+            self.pending_conflicts.add(slot[0])
 
     def forget_old_disputes(self, now: float) -> None:
         for slot in [slot for slot, until in self.provisional.items() if until <= now]:
             del self.provisional[slot]
             self._lift(slot)
-
-    def _mark(self, slot: Slot) -> None:
-        self.pending_by_concept_dim.add(slot)
-        self.pending_conflicts.add(slot[0])
 
     def _lift(self, slot: Slot) -> None:
         if slot in self.provisional or slot in self.queued_slots.get(slot[0], ()):

@@ -12,9 +12,8 @@ BASE_ADDRESS = re.compile(r"https?://([^\s/?#@\[\]]+@)?([\w.-]+|\[[0-9a-fA-F:.]+
 
 
 def base_address(raw: str) -> str:
-    """An http(s) base address without a trailing slash; a bare ``host:port`` gets ``http://``.
-
-    Raises ValueError, whose message is what it takes."""
+    """An http(s) base address without a trailing slash; a bare ``host:port`` gets ``http://``. Raises
+    ValueError, whose message is what it takes."""
     url = raw if "://" in raw else f"http://{raw}"
     try:
         fits = BASE_ADDRESS.fullmatch(url) and url.isprintable() and is_usable(URL(url))

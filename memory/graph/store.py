@@ -106,9 +106,8 @@ def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> Q
 
 
 def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT) -> Edge:
-    """Stores a new edge, whose dimension exists, and returns it with its words.
-
-    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
+    """Stores a new edge, whose dimension exists, and returns it with its words. Raises SlotTaken, and IntegrityError
+    (``urd_acyclic``) for a cycle; the transaction goes on."""
     with transaction.atomic():  # a savepoint: a refusal must not cost the caller's transaction
         insert_edges([edge])
     make_novel([edge.concept_id])
@@ -191,9 +190,8 @@ def put_back(snapshot: Snapshot, attribution: Attribution) -> Edge:
 
 def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
     """Puts the fact into another dimension, which exists; its confidence, source and times go with it. The edge
-    given is the one that was moved.
-
-    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
+    given is the one that was moved. Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction
+    goes on."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
     before = take_snapshot(edge)

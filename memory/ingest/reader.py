@@ -104,9 +104,8 @@ class Reader:
         return complete_reading(self.cache, self._recall(key) or self._read(key, message))
 
     def read_within(self, messages: Sequence[Message], allowance: Allowance) -> list[Reading | None]:
-        """A reading for each message, None for new ones beyond the allowance: they are read when they are resent.
-
-        The newest text matters most: it is read first, and however late it is."""
+        """A reading for each message, None for new ones beyond the allowance: they are read when they are resent."""
+        # The newest text matters most: it is read first, and however late it is.
         keys = list(map(MessageKey.of, messages))
         readings = list(map(self._recall, keys))
         missing = [index for index, reading in enumerate(readings) if reading is None]

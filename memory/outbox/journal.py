@@ -34,9 +34,7 @@ class Journal:
 
     def append(self, lines: Sequence[bytes]) -> int:
         """Writes as many of the lines as there is room for, in their order, and returns how many. They are on the disk
-        (fsync) when it returns.
-
-        Raises OSError: then all of them may be written again."""
+        (fsync) when it returns. Raises OSError: then all of them may be written again."""
         with self._writing:
             room = self._limit_bytes - sum(size for _, size in self._files())
             fitting = sum(1 for _ in takewhile(lambda end: end <= room, accumulate(len(line) + 1 for line in lines)))
@@ -118,7 +116,6 @@ class Journal:
 
 def claim(path: Path) -> BinaryIO | None:
     """Opens the file for reading, and holds its lock until it is closed; None if another process has it, or had it.
-
     Raises OSError."""
     try:
         file = path.open("rb")

@@ -16,9 +16,8 @@ TOLD_EVERY_S = 60.0
 
 
 def send_wakeup(task: str) -> None:
-    """Sends a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away.
-
-    Raises what the broker's client raises."""
+    """Sends a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away. Raises what the
+    broker's client raises."""
     current_app.send_task(task, ignore_result=True)
 
 

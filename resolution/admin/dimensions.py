@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import LINK, Page, link, what_changed
+from memory.admin.base import LINK, Fixed, Page, link, what_changed
 from memory.models import Dimension, Edge
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
@@ -23,7 +24,7 @@ SPLITS_SHOWN = 50
 
 
 class FactsFilter(SimpleListFilter):
-    """Hides the dimensions without facts, unless it is asked for them."""
+    """Hides the dimensions without facts, unless it is asked or searched for them."""
 
     title = "facts"
     parameter_name = "facts"
@@ -37,13 +38,14 @@ class FactsFilter(SimpleListFilter):
         yield from others
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Dimension]) -> QuerySet[Dimension]:
-        if self.value() == "all":
+        # Whoever types a dimension's name wants that one, used or not.
+        if self.value() == "all" or (self.value() is None and request.GET.get(SEARCH_VAR)):
             return queryset
         return queryset.filter(~HOLDS_FACTS if self.value() == "none" else HOLDS_FACTS)
 
 
 @admin.register(Dimension)
-class DimensionAdmin(Page):
+class DimensionAdmin(Fixed, Page):
     list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
     list_display_links = ("name",)
     list_filter = (FactsFilter, "on_collision", "is_isa")
@@ -62,12 +64,6 @@ class DimensionAdmin(Page):
     )
     readonly_fields = ("concept", "says_what", "policy", "facts", "open_conflicts", "split_from_link", "split_into")
     ordering = ("soas__token",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
         """The counts are made for the rows of the page alone: they take no part in the order."""

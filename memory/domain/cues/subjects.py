@@ -88,11 +88,9 @@ class _Clause:
 def read_subject(
     passage: Passage, cue: Cue, *, clause_start: int, barrier: int, allows_initial: bool, vocabulary: Vocabulary
 ) -> Subject | None:
-    """The subject of a cue; None if there is none, or none that is distinctive.
-
-    It stands after `barrier`, the end of the last match. `allows_initial` also takes an ordinary word that has its
-    capital only from beginning the sentence.
-    """
+    """The subject of a cue; None if there is none, or none that is distinctive. It stands after `barrier`, the
+    end of the last match. `allows_initial` also takes an ordinary word that has its capital only from beginning the
+    sentence."""
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return None

@@ -1,7 +1,6 @@
 """The prompt that asks a language model what a concept is, and what is taken of its answer."""
 
 import json
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -139,7 +138,10 @@ def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Ex
     is_isa = triple.get("is_isa")
     if not isinstance(is_isa, bool):
         raise _Rejected(f"is_isa is true or false, not {_shorten(is_isa)}")
-    return Explained(Triple(concept, parent, dimension, is_isa), _read_confidence(triple.get("confidence")))
+    sure = triple.get("confidence")
+    if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:  # NaN is in no range
+        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(sure)}")
+    return Explained(Triple(concept, parent, dimension, is_isa), float(sure))
 
 
 def _read_name(triple: dict[str, object], role: str) -> str:
@@ -150,14 +152,8 @@ def _read_name(triple: dict[str, object], role: str) -> str:
     return name
 
 
-def _read_confidence(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
-        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(value)}")
-    return float(value)
-
-
 def _strip_joiners(name: str) -> str:
-    """A dimension's name without its joiners: models write ``runs_on`` for ``runs-on``."""
+    # Models write ``runs_on`` for ``runs-on``.
     return "".join(sign for sign in name if sign.isalnum())
 
 

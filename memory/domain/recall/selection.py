@@ -72,8 +72,7 @@ def select(
     max_questions: int,
     max_characters: int,
 ) -> Selection:
-    """Facts take the budget first, questions what is left. If one concept alone exceeds it, its most
-    recently confirmed edges stay."""
+    """Facts take the budget first, questions what is left."""
     selection = Selection()
     room = max_characters - block_length([])
     room = _choose_facts(selection, by_priority(known), show, max_concepts, room)
@@ -99,6 +98,7 @@ def _choose_facts(
             continue
         facts = [show(edge) for edge in candidate.edges]
         length = len(fact_line(facts))
+        # A concept that alone exceeds the budget is not left out: its most recently confirmed facts stay.
         if length >= room and not chosen:
             facts = _newest_facts_that_fit(candidate, show, room)
             length = len(fact_line(facts)) if facts else room
@@ -108,6 +108,7 @@ def _choose_facts(
         room -= length + 1
         chosen.append((candidate.row.id, facts))
         selection.reasons[candidate.token] = "recalled"
+    # In an order that no count changes: the same facts give the same bytes, which a model's prompt cache needs.
     selection.facts = [facts for _, facts in sorted(chosen, key=itemgetter(0))]
     return room
 

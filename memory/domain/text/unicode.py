@@ -64,9 +64,7 @@ _FOLDED: Final = (
 @dataclass(frozen=True, slots=True)
 class NormalText:
     """A text in NFKC; segment i begins at `normal_starts[i]` in it and at `source_starts[i]` in the source.
-
-    Both end with the lengths of the texts. Both are empty where the two texts agree in every offset.
-    """
+    Both end with the lengths of the texts. Both are empty where the two texts agree in every offset."""
 
     text: str
     normal_starts: list[int]
@@ -110,10 +108,8 @@ def normalise(text: str) -> NormalText:
 
 @lru_cache(maxsize=4)  # one text is asked for up to four times in a row
 def normal_text(text: str) -> str | None:
-    """A text with the tokens of `normalise(text).text`, in less time; None where marks or Hangul letters prevent it.
-
-    Signs beyond ASCII that are no letters become a bar: most texts are ASCII then, which Python searches faster.
-    """
+    """A text with the tokens of `normalise(text).text`, in less time; None where marks or Hangul letters prevent it."""
+    # Signs beyond ASCII that are no letters become a bar: most texts are ASCII then, which Python searches faster.
     characters = set(text)
     changing = {character: form for character in characters if (form := _plain_form(character)) != character}
     if not _JOINING.isdisjoint(characters.union(*changing.values())):
@@ -149,11 +145,9 @@ def _normal_form(character: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _fold_of(character: str) -> str:
-    """The one character that stands in for this one before NFKC; mostly itself.
-
-    A sign that spells several words or brackets (a/c in one character, a bracketed digit) is a separator:
-    no span of the source could tell its words apart.
-    """
+    """The one character that stands in for this one before NFKC; mostly itself."""
+    # A sign that spells several words or brackets (a/c in one character, a bracketed digit) is a separator: no span of
+    # the source could tell its words apart.
     if character in _FOLDED:
         return _FOLDED[character]
     spelled = _normal_form(character)

@@ -18,6 +18,7 @@ from memory.llm.types import (
     transport_failure,
 )
 
+SDK = "openai.resources.chat"
 NO_KEY = "none"  # servers of one's own often need none, but the SDK does
 SCHEMA, JSON, TEMPERATURE, MAX = "json_schema", "json_object", "temperature", "max_completion_tokens"
 # By what an error names them. The schema comes last: its messages are the longest, and may quote a request.
@@ -27,10 +28,6 @@ SIGNS = (
     (SCHEMA, ("response_format", "json_schema", "schema", "grammar", "guided", "structured output")),
     (JSON, ("response_format", "json_object")),
 )
-
-
-def load() -> None:
-    import openai.resources.chat  # noqa: F401
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
