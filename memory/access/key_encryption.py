@@ -89,7 +89,8 @@ def _fernet() -> MultiFernet:
 
 @contextmanager
 def _file() -> Iterator[IO[str]]:
-    """The file of keys, locked: two processes that need it first agree on one key."""
+    """The file of keys, locked."""
+    # Two processes that need the first key at the same time have to agree on one.
     path = settings.HOME / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,5 +117,6 @@ def _write(file: IO[str], keys: list[str]) -> None:
     file.seek(0)
     file.write(text)
     file.truncate()
+    # On the disk before anything is encrypted with a new key: without it, a stored key is lost.
     file.flush()
     os.fsync(file.fileno())

@@ -16,7 +16,7 @@ from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
 from memory.access import agent_tokens
-from memory.admin.base import Page, ReadOnly, WordSearch, link, what_changed
+from memory.admin.base import NamesChanges, Page, ReadOnly, WordSearch, link
 from memory.models import Agent, Evidence, Heartbeat
 
 
@@ -34,7 +34,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
 
 @admin.register(Agent)
-class AgentAdmin(Page):
+class AgentAdmin(NamesChanges, Page):
     form = AgentForm
     list_display = ("name", "scope", "created_at")
     list_filter = ("scope",)
@@ -65,9 +65,6 @@ class AgentAdmin(Page):
             obj.shown_once = agent_tokens.new_token()  # for the answer to this request, and nothing else
             obj.token_hash = agent_tokens.token_hash(obj.shown_once)
         super().save_model(request, obj, form, change)
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return super().construct_change_message(request, form, formsets, add) if add else what_changed(form)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return self.show_token(request, obj, obj.shown_once, "was created")

@@ -81,6 +81,18 @@ class WordSearch:
         return queryset.filter(about), False
 
 
+class NamesChanges:
+    """Logs each changed field with its old and new value. Not for forms with secrets."""
+
+    def construct_change_message(
+        self, request: HttpRequest, form: "ModelForm[Any]", formsets: Any, add: bool = False
+    ) -> Any:
+        if add:
+            return super().construct_change_message(request, form, formsets, add)  # type: ignore[misc]  # ModelAdmin's
+        old, new = form.initial, form.instance
+        return "; ".join(f"{name}: {old.get(name)} -> {getattr(new, name)}" for name in form.changed_data)
+
+
 class Fixed:
     """Rows that nobody adds or deletes by hand."""
 
@@ -110,7 +122,6 @@ def word_ids(text: str) -> list[int]:
 
 
 def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
-    """The rows with these keys."""
     # They go to Postgres as one value: for thousands of them Django takes longer than Postgres for the query.
     table, key = rows.model._meta.db_table, rows.model._meta.pk.column
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
@@ -125,24 +136,16 @@ def limit_selection(rows: QuerySet[Any]) -> tuple[list[Any], str]:
 
 
 def address(model: type[Model], key: Any) -> str:
-    """The address of a row's page."""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])
 
 
 def link(row: Model, text: str | None = None) -> SafeString:
-    """A link to the row's page."""
     shown = str(row) if text is None else text
     return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
 
 
 def render_preformatted(text: str) -> SafeString:
     return format_html('<pre style="white-space: pre-wrap">{}</pre>', text)
-
-
-def what_changed(form: "ModelForm[Any]") -> str:
-    """Each changed field with its old and new value, for the log. Not for forms with secrets."""
-    new = form.instance
-    return "; ".join(f"{name}: {form.initial.get(name)} -> {getattr(new, name)}" for name in form.changed_data)
 
 
 def next_page(request: HttpRequest) -> str:

@@ -29,8 +29,6 @@ STALE = "Somebody else has changed this in the meantime: it is {} now. Enter you
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting as the page shows it."""
-
     key: str
     field: BoundField
     shown: BoundField

@@ -72,7 +72,6 @@ def read_chosen_models() -> dict[str, int | None]:
 
 
 def uses(model: LanguageModel) -> list[str]:
-    """The settings that name the model."""
     return [key for key, chosen in read_chosen_models().items() if chosen == model.pk]
 
 
@@ -99,6 +98,5 @@ def last_changes(rows: Mapping[str, Config]) -> dict[str, LastChange]:
 
 
 def list_changes() -> QuerySet[LogEntry]:
-    """All changes of any setting."""
     kind = ContentType.objects.get_for_model(Config)
     return LogEntry.objects.filter(content_type=kind).select_related("user")

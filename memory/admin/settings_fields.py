@@ -65,7 +65,7 @@ def language_models(stored: Mapping[str, str]) -> Choices:
     """None, all models, and stored ids whose model is gone."""
     choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
     known = {value for value, _ in choices}
-    chosen = (value for key, value in stored.items() if registry.is_model(key))
+    chosen = (value for key, value in stored.items() if registry.MODEL in registry.REGISTRY[key].metadata)
     return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
 
 
@@ -77,7 +77,7 @@ def present(keys: Iterable[str], data: Mapping[str, Any]) -> list[str]:
 def choose_widget(key: str, models: Choices) -> forms.Widget:
     looks, field = {"class": "fst-input"}, registry.REGISTRY[key]
     kind: Any = field.annotation
-    if registry.is_model(key):
+    if registry.MODEL in field.metadata:
         return forms.Select(looks, models)
     if get_origin(kind) is Literal:
         return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])

@@ -73,7 +73,6 @@ class Touched:
 
 
 async def load_cache(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
-    """Brings the whole cache to what Postgres has."""
     touched = touched or Touched()
     cache.loads += 1
     with pause_collector():

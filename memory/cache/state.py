@@ -121,7 +121,6 @@ class Cache:
         return row is not None and any(not edge.is_root for edge in self.urd_by_concept.get(row.id, ()))
 
     def set_count(self, token: str, row: SoasRow, count: int) -> None:
-        """How often the word was met, and how salient that makes it."""
         threshold, before = self.tuning.saliency_read_threshold, row.saliency
         row.encounter_count = count
         row.saliency = 0.0 if row.is_common else saliency(count)
@@ -163,7 +162,6 @@ class Cache:
             self.provisional.pop(slot, None)
 
     def put_decided(self, concept_id: int, decided: Mapping[TripleIds, RulingRow]) -> None:
-        """Replaces what was decided about triples of one concept."""
         for triple in self.decided_of.pop(concept_id, ()):
             del self.decided[triple]
         if decided:

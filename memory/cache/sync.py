@@ -259,7 +259,6 @@ class Coherence:
 
 
 async def refresh(cache: Cache, connection: Connection, changes: Changes) -> None:
-    """Reads the changed rows again."""
     for table, keys in changes.keys.items():
         await REFRESH[table](cache, connection, sorted(keys))
     for table in changes.tables:

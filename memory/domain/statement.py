@@ -64,6 +64,7 @@ def decode(line: bytes) -> Statement | None:
 
 
 def _clean(text: str) -> str:
+    # Each check by itself, because nearly every text passes both: copying all of them would cost more than looking.
     if "\x00" in text:
         text = text.replace("\x00", " ")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -11,9 +11,10 @@ PUT_OFF_MAX: Final = 10_000  # messages
 
 @dataclass(slots=True)
 class FirstSeenClock:
-    """Gives each message a time of its own, in seconds since the epoch, so that statements keep the order of the
-    conversation where many new messages come at once, or some of them are read later."""
+    """Gives each message a time of its own, in seconds since the epoch."""
 
+    # Statements must keep the order of the conversation where many new messages come at once, or some are read later:
+    # of two that contradict each other, the later one may win.
     _next: float = 0.0
     _put_off: dict[Hashable, float] = field(default_factory=dict)
 

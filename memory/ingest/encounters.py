@@ -64,9 +64,10 @@ class Batch:
 
 @dataclass(slots=True)
 class Encounters:
-    """On the hot path only known names are counted, because that may make them salient. ``learn`` reads and counts the
-    rest right after the request, and hands statements to ``add_statements``."""
+    """``learn`` reads and counts right after the request what it did not wait for, and hands statements to
+    ``add_statements``."""
 
+    # On the hot path only known names are counted, because that may make them salient.
     cache: Cache
     add_statements: Callable[[list[Statement]], None] = lambda statements: None
     wanted: asyncio.Event = field(default_factory=asyncio.Event)  # asks for a flush before its time
@@ -106,7 +107,6 @@ class Encounters:
         return new
 
     def note_asked(self, row_ids: Iterable[int], now: float) -> None:
-        """Notes which concepts a prompt asks about."""
         self._batch.asked |= dict.fromkeys(row_ids, now)
         if self._batch.asked:
             self.wanted.set()  # the other processes must know soon, or they ask the same
@@ -197,7 +197,7 @@ class Encounters:
     def _hand_over(self, name: str, message: NewMessage) -> None:
         if message.at - self._handed_over.get(name, 0.0) < UNEXPLAINED_EVERY_S:
             return
-        self._handed_over.pop(name, None)
+        self._handed_over.pop(name, None)  # so that it goes to the end: the oldest are forgotten first
         self._handed_over[name] = message.at
         if len(self._handed_over) > UNEXPLAINED_MAX:
             del self._handed_over[next(iter(self._handed_over))]

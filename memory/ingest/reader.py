@@ -78,9 +78,10 @@ class Allowance:
 
 
 class MessageKey(NamedTuple):
-    """Tells a message within this process: Python's hash of a text is keyed with a secret of the process, and takes a
-    fifth of the time of a digest."""
+    """Tells a message within this process."""
 
+    # Python's hash of a text is keyed with a secret of the process, so that nobody can make two messages collide, and
+    # takes a fifth of the time of a digest.
     role: str
     characters: int
     hash: int
@@ -99,7 +100,6 @@ class Reader:
     _size: int = 0
 
     def read(self, message: Message) -> Reading:
-        """The whole reading."""
         key = MessageKey.of(message)
         return complete_reading(self.cache, self._recall(key) or self._read(key, message))
 
@@ -186,7 +186,8 @@ def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
 
 
 def _split_lines(text: str, size: int) -> Iterator[str]:
-    """The text in parts of whole lines, roughly of this size: no word and no name reaches over a line's end."""
+    """The text in parts of whole lines, roughly of this size."""
+    # Only between lines: no word and no name reaches over a line's end.
     start = 0
     while start < len(text):
         end = text.find("\n", start + size) + 1 or len(text)
@@ -225,7 +226,8 @@ def readable_length(cache: Cache, message: Message) -> int:
 
 
 def unwrap_readable(cache: Cache, message: Message) -> Message:
-    """What is said in the part of the message that is read. An envelope is opened whole: half of it is no JSON."""
+    """What is said in the part of the message that is read."""
+    # An envelope is opened whole: half of it is no JSON.
     said = unwrap_message(Message(message.role, message.text[: max(readable_length(cache, message), ENVELOPE_MAX)]))
     return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])
 
@@ -237,7 +239,7 @@ def unwrap_message(message: Message) -> Message:
 
 
 def remove_recollections(text: str) -> str:
-    """What was recalled must not count as said again."""
+    # What was recalled must not count as said again.
     kept, at = [], 0
     while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
         kept.append(text[at:start])

@@ -152,9 +152,9 @@ class Dimension(models.Model):
 
 
 class Edge(models.Model):
-    """A row of URD: the concept is IN the parent, in one dimension. The concept's column is ``id``, as in
-    the canonical recollection query; the admin needs a key of one column, hence ``edge_id``."""
+    """A row of URD: the concept is IN the parent, in one dimension."""
 
+    # The concept's column is ``id``, as in the canonical recollection query; the admin needs a key of one column.
     edge_id = models.BigAutoField(primary_key=True)
     # No index of its own: urd_one_parent_per_dimension begins with it.
     concept = models.ForeignKey(Soas, models.PROTECT, db_column="id", db_index=False, related_name="edges")
@@ -210,6 +210,8 @@ class Edge(models.Model):
 
 class EdgeHistory(models.Model):
     """What happened to an edge. Append-only: a trigger refuses changes (migration 0002)."""
+
+    # Without a foreign key to the edge, which may be gone: the history tells of it by its slot.
 
     class Action(models.TextChoices):
         INSERT = "insert"

@@ -22,9 +22,10 @@ def send_wakeup(task: str) -> None:
 
 
 class Waker:
-    """Calls ``wake``, one call at a time. A call stands for all that asked before it began. What it raises is logged
-    at most once a minute: a wake-up that is lost only delays, since the workers also look by themselves."""
+    """Calls ``wake``, one call at a time. A call stands for all that asked before it began."""
 
+    # What it raises is logged at most once a minute: a wake-up that is lost only delays, since the workers also look by
+    # themselves.
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._changed = threading.Condition()

@@ -152,11 +152,6 @@ def group_of(key: str) -> str:
     return str(cast(dict[str, Any], REGISTRY[key].json_schema_extra)["group"])
 
 
-def is_model(key: str) -> bool:
-    """Whether the setting names a language model."""
-    return MODEL in REGISTRY[key].metadata
-
-
 def parse(key: str, raw: str) -> Any:
     """The typed value of a stored text. Raises ConfigMistake."""
     tuning, mistakes = read_rows({key: raw})
@@ -166,7 +161,6 @@ def parse(key: str, raw: str) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """How a typed value is stored."""
     if value is None:
         return ""
     if isinstance(value, frozenset):
@@ -191,5 +185,4 @@ def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
 
 
 def describe(key: str, raw: str) -> str:
-    """What is wrong with a row."""
     return f"{key} {describe_mistake(REGISTRY[key], raw)}" if key in REGISTRY else f"{key} is not a setting"

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import LINK, Fixed, Page, link, what_changed
+from memory.admin.base import LINK, Fixed, NamesChanges, Page, link
 from memory.models import Dimension, Edge
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
@@ -45,7 +45,7 @@ class FactsFilter(SimpleListFilter):
 
 
 @admin.register(Dimension)
-class DimensionAdmin(Fixed, Page):
+class DimensionAdmin(NamesChanges, Fixed, Page):
     list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
     list_display_links = ("name",)
     list_filter = (FactsFilter, "on_collision", "is_isa")
@@ -74,9 +74,6 @@ class DimensionAdmin(Fixed, Page):
             edge_count=Coalesce(Subquery(edges.values(count=Count("*"))), 0),
             conflict_count=Coalesce(Subquery(disputed.values(count=Count("*"))), 0),
         )
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return what_changed(form)
 
     @admin.display(description="dimension", ordering="soas__token")
     def name(self, dimension: Dimension) -> str:

@@ -103,8 +103,8 @@ def iter_cues(
 
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
-    """Those of the names that stand shortly before a cue (or after it, ``as_parents``): of no other `find_cues` makes a
-    subject. A fraction of its time."""
+    """Those of the names that stand shortly before a cue (or after it, ``as_parents``)."""
+    # Of no other name does `find_cues` make a subject, and this takes a fraction of its time.
     near: set[str] = set()
     for cue in find_forms(text):
         around = text[max(0, cue.start - _GLANCE) : cue.start]

@@ -72,8 +72,8 @@ def is_plain(text: str) -> bool:
 
 
 def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> WordSets:
-    """Those of `find_words` that the vocabulary has, `besides` left out: a fraction of the time where many words are
-    new, because whether they are noise need not be known."""
+    """Those of `find_words` that the vocabulary has, `besides` left out."""
+    # A fraction of the time where many words are new, because whether they are noise need not be known.
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
         found = _to_words(tokenise(text))
