@@ -29,7 +29,7 @@ def prune() -> None:
     with try_job_lock("memory") as is_alone:
         if not is_alone:
             return
-        gone = {what: prune_old(now) for what, prune_old in retention.OLD.items()}
+        gone = {what: prune_old(now) for what, prune_old in retention.PRUNERS.items()}
         gone["heartbeats"] = prune_silent(now)
     logger.info("memory.pruned", extra=gone)
 

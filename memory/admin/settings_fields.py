@@ -1,6 +1,6 @@
 """A form field for each setting. Its type comes from the registry, which also decides what may be entered."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Le
@@ -67,11 +67,6 @@ def language_models(stored: Mapping[str, str]) -> Choices:
     known = {value for value, _ in choices}
     chosen = (value for key, value in stored.items() if registry.MODEL in registry.REGISTRY[key].metadata)
     return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
-
-
-def present(keys: Iterable[str], data: Mapping[str, Any]) -> list[str]:
-    """The settings that the page has sent: a page of another version may have others."""
-    return [key for key in keys if SHOWN + key in data]
 
 
 def choose_widget(key: str, models: Choices) -> forms.Widget:

@@ -62,7 +62,7 @@ def _find_settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observat
 def prune(rows: QuerySet[Any], by: str) -> int:
     """Rows that nothing refers to, in the order of a column."""
     gone = 0
-    for _ in turns():
+    for _ in iterate_batches():
         with transaction.atomic():
             # What somebody else is about to change is left to the next run: waiting could end in a deadlock.
             first = rows.order_by(by).select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH]
@@ -76,7 +76,7 @@ def prune(rows: QuerySet[Any], by: str) -> int:
 def prune_words(now: datetime) -> int:
     """Words that were met at most once, long ago, and that nothing refers to, with their evidence."""
     gone = last_id = 0
-    for _ in turns():
+    for _ in iterate_batches():
         candidates = _idle_words(now).filter(id__gt=last_id).order_by("id").values_list("id", flat=True)
         ids = list(candidates[:BATCH])
         if not ids:
@@ -87,7 +87,7 @@ def prune_words(now: datetime) -> int:
     return gone
 
 
-def turns() -> Iterator[None]:
+def iterate_batches() -> Iterator[None]:
     """The batches of one run, a pause between them."""
     end = time.monotonic() + RUN_S
     yield
@@ -133,7 +133,7 @@ def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
 
 
 # The messages first: what was learned from them goes with them.
-OLD = {
+PRUNERS = {
     "seen_messages": prune_seen_messages,
     "statements": prune_statements,
     "questions": prune_questions,

@@ -17,6 +17,8 @@ from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
 
+# Read together with an edge: else showing it in words takes a query for each.
+WORDS = ("concept", "parent", "dim")
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
 # The role of an agent that imports a file: what is in it was said elsewhere, by others.
@@ -53,12 +55,12 @@ class SlotTaken(Exception):
 
 
 def find_edge(slot: Slot) -> Edge | None:
-    return Edge.objects.select_related("concept", "parent", "dim").filter(concept_id=slot[0], dim_id=slot[1]).first()
+    return Edge.objects.select_related(*WORDS).filter(concept_id=slot[0], dim_id=slot[1]).first()
 
 
 def lock_edge(slot: Slot) -> Edge | None:
     """The edge in this slot, locked until the end of the transaction."""
-    edges = Edge.objects.select_for_update(of=("self",)).select_related("concept", "parent", "dim")
+    edges = Edge.objects.select_for_update(of=("self",)).select_related(*WORDS)
     return edges.filter(concept_id=slot[0], dim_id=slot[1]).first()
 
 
@@ -112,7 +114,7 @@ def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT)
         insert_edges([edge])
     make_novel([edge.concept_id])
     build_history(action, edge, attribution, before=None, after=take_snapshot(edge)).save(force_insert=True)
-    return Edge.objects.select_related("concept", "parent", "dim").get(pk=edge.pk)
+    return Edge.objects.select_related(*WORDS).get(pk=edge.pk)
 
 
 def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
