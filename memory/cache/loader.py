@@ -1,9 +1,5 @@
-"""A full load: everything a cache holds is read anew, and what changed is put in its place.
-
-The cache stays in use meanwhile. A second copy beside it would need its memory twice, and dicts of a million
-rows that grow or go make every stream stand still for a tenth of a second; so each row is compared where it is,
-in slices of a few milliseconds, and what was not met is dropped at the end.
-"""
+"""A full load: everything a cache holds is read anew, and what changed is put in its place. The cache stays in use
+meanwhile."""
 
 import asyncio
 import gc
@@ -73,6 +69,9 @@ class Touched:
 
 
 async def load_cache(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
+    # No second copy beside the cache: it would need its memory twice, and dicts of a million rows that grow or go make
+    # every stream stand still for a tenth of a second. So each row is compared where it is, in slices of a few
+    # milliseconds, and what was not met is dropped at the end.
     touched = touched or Touched()
     cache.loads += 1
     with pause_collector():

@@ -73,11 +73,10 @@ def _clean(text: str) -> str:
 def is_reopened(
     agents: Collection[str], conversation: bytes, decided_at: float, by_agent: str, in_conversation: bytes, now: float
 ) -> bool:
-    """Whether a statement reopens what was decided: another agent makes it, or it is made in another conversation more
-    than `REST_S` after the decision.
-
-    ``agents`` had said it by then, in ``conversation``; ``by_agent`` says it ``in_conversation``, where empty is none
-    and so never the same. Times are seconds since the epoch."""
+    """Whether a statement reopens what was decided. ``agents`` had said it by then, in ``conversation``; ``by_agent``
+    says it ``in_conversation``, where empty is none and so never the same. Times are seconds since the epoch."""
+    # Another voice always counts. The same one counts again when it has had time to learn better, and does not merely
+    # resend what it said before.
     if by_agent not in agents:
         return True
     is_same_conversation = bool(in_conversation) and in_conversation == conversation

@@ -1,7 +1,6 @@
 """The rules of placing: what becomes of a statement in the slot that it is about. Many statements are placed in a
 handful of queries: their slots are read and locked together, the rules are applied in memory, one statement after the
-other, and what changed is written together.
-"""
+other, and what changed is written together."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

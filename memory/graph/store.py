@@ -88,8 +88,8 @@ def lock_closing_edge(ids: TripleIds) -> Edge | None:
 
 def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
     """The words that agents use and of which nothing is known, the most salient first; ``with_sentences`` each with the
-    newest sentence that names it, as ``sentence``. What is the parent of something, or a dimension, is explained by
-    that."""
+    newest sentence that names it, as ``sentence``."""
+    # What is the parent of something, or a dimension, is explained by that.
     newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")
     unexplained = Soas.objects.filter(
         ~Exists(Edge.objects.filter(concept=OuterRef("pk"))),

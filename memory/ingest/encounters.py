@@ -1,8 +1,6 @@
 """Counts which tokens new messages name, and learns from them after the request; the flusher writes the result.
 
-A message counts once. It is identified by the digests of its conversation's opening and of its own role and text. This
-process knows which messages it has seen lately; the table ``seen_message`` knows for good, and the flush corrects what
-this process counted by mistake.
+A message counts once. It is identified by the digests of its conversation's opening and of its own role and text.
 """
 
 import asyncio
@@ -97,6 +95,8 @@ class Encounters:
                 self._sightings.put_off((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
                 continue
             key = opening + reading.digest
+            # What this process has seen lately. The table ``seen_message`` knows for good, and the flush corrects what
+            # was counted by mistake.
             seen_at = self._seen.get(key)
             if seen_at is None:
                 at = self._sightings.first((opening, MessageKey.of(message)), readable_length(self.cache, message), now)

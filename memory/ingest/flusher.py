@@ -1,8 +1,5 @@
 """Writes what a process learned from new messages: their digests, how often they name each token, the sentences they
-name it in, and the questions that were asked.
-
-Counts are exact: a message counts in the transaction that stores its digest, so a flush of which nobody knows whether
-it was committed is simply done again."""
+name it in, and the questions that were asked."""
 
 import asyncio
 import logging
@@ -155,6 +152,8 @@ class Flusher:
         new: list[NewMessage] = []
         async with open_connection(self._dsn, "flusher") as connection:
             for portion in split_portions(batch.messages.values()):
+                # Counts are exact: a message counts in the transaction that stores its digest. So a flush of which
+                # nobody knows whether it was committed is simply done again.
                 async with take_turn(connection):
                     inserted = await insert_new_messages(connection, portion)
                     await upsert_word_counts(connection, inserted)

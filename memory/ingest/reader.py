@@ -1,7 +1,4 @@
-"""From a message to what it says: the words it names and the facts it states.
-
-Readings are remembered, because clients resend the whole history each turn.
-"""
+"""From a message to what it says: the words it names and the facts it states."""
 
 import time
 from collections.abc import Iterator, Sequence, Set
@@ -33,24 +30,19 @@ STEP_CHARACTERS = 4_000
 
 @dataclass(slots=True)
 class Reading:
-    """What one message says. Its sender waits only for what can be recalled: for the words that the vocabulary has,
-    and for statements about concepts with facts. ``complete_reading`` reads the rest, and ``text`` is empty then.
+    """What one message says: at first the words that the vocabulary has, and statements about concepts with facts."""
 
-    ``words``, each once, stand in one string with spaces between. ``names`` are those that can be recalled or asked
-    about: all but the common ones that nothing is known about; ``parts`` are those of them that stand only within a
-    compound, which is a word of its own. ``emphasised`` are the words written as a name or within one. ``triples`` are
-    the first statements; ``read_rest`` finds all."""
-
+    # The sender waits for no more than can be recalled. ``read_rest`` reads what is left.
     digest: bytes
     role: str
-    text: str
+    text: str  # empty once all of it is read
     size: int  # bytes, roughly
-    edition: int
-    words: str = ""
-    names: frozenset[str] = frozenset()
-    parts: frozenset[str] = frozenset()
-    emphasised: frozenset[str] = frozenset()
-    triples: tuple[CueMatch, ...] | None = None  # not looked for yet
+    edition: int  # the cache's, when ``names`` were told from ordinary words
+    words: str = ""  # each once, in one string with spaces between: a set of them takes many times the memory
+    names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
+    parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
+    emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
+    triples: tuple[CueMatch, ...] | None = None  # the first statements, until all are read; None: not looked for yet
 
     def put(self, found: WordSets, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
@@ -93,8 +85,9 @@ class MessageKey(NamedTuple):
 
 @dataclass(slots=True)
 class Reader:
-    """Reads messages, each once: a resent one is remembered."""
+    """Reads messages, each once."""
 
+    # Readings are remembered, because clients resend the whole history each turn.
     cache: Cache
     _readings: dict[MessageKey, Reading] = field(default_factory=dict)
     _size: int = 0

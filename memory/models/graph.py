@@ -159,7 +159,7 @@ class Edge(models.Model):
     # No index of its own: urd_one_parent_per_dimension begins with it.
     concept = models.ForeignKey(Soas, models.PROTECT, db_column="id", db_index=False, related_name="edges")
     parent = models.ForeignKey(Soas, models.PROTECT, related_name="children")
-    # Indexed together with the concept: with one of its own the ring trigger would walk whole dimensions.
+    # Indexed together with the concept: with one of its own the trigger against cycles would walk whole dimensions.
     dim = models.ForeignKey(
         Soas, models.PROTECT, db_index=False, related_name="dimension_edges", verbose_name="dimension"
     )

@@ -1,8 +1,8 @@
 """Files for what Postgres cannot take now: lines of bytes, one file for each process, in a folder that the processes of
 a home share.
 
-A file belongs to the process that holds its lock, to write or to replay it. The kernel releases the lock of a process
-that dies, so others can replay what it left. Everything here blocks: call it in a thread.
+A file belongs to the process that holds its lock, to write or to replay it. Everything here blocks: call it in a
+thread.
 """
 
 import fcntl
@@ -122,6 +122,7 @@ def claim(path: Path) -> BinaryIO | None:
     except FileNotFoundError:
         return None
     try:
+        # The kernel releases the lock of a process that dies: that is how others come by what it left.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(file.fileno()).st_nlink:  # else another one has replayed and removed it since it was opened
             return file

@@ -13,6 +13,10 @@ TRIPLES_MAX: Final = 20  # of one answer
 _SHOWN: Final = 60  # characters of a value that a rejection quotes
 _LONGEST_NAME: Final = 200  # characters before it is read; a name has at most 64
 
+_TRIPLE: Final = {
+    "concept": "string", "parent": "string", "dimension": "string", "is_isa": "boolean", "confidence": "number"
+}  # fmt: skip
+# The reasoning comes first: what a model writes before its answer makes the answer better.
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -22,14 +26,8 @@ SCHEMA: Final[dict[str, Any]] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {
-                    "concept": {"type": "string"},
-                    "parent": {"type": "string"},
-                    "dimension": {"type": "string"},
-                    "is_isa": {"type": "boolean"},
-                    "confidence": {"type": "number"},
-                },
-                "required": ["concept", "parent", "dimension", "is_isa", "confidence"],
+                "properties": {name: {"type": kind} for name, kind in _TRIPLE.items()},
+                "required": [*_TRIPLE],
                 "additionalProperties": False,
             },
         },

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from operator import attrgetter, itemgetter
 from typing import Literal
 
 from memory.domain.recall.rendering import Block, ShownFact, block_length, fact_line, question, render_block
 from memory.domain.types import EdgeRow, SoasRow
 
+Show = Callable[[EdgeRow], ShownFact]
 SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
 
 
@@ -67,7 +69,7 @@ def select(
     known: Sequence[Candidate],
     unknown: Sequence[Candidate],
     *,
-    show: Callable[[EdgeRow], ShownFact],
+    show: Show,
     max_concepts: int,
     max_questions: int,
     max_characters: int,
@@ -85,11 +87,7 @@ def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _choose_facts(
-    selection: Selection,
-    candidates: Sequence[Candidate],
-    show: Callable[[EdgeRow], ShownFact],
-    max_concepts: int,
-    room: int,
+    selection: Selection, candidates: Sequence[Candidate], show: Show, max_concepts: int, room: int
 ) -> int:
     chosen: list[tuple[int, list[ShownFact]]] = []
     for candidate in candidates:
@@ -113,13 +111,9 @@ def _choose_facts(
     return room
 
 
-def _newest_facts_that_fit(candidate: Candidate, show: Callable[[EdgeRow], ShownFact], room: int) -> list[ShownFact]:
+def _newest_facts_that_fit(candidate: Candidate, show: Show, room: int) -> list[ShownFact]:
     """As many of the most recently confirmed facts as there is room for in one line, dimensions descending."""
-    newest = sorted(
-        candidate.edges,
-        key=lambda edge: float("inf") if edge.last_confirmed is None else edge.last_confirmed,
-        reverse=True,
-    )
+    newest = sorted(candidate.edges, key=lambda e: inf if e.last_confirmed is None else e.last_confirmed, reverse=True)
     facts: list[ShownFact] = []
     for count in range(1, len(newest)):
         kept = {edge.dim_id for edge in newest[:count]}

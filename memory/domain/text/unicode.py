@@ -1,8 +1,4 @@
-"""NFKC with a way back: which characters of the source a normalised text was made from.
-
-NFKC changes lengths (one ligature becomes two letters, a letter and its accent become one), but a token must point
-at the source. So the text is normalised in segments that NFKC cannot join, and their borders are kept.
-"""
+"""NFKC with a way back: which characters of the source a normalised text was made from."""
 
 import re
 import unicodedata
@@ -96,6 +92,8 @@ def normalise(text: str) -> NormalText:
     folded = _fold(text, set(text))
     if unicodedata.is_normalized("NFKC", folded):
         return NormalText(folded, [], [])
+    # NFKC changes lengths (one ligature becomes two letters, a letter and its accent become one), but a token must
+    # point at the source. So the text is normalised in segments that NFKC cannot join, and their borders are kept.
     pieces: list[str] = []
     normal_starts, source_starts = [0], [0]
     for match in _SEGMENT.finditer(folded):

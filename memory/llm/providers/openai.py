@@ -1,7 +1,4 @@
-"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment.
-
-Not all of them take all options: the newest models refuse a temperature, older servers know no
-``max_completion_tokens``, or no schema."""
+"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment."""
 
 from typing import Any
 
@@ -57,6 +54,8 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
+    # Not all servers take all options: the newest models refuse a temperature, older servers know no
+    # ``max_completion_tokens``, or no schema.
     body: dict[str, Any] = {
         "model": name,
         "messages": [
