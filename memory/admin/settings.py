@@ -36,12 +36,9 @@ class SettingLine:
     takes: str
     standard: str
     is_standard: bool
+    is_group_of_boxes: bool
     note: str
     last: LastChange | None
-
-    @property
-    def is_group_of_boxes(self) -> bool:
-        return isinstance(self.field.field.widget, forms.CheckboxSelectMultiple)
 
 
 class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
@@ -188,9 +185,12 @@ def group_settings(form: SettingsForm, rows: dict[str, Config]) -> dict[str, lis
     found: dict[str, list[SettingLine]] = {}
     for key in form.keys:
         value, standard = rows[key].value, registry.defaults()[key]
+        field = form[key]
         line = SettingLine(
-            key, form[key], form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
-            is_standard=value == standard, note=describe_value(key, value), last=last.get(key),
+            key, field, form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
+            is_standard=value == standard,
+            is_group_of_boxes=isinstance(field.field.widget, forms.CheckboxSelectMultiple),
+            note=describe_value(key, value), last=last.get(key),
         )  # fmt: skip
         found.setdefault(registry.group_of(key), []).append(line)
     return found

@@ -66,23 +66,22 @@ class _Clause:
     written: str  # the name as it is written
     lead: list[str]  # the words before it
     lead_end: int  # where the last of them ends; without any, where the name begins
+    is_acronym: bool
     names_a_noun: bool  # whether a common noun follows the name: `the kvasir service`
 
     @classmethod
     def of(cls, text: str, tokens: list[Token], name_at: int) -> "_Clause":
         name, lead = tokens[name_at], tokens[:name_at]
+        written = text[name.start : name.end]
         return cls(
             text,
             name,
-            text[name.start : name.end],
+            written,
             [token.text for token in lead],
             lead[-1].end if lead else name.start,
+            is_acronym=written.isupper() and written.isalpha(),
             names_a_noun=name_at < len(tokens) - 1,
         )
-
-    @property
-    def is_acronym(self) -> bool:
-        return self.written.isupper() and self.written.isalpha()
 
 
 def read_subject(
