@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -242,11 +242,6 @@ def remove_recollections(text: str) -> str:
 
 def describe_match(triple: CueMatch) -> dict[str, Any]:
     """The triple for people and programs: in answers and in ``manage.py explain``."""
-    return {
-        "subject": triple.subject,
-        "parent": triple.parent,
-        "dimension": triple.dimension,
-        "is_isa": triple.is_isa,
-        "confidence": triple.confidence,
-        "span": [triple.start, triple.end],
-    }
+    described = asdict(triple)
+    span = [described.pop("start"), described.pop("end")]
+    return described | {"span": span}

@@ -11,7 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import BinaryIO
@@ -121,17 +121,13 @@ def claim(path: Path) -> BinaryIO | None:
         file = path.open("rb")
     except FileNotFoundError:
         return None
-    try:
+    with ExitStack() as closing, suppress(BlockingIOError):
+        closing.enter_context(file)
         # The kernel releases the lock of a process that dies: that is how others come by what it left.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(file.fileno()).st_nlink:  # else another one has replayed and removed it since it was opened
+            closing.pop_all()
             return file
-    except BlockingIOError:
-        pass
-    except BaseException:
-        file.close()
-        raise
-    file.close()
     return None
 
 

@@ -182,7 +182,8 @@ class Outbox:
         batch = self._take(JOURNAL_BATCH)
         kept = 0
         try:
-            kept = await asyncio.to_thread(self._journal.append, [encode(waiting.statement) for waiting in batch])
+            # Encoded in the thread, too: thousands of statements would keep the event loop for milliseconds.
+            kept = await asyncio.to_thread(lambda: self._journal.append([encode(each.statement) for each in batch]))
             self.journaled = await asyncio.to_thread(self._journal.count)
         except OSError as error:
             self._log_journal_error("journal.not_written", error)

@@ -136,10 +136,11 @@ def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Ex
     is_isa = triple.get("is_isa")
     if not isinstance(is_isa, bool):
         raise _Rejected(f"is_isa is true or false, not {_shorten(is_isa)}")
-    sure = triple.get("confidence")
-    if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:  # NaN is in no range
-        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(sure)}")
-    return Explained(Triple(concept, parent, dimension, is_isa), float(sure))
+    confidence = triple.get("confidence")
+    # NaN is in no range, and True is a number only in Python.
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(confidence)}")
+    return Explained(Triple(concept, parent, dimension, is_isa), float(confidence))
 
 
 def _read_name(triple: dict[str, object], role: str) -> str:
