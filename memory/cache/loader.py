@@ -1,5 +1,5 @@
-"""A full load: everything a cache holds is read anew, and what changed is put in its place. The cache stays in use
-meanwhile."""
+"""Reads the rows of a cache: all of them in a full load, which puts what changed in its place while the cache stays in
+use, or only those that changed."""
 
 import asyncio
 import gc
@@ -249,6 +249,44 @@ async def read_agents(cache: Cache, connection: Connection) -> None:
     cache.agents = {digest: AgentRow(name, scope) for digest, name, scope in await all_rows(connection, AGENTS)}
 
 
+# --- only what changed ---
+
+
+async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    async for some in in_slices(ids):
+        missing = set(some)
+        async for rows in batches(connection, SOAS + "WHERE id = ANY(%s)", some):
+            for row_id, token, *columns in rows:
+                cache.renew_soas(token, SoasRow(row_id, *columns))
+                missing.discard(row_id)
+        for row_id in missing:
+            cache.drop_soas(row_id)
+
+
+async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
+    for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
+        by_concept[row[0]].append(EdgeRow(*row))
+    for concept_id, edges in by_concept.items():
+        cache.put_edges(concept_id, edges)
+
+
+async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    queued = await read_queue(connection, QUEUE + " AND concept_id = ANY(%s)", ids)
+    for concept_id in ids:
+        cache.put_pending(concept_id, queued.get(concept_id, ()))
+
+
+async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    decided = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
+    for concept_id in ids:
+        cache.put_decided(concept_id, decided.get(concept_id, {}))
+
+
+# By table: of large ones the changed rows are read again, small ones are read whole.
+REFRESH = {
+    "soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue, "decided_triple": refresh_decided
+}  # fmt: skip
 SMALL = {"dimension": read_dimensions, "config": read_config, "agent": read_agents}
 
 

@@ -19,23 +19,9 @@ import psycopg
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from memory.cache.loader import (
-    DECIDED,
-    QUEUE,
-    SMALL,
-    SOAS,
-    URD,
-    Touched,
-    all_rows,
-    batches,
-    in_slices,
-    load_cache,
-    read_decided,
-    read_queue,
-)
+from memory.cache.loader import REFRESH, SMALL, Touched, load_cache
 from memory.cache.state import Cache
 from memory.db.connections import Connection, first_line, open_connection
-from memory.domain.types import EdgeRow, SoasRow
 
 logger = logging.getLogger(__name__)
 
@@ -210,7 +196,10 @@ class Coherence:
             elif keys:
                 await follower.refresh(connection, sorted(keys))
         self._touched.add(changes.keys, changes.tables)
-        await refresh(self.cache, connection, changes)
+        for table, changed in changes.keys.items():
+            await REFRESH[table](self.cache, connection, sorted(changed))
+        for table in changes.tables:
+            await SMALL[table](self.cache, connection)
         for name, what in sorted(changes.signals):
             if name in self._subscribers:
                 self._subscribers[name](what)
@@ -256,49 +245,3 @@ class Coherence:
                 "ms": round((time.perf_counter() - started) * 1000),
             },
         )
-
-
-async def refresh(cache: Cache, connection: Connection, changes: Changes) -> None:
-    for table, keys in changes.keys.items():
-        await REFRESH[table](cache, connection, sorted(keys))
-    for table in changes.tables:
-        await SMALL[table](cache, connection)
-
-
-async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    async for some in in_slices(ids):
-        missing = set(some)
-        async for rows in batches(connection, SOAS + "WHERE id = ANY(%s)", some):
-            for row_id, token, *columns in rows:
-                cache.renew_soas(token, SoasRow(row_id, *columns))
-                missing.discard(row_id)
-        for row_id in missing:
-            cache.drop_soas(row_id)
-
-
-async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
-    for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
-        by_concept[row[0]].append(EdgeRow(*row))
-    for concept_id, edges in by_concept.items():
-        cache.put_edges(concept_id, edges)
-
-
-async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    queued = await read_queue(connection, QUEUE + " AND concept_id = ANY(%s)", ids)
-    for concept_id in ids:
-        cache.put_pending(concept_id, queued.get(concept_id, ()))
-
-
-async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    decided = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
-    for concept_id in ids:
-        cache.put_decided(concept_id, decided.get(concept_id, {}))
-
-
-REFRESH = {
-    "soas": refresh_soas,
-    "urd": refresh_urd,
-    "resolution_queue": refresh_queue,
-    "decided_triple": refresh_decided,
-}

@@ -36,7 +36,7 @@ class FirstSeenClock:
             del self._put_off[next(iter(self._put_off))]
 
 
-@dataclass(slots=True)
+@dataclass
 class LogThrottle:
     """Allows one log line in so many seconds."""
 

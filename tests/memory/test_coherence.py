@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache.loader import BATCH_ROWS
+from memory.cache.loader import BATCH_ROWS, refresh_soas
 from memory.cache.state import Cache, RulingRow
-from memory.cache.sync import NAME, Coherence, refresh_soas
+from memory.cache.sync import NAME, Coherence
 from memory.db.connections import open_connection
 from memory.domain.recall.selection import Bounds, in_force
 from memory.domain.types import EdgeRow
