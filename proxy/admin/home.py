@@ -17,8 +17,7 @@ from memory.admin.base import Page, ReadOnly
 from memory.graph.store import find_unexplained
 from memory.models import Config
 from memory.settings.registry import Tuning
-from proxy.admin.charts import charts
-from proxy.health import probes, status
+from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
@@ -95,7 +94,7 @@ def health(request: HttpRequest) -> HttpResponse:
     """How this process and its surroundings do, as a piece of the page: whatever hangs, the page is there."""
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
-    signs = status.signs(probes.findings())
+    signs = status.signs(findings.find())
     found = {
         "summary": status.summary(signs),
         "worst": status.worst(signs),
@@ -106,6 +105,14 @@ def health(request: HttpRequest) -> HttpResponse:
         "at": timezone.localtime(),
     }
     return render(request, "proxy/home/health.html", found)
+
+
+@require_GET
+def charts(request: HttpRequest) -> HttpResponse:
+    """The charts of ``range``, as they stand on the home page."""
+    if not request.user.has_perm("proxy.view_hourlyfigures"):
+        raise PermissionDenied
+    return render(request, "proxy/home/charts_of_range.html", {"charts": hourly_stats.charts(request.GET.get("range"))})
 
 
 def see(request: HttpRequest, part: str) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from posixpath import normpath
 from typing import Any
 
 from proxy import runtime
-from proxy.auth.permissions import strip_own_token
+from proxy.auth import strip_own_token
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Scope, Send
 from proxy.upstream.modelfiles import CHANGING, forgetting

@@ -29,12 +29,12 @@ from memory.recall.recollect import recollect
 from proxy import runtime
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
-from proxy.auth.permissions import caller_of, require, strip_own_token
+from proxy.auth import caller_of, require, strip_own_token
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.enrichment.pipeline import Enriched
 from proxy.errors import DatabaseAway, NotFound, ProxyError
-from proxy.health import report as health
+from proxy.health.findings import describe_cache, report_health
 from proxy.upstream.relay import Relay
 from resolution.intake.assertions import Outcome, assert_fact
 
@@ -116,7 +116,7 @@ class TextIn(Schema):
 @api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
 async def get_health(request: ASGIRequest) -> dict[str, Any]:
     """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
-    report = await health.report(runtime.current())
+    report = await report_health(runtime.current())
     try:
         require(caller_of(runtime.current().world, request.scope), "agent")
     except ProxyError:
@@ -178,7 +178,7 @@ async def post_reload(request: ASGIRequest) -> dict[str, Any]:
         await current.coherence.reload(announce)
     except TimeoutError as error:
         raise DatabaseAway from error
-    return {"cache": health.cache_report(current.world)}
+    return {"cache": describe_cache(current.world)}
 
 
 @api.get("/gutask", summary="The client script", tags=["memory"])
