@@ -26,6 +26,7 @@ from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.telemetry.events import Events
+from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
 from proxy.upstream.modelfiles import Modelfiles
 
@@ -126,8 +127,8 @@ class Runtime:
         await asyncio.gather(
             self.outbox.write(),
             self.flusher.flush_last(),
-            self.events.write_last(),
-            self.injection_log.write_last(),
+            self.events.write(LAST_WRITE_S),
+            self.injection_log.write(LAST_WRITE_S),
             self.pulse.write_last(),
         )
         await self.outbox.write_last()  # also what the last flush learned

@@ -1,4 +1,5 @@
-"""Looks at each prompt for a loop of its model, and says what is to be done about it.
+"""Looks at each prompt for a loop of its model, and says what is to be done about it. Ends a streamed answer whose
+tail repeats.
 
 What is seen of a loop comes from the history that the client sends: every process sees the same. Only how long a model
 rests after the circuit breaker has tripped is remembered, by conversation.
@@ -8,12 +9,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import getrandbits
+from typing import Protocol
 
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
+from proxy.domain.formats.streams import AnswerWatch
 from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import LoopDetector
 from proxy.domain.loops.mitigations import Intervention
+from proxy.domain.loops.repeating_tail import TailLoop
 
 RESTS_MAX = 10_000  # conversations, of some 300 bytes
 TRIES_MAX = 3  # of one prompt: a client that lost the answer sends the same again
@@ -100,3 +104,29 @@ class LoopGuard:
         rest = self._rests.get(conversation)
         if rest is not None and now >= rest.until:
             del self._rests[conversation]
+
+
+class TailWatch(Protocol):
+    def add(self, text: str) -> TailLoop | None:
+        """The loop that the answer is in with this further text, if it is."""
+
+
+class TailGuard:
+    """A StreamGuard; ``on_loop`` is told of the loop just before the answer ends."""
+
+    def __init__(self, watch: AnswerWatch, tail: TailWatch, on_loop: Callable[[TailLoop], None]) -> None:
+        self._watch = watch
+        self._tail = tail
+        self._on_loop = on_loop
+
+    def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
+        """The chunk as it is; where the tail repeats, only the whole lines or events in it, then the answer's end."""
+        text = self._watch.feed(chunk)
+        loop = self._tail.add(text) if text else None
+        if loop is None:
+            return chunk, False
+        ending = self._watch.ending()
+        if not ending:  # the model has stopped by itself
+            return chunk, False
+        self._on_loop(loop)
+        return chunk[: len(chunk) - self._watch.unfinished] + ending, True

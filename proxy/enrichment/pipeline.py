@@ -26,9 +26,8 @@ from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
 from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.loop_guard import LoopGuard
+from proxy.enrichment.loop_guard import LoopGuard, TailGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.enrichment.stream_guard import TailGuard
 from proxy.telemetry.events import Events, shorten_reasons
 from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.relay import StreamGuard

@@ -10,7 +10,7 @@ from proxy.domain.loops.history import Turn, Turns
 from proxy.domain.loops.memo import TextMemo
 from proxy.domain.loops.near_duplicates import Gist, differ
 from proxy.domain.loops.normalization import fold
-from proxy.domain.loops.react_scratchpad import unfold_scratchpad
+from proxy.domain.loops.outputs import unfold_scratchpad
 
 LoopKind = Literal["same", "near", "cycle", "complaint"]
 
