@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from psycopg import DataError, Error
 from memory.cache.notify import announce
 from memory.db.connections import first_line
 from memory.domain.fact_syntax import FactMistake, parse_fact
-from memory.domain.types import Message, Triple
+from memory.domain.types import Message
 from memory.graph.store import Attribution
 from memory.ingest.reader import Reader, describe_match
 from memory.models import Source
@@ -203,9 +204,9 @@ STATUS = {
 
 
 def outcome_response(outcome: Outcome) -> JsonResponse:
-    content: dict[str, Any] = {"status": outcome.status, "fact": fact_out(outcome.fact)}
+    content: dict[str, Any] = {"status": outcome.status, "fact": asdict(outcome.fact)}
     if outcome.status in ("conflict", "decided", "superseded", "outdated"):
-        content["existing"] = fact_out(outcome.existing) if outcome.existing else None
+        content["existing"] = asdict(outcome.existing) if outcome.existing else None
     if outcome.conflict is not None:
         content |= {"conflict_id": outcome.conflict.pk, "collision_type": outcome.conflict.collision_type}
     if outcome.reason:
@@ -215,15 +216,6 @@ def outcome_response(outcome: Outcome) -> JsonResponse:
 
 def list_reasons(reasons: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"concept": word, "why": why} for word, why in sorted(reasons.items())]
-
-
-def fact_out(fact: Triple) -> dict[str, Any]:
-    return {
-        "concept": fact.concept,
-        "parent": fact.parent,
-        "dimension": fact.dimension,
-        "is_isa": fact.is_isa,
-    }
 
 
 # --- errors, in the shape Ollama gives them at each path ---

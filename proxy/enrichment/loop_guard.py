@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import getrandbits
-from typing import Protocol
 
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
@@ -17,7 +16,7 @@ from proxy.domain.formats.streams import AnswerWatch
 from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import LoopDetector
 from proxy.domain.loops.mitigations import Intervention
-from proxy.domain.loops.repeating_tail import TailLoop
+from proxy.domain.loops.repeating_tail import Tail, TailLoop
 
 RESTS_MAX = 10_000  # conversations, of some 300 bytes
 TRIES_MAX = 3  # of one prompt: a client that lost the answer sends the same again
@@ -106,15 +105,10 @@ class LoopGuard:
             del self._rests[conversation]
 
 
-class TailWatch(Protocol):
-    def add(self, text: str) -> TailLoop | None:
-        """The loop that the answer is in with this further text, if it is."""
-
-
 class TailGuard:
     """A StreamGuard; ``on_loop`` is told of the loop just before the answer ends."""
 
-    def __init__(self, watch: AnswerWatch, tail: TailWatch, on_loop: Callable[[TailLoop], None]) -> None:
+    def __init__(self, watch: AnswerWatch, tail: Tail, on_loop: Callable[[TailLoop], None]) -> None:
         self._watch = watch
         self._tail = tail
         self._on_loop = on_loop

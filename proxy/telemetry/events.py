@@ -120,8 +120,8 @@ class Events(WriteBehind):
                 cursor = await connection.execute(FIND, [request])
                 if row := await cursor.fetchone():
                     found = dict(zip((*SHOWN, "at"), row, strict=True))
-                    loops = await (await connection.execute(FIND_LOOPS, [request])).fetchall()
-                    return found | {"loops": [dict(zip(LOOP_SHOWN, loop, strict=True)) for loop in loops]}
+                    met = await (await connection.execute(FIND_LOOPS, [request])).fetchall()
+                    return found | {"loops": [dict(zip(LOOP_SHOWN, loop, strict=True)) for loop in met]}
         return None
 
 

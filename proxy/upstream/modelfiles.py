@@ -75,9 +75,6 @@ class Modelfiles:
             task.cancel()
         self._asking.clear()
 
-    async def aclose(self) -> None:
-        self.forget()
-
     async def _ask(self, model: str) -> None:
         try:
             known = await self._fetch(model)

@@ -47,14 +47,10 @@ class GuardedStream(AsyncIterator[bytes]):
             chunk, self._has_ended = self._pass_on(chunk)
         except Exception:
             logger.exception("guard.failed")
-            self._pass_on = pass_all
+            self._pass_on = lambda chunk: (chunk, False)
         if self._has_ended:
             await self._stream.aclose()
         return chunk
-
-
-def pass_all(chunk: bytes) -> tuple[bytes, bool]:
-    return chunk, False
 
 
 class Relay(HttpResponseBase):
@@ -70,13 +66,17 @@ class Relay(HttpResponseBase):
         super().__init__(status=answer.status_code)
         self._answer = answer
         self._more_headers = more_headers or []
-        self._guard = guard if guard is not None and is_good_stream(answer) else None
+        is_stream = answer.status_code == 200 and "content-length" not in answer.headers
+        self._guard = guard if is_stream else None
 
     async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
         """Status, headers, chunks. Where the upstream breaks off, so does this: returning without the last
         message makes the server cut the connection, and the client sees what it would see directly."""
         headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
-        if knows_no_chunks(scope) and not any(name == b"content-length" for name, _ in headers):
+        # A client of HTTP/1.0 knows no chunks: it gets an answer of unknown length as a whole. For HEAD the server
+        # sends none in any case.
+        knows_no_chunks = scope["http_version"] == "1.0" and scope["method"] != "HEAD"
+        if knows_no_chunks and not any(name == b"content-length" for name, _ in headers):
             await self._send_whole(send, scope, headers)
             return
         await send(start(self.status_code, headers))
@@ -107,15 +107,6 @@ class Relay(HttpResponseBase):
     def _stream(self) -> httpx.AsyncByteStream:
         assert isinstance(self._answer.stream, httpx.AsyncByteStream)
         return self._answer.stream
-
-
-def is_good_stream(answer: httpx.Response) -> bool:
-    return answer.status_code == 200 and "content-length" not in answer.headers
-
-
-def knows_no_chunks(scope: Mapping[str, Any]) -> bool:
-    """A client of HTTP/1.0 gets an answer of unknown length as a whole. The server sends no chunks for HEAD."""
-    return scope["http_version"] == "1.0" and scope["method"] != "HEAD"
 
 
 def limit_body(receive: Receive, limit: int) -> Receive:

@@ -48,9 +48,19 @@ class ExactTransport(AiohttpTransport):
         self._idle.set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._begin()
+        self._begin()  # once for the request, so that nobody retires this between two connections
         try:
-            return await self._answer(request)
+            with map_aiohttp_exceptions():
+                while True:
+                    connection, is_new = await self._connect()
+                    self._begin()  # and once for each connection, until it is given back or closed
+                    exchange = Exchange(connection, request, on_end=self._end)
+                    try:
+                        return await exchange.answer()
+                    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+                        # A kept connection that the upstream closed just as it was used again: nobody read the request.
+                        if is_new or not exchange.is_repeatable or _has_begun(error):
+                            raise
         finally:
             self._end()
 
@@ -69,19 +79,6 @@ class ExactTransport(AiohttpTransport):
         self._under_way -= 1
         if not self._under_way:
             self._idle.set()
-
-    async def _answer(self, request: httpx.Request) -> httpx.Response:
-        with map_aiohttp_exceptions():
-            while True:
-                connection, is_new = await self._connect()
-                self._begin()
-                exchange = Exchange(connection, request, on_end=self._end)
-                try:
-                    return await exchange.answer()
-                except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-                    # A kept connection that the upstream closed just as it was used again: nobody read the request.
-                    if is_new or not exchange.is_repeatable or _has_begun(error):
-                        raise
 
     async def _connect(self) -> tuple[Connection, bool]:
         """A connection, and whether it is a new one. Raises TimeoutError, without a text."""

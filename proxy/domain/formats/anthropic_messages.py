@@ -5,12 +5,12 @@ Its answers are one JSON object, or the named events in which a message's blocks
 
 from typing import Any
 
-from proxy.domain.formats import payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, Role, join_texts
 from proxy.domain.formats.payloads import (
     HEARD,
     TEXT_BLOCKS,
     BlockStyle,
+    SamplingBesidePrompt,
     has_media,
     is_stream,
     model_of,
@@ -38,58 +38,8 @@ from proxy.domain.formats.streams import (
 
 STYLE = BlockStyle("text", gap=GAP)
 CALLS = ("tool_use", "server_tool_use")
-DEFAULT_TEMPERATURE = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
-HOTTEST = 1.0  # temperature, the most that Anthropic's API takes
 NO_USAGE: Json = {"input_tokens": 0, "output_tokens": 0}
 DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
-
-
-class AnthropicMessages:
-    name = "messages"
-
-    def read(self, payload: Payload) -> Prompt | None:
-        messages, system = payload.get("messages"), payload.get("system")
-        if not isinstance(messages, list) or not isinstance(system, str | list | None):
-            return None
-        system_text = text_of(system)
-        parts = [Part("system", system_text, 0)] if system_text else []
-        for place, message in enumerate(messages, len(parts)):
-            parts += parts_of(message, place)
-        if not messages or not says_something(parts):
-            return None
-        return Prompt(model_of(payload), parts, bool(system_text), is_stream(payload, default=False))
-
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        messages: list[Any] = payload["messages"]
-        first = 1 if prompt.has_system else 0
-        for index, block in edit.tails.items():
-            message = messages[prompt.parts[index].place - first]
-            message["content"] = STYLE.put_after(message["content"], block)
-        if edit.without:
-            messages[:] = [message for place, message in enumerate(messages, first) if place not in edit.without]
-        if edit.top:
-            top = edit.top if prompt.has_system else join_texts(edit.modelfile_system, edit.top)
-            payload["system"] = STYLE.put_before(payload.get("system") or "", top)
-
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        """The format has no seed."""
-        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE, hottest=HOTTEST)
-
-    def watch(self) -> "MessageWatch":
-        return MessageWatch()
-
-    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
-        head = build_head(f"msg_{unique}", model)
-        if not is_stream:
-            content = [{"type": "text", "text": text}]
-            return TRANSLATED_TYPE, write_line(
-                {**head, "content": content, "stop_reason": "end_turn", "usage": NO_USAGE}
-            )
-        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
-        events = write_start(head)
-        events += write_event("content_block_start", index=0, content_block=block)
-        events += write_event("content_block_delta", index=0, delta=delta)
-        return SSE_TYPE, complete_stream(events, self.watch())
 
 
 def parts_of(message: object, place: int) -> list[Part]:
@@ -184,6 +134,51 @@ class MessageWatch(AnswerWatch):
         is_whole = is_json(arguments) or (not arguments and self._open is None)
         # A call that is cut ends like one that was too long for the model, so that nobody takes it for complete.
         return "tool_use" if is_whole else "max_tokens"
+
+
+class AnthropicMessages(SamplingBesidePrompt):
+    name = "messages"
+    default_temperature = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
+    hottest = 1.0  # the most that Anthropic's API takes
+    has_seed = False
+    watch = MessageWatch
+
+    def read(self, payload: Payload) -> Prompt | None:
+        messages, system = payload.get("messages"), payload.get("system")
+        if not isinstance(messages, list) or not isinstance(system, str | list | None):
+            return None
+        system_text = text_of(system)
+        parts = [Part("system", system_text, 0)] if system_text else []
+        for place, message in enumerate(messages, len(parts)):
+            parts += parts_of(message, place)
+        if not messages or not says_something(parts):
+            return None
+        return Prompt(model_of(payload), parts, bool(system_text), is_stream(payload, default=False))
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        messages: list[Any] = payload["messages"]
+        first = 1 if prompt.has_system else 0
+        for index, block in edit.tails.items():
+            message = messages[prompt.parts[index].place - first]
+            message["content"] = STYLE.put_after(message["content"], block)
+        if edit.without:
+            messages[:] = [message for place, message in enumerate(messages, first) if place not in edit.without]
+        if edit.top:
+            top = edit.top if prompt.has_system else join_texts(edit.modelfile_system, edit.top)
+            payload["system"] = STYLE.put_before(payload.get("system") or "", top)
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        head = build_head(f"msg_{unique}", model)
+        if not is_stream:
+            content = [{"type": "text", "text": text}]
+            return TRANSLATED_TYPE, write_line(
+                {**head, "content": content, "stop_reason": "end_turn", "usage": NO_USAGE}
+            )
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
+        events = write_start(head)
+        events += write_event("content_block_start", index=0, content_block=block)
+        events += write_event("content_block_delta", index=0, delta=delta)
+        return SSE_TYPE, complete_stream(events, self.watch())
 
 
 def build_head(identity: str, model: str) -> Json:

@@ -5,11 +5,12 @@ Their answers are one JSON object, or a chunk for each word, then ``[DONE]``.
 
 from abc import ABC, abstractmethod
 
-from proxy.domain.formats import litellm_flattened, payloads
+from proxy.domain.formats import litellm_flattened
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
 from proxy.domain.formats.payloads import (
     HEARD,
     MessageList,
+    SamplingBesidePrompt,
     calls_of,
     has_media,
     is_stream,
@@ -34,18 +35,9 @@ from proxy.domain.formats.streams import (
     write_line,
 )
 
-DEFAULT_TEMPERATURE = 1.0  # Ollama's for these formats
 DONE = b"[DONE]"
 FINGERPRINT = "fp_ollama"
 USAGE: Json = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-
-
-class OpenAIFormat:
-    """What both have in common: options stand beside the prompt."""
-
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE)
-        payload["seed"] = seed
 
 
 def build_head(identity: str, kind: str, model: str, now: float) -> Json:
@@ -115,11 +107,12 @@ class ChatWatch(ChunkWatch):
         return {"index": 0, "delta": {}, "finish_reason": reason}
 
 
-class OpenAIChat(OpenAIFormat, MessageList):
+class OpenAIChat(SamplingBesidePrompt, MessageList):
     """The content of a message is a string or a list of blocks; the arguments of calls are JSON in a string."""
 
     name = "chat_completions"
     streams_by_default = False
+    watch = ChatWatch
 
     def part_of(self, message: object, place: int) -> Part:
         if not isinstance(message, dict):
@@ -133,9 +126,6 @@ class OpenAIChat(OpenAIFormat, MessageList):
     def is_system(self, message: object) -> bool:
         # A developer's too: OpenAI's models take it for the system's.
         return isinstance(message, dict) and role_of(message) == "system" and takes_text(message.get("content"))
-
-    def watch(self) -> ChatWatch:
-        return ChatWatch()
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"chatcmpl-{unique}", "chat.completion", model, now)
@@ -156,8 +146,9 @@ class CompletionWatch(ChunkWatch):
         return build_choice("", "stop")
 
 
-class OpenAICompletions(OpenAIFormat):
+class OpenAICompletions(SamplingBesidePrompt):
     name = "completions"
+    watch = CompletionWatch
 
     def read(self, payload: Payload) -> Prompt | None:
         prompt = payload.get("prompt")
@@ -176,9 +167,6 @@ class OpenAICompletions(OpenAIFormat):
             payload["prompt"] = litellm_flattened.put_on_top(text, edit.top) if edit.top else text
         elif edit.top:
             payload["prompt"] = edit.top + GAP + text
-
-    def watch(self) -> CompletionWatch:
-        return CompletionWatch()
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"cmpl-{unique}", "text_completion", model, now)

@@ -5,11 +5,11 @@ Its answers are one JSON object, or the named events in which a response's items
 
 from typing import Any
 
-from proxy.domain.formats import payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
 from proxy.domain.formats.payloads import (
     HEARD,
     BlockStyle,
+    SamplingBesidePrompt,
     has_media,
     is_stream,
     model_of,
@@ -35,7 +35,6 @@ from proxy.domain.formats.streams import (
     write_line,
 )
 
-DEFAULT_TEMPERATURE = 1.0  # Ollama's for this format
 STYLE = BlockStyle("input_text", gap=GAP)
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -66,61 +65,6 @@ PLAIN: Json = {
     "safety_identifier": None,
     "prompt_cache_key": None,
 }
-
-
-class OpenAIResponses:
-    name = "responses"
-
-    def read(self, payload: Payload) -> Prompt | None:
-        instructions, given = payload.get("instructions"), payload.get("input")
-        if not isinstance(instructions, str | None):
-            return None
-        parts = [Part("system", instructions, 0)] if instructions else []
-        parts += parts_of(given, len(parts))
-        if not given or not says_something(parts):
-            return None
-        has_system = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
-        return Prompt(model_of(payload), parts, has_system, is_stream(payload, default=False))
-
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        instructions = payload.get("instructions")
-        first = 1 if instructions else 0
-        for index, block in edit.tails.items():
-            put_at_end(payload, prompt.parts[index].place - first, block)
-        # Items are taken out last: has_system and the places are as the request came.
-        items = payload["input"]
-        if edit.top and prompt.has_system and not instructions:
-            items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
-        elif edit.top and instructions:
-            payload["instructions"] = edit.top + GAP + instructions
-        elif edit.top:
-            payload["instructions"] = join_texts(edit.modelfile_system, edit.top)
-        if edit.without and isinstance(items, list):
-            items[:] = [item for place, item in enumerate(items, first) if place not in edit.without]
-
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        """The format has no seed."""
-        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE)
-
-    def watch(self) -> "ResponseWatch":
-        return ResponseWatch()
-
-    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
-        response = build_response(f"resp_{unique}", model, int(now))
-        item: Json = {"id": f"msg_{unique}", "type": "message", "status": "completed", "role": "assistant"}
-        if not is_stream:
-            item["content"] = [build_part(text)]
-            return TRANSLATED_TYPE, write_line(finish_response(response, [item], status="completed", tokens=0))
-        writer, at = EventWriter(), {"item_id": item["id"], "output_index": 0, "content_index": 0}
-        growing = {**item, "status": "in_progress", "content": []}
-        events = [
-            writer.write("response.created", response=response),
-            writer.write("response.in_progress", response=response),
-            writer.write("response.output_item.added", output_index=0, item=growing),
-            writer.write("response.content_part.added", **at, part=build_part("")),
-            writer.write("response.output_text.delta", **at, delta=text, logprobs=[]),
-        ]
-        return SSE_TYPE, complete_stream(b"".join(events), self.watch())
 
 
 def parts_of(given: object, first: int) -> list[Part]:
@@ -272,6 +216,56 @@ class ResponseWatch(AnswerWatch):
                 events = writer.write("response.output_text.done", **at, text=text, logprobs=[])
             events += writer.write("response.content_part.done", **at, part=build_part(text))
         return events
+
+
+class OpenAIResponses(SamplingBesidePrompt):
+    name = "responses"
+    has_seed = False
+    watch = ResponseWatch
+
+    def read(self, payload: Payload) -> Prompt | None:
+        instructions, given = payload.get("instructions"), payload.get("input")
+        if not isinstance(instructions, str | None):
+            return None
+        parts = [Part("system", instructions, 0)] if instructions else []
+        parts += parts_of(given, len(parts))
+        if not given or not says_something(parts):
+            return None
+        has_system = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
+        return Prompt(model_of(payload), parts, has_system, is_stream(payload, default=False))
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        instructions = payload.get("instructions")
+        first = 1 if instructions else 0
+        for index, block in edit.tails.items():
+            put_at_end(payload, prompt.parts[index].place - first, block)
+        # Items are taken out last: has_system and the places are as the request came.
+        items = payload["input"]
+        if edit.top and prompt.has_system and not instructions:
+            items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
+        elif edit.top and instructions:
+            payload["instructions"] = edit.top + GAP + instructions
+        elif edit.top:
+            payload["instructions"] = join_texts(edit.modelfile_system, edit.top)
+        if edit.without and isinstance(items, list):
+            items[:] = [item for place, item in enumerate(items, first) if place not in edit.without]
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        response = build_response(f"resp_{unique}", model, int(now))
+        item: Json = {"id": f"msg_{unique}", "type": "message", "status": "completed", "role": "assistant"}
+        if not is_stream:
+            item["content"] = [build_part(text)]
+            return TRANSLATED_TYPE, write_line(finish_response(response, [item], status="completed", tokens=0))
+        writer, at = EventWriter(), {"item_id": item["id"], "output_index": 0, "content_index": 0}
+        growing = {**item, "status": "in_progress", "content": []}
+        events = [
+            writer.write("response.created", response=response),
+            writer.write("response.in_progress", response=response),
+            writer.write("response.output_item.added", output_index=0, item=growing),
+            writer.write("response.content_part.added", **at, part=build_part("")),
+            writer.write("response.output_text.delta", **at, delta=text, logprobs=[]),
+        ]
+        return SSE_TYPE, complete_stream(b"".join(events), self.watch())
 
 
 def build_part(text: str) -> Json:

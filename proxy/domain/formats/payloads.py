@@ -38,6 +38,19 @@ def is_stream(payload: Payload, *, default: bool) -> bool:
     return stream if isinstance(stream, bool) else default
 
 
+class SamplingBesidePrompt:
+    """A format whose sampling options stand beside the prompt, not in an object of their own."""
+
+    default_temperature = 1.0  # which Ollama sets where OpenAI's formats are asked for
+    hottest = HOTTEST
+    has_seed = True
+
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+        raise_temperature(payload, by, default=self.default_temperature, hottest=self.hottest)
+        if self.has_seed:
+            payload["seed"] = seed
+
+
 def raise_temperature(options: Payload, by: float, *, default: float, hottest: float = HOTTEST) -> None:
     """Never over ``hottest``; a temperature that is there already, or is no number, stays."""
     temperature = options.get("temperature")

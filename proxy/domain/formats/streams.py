@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Protocol
 
 import orjson
 
@@ -27,19 +26,8 @@ HTML_ESCAPES = (
 )
 
 
-class Frames(Protocol):
-    """Cuts a body into the frames that hold its JSON; chunks may break anywhere."""
-
-    @property
-    def unfinished(self) -> int:
-        """How many of the last bytes that were fed belong to a frame whose end has not come."""
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The contents of the frames that end in this chunk."""
-
-
 class LineFrames:
-    """Lines without their line feed, in time linear in their bytes."""
+    """Cuts a body into lines without their line feed, in time linear in its bytes; chunks may break anywhere."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -47,9 +35,11 @@ class LineFrames:
 
     @property
     def unfinished(self) -> int:
+        """How many of the last bytes that were fed belong to a frame whose end has not come."""
         return len(self._rest)
 
     def feed(self, chunk: bytes) -> list[bytes]:
+        """The contents of the frames that end in this chunk."""
         end = chunk.rfind(b"\n")
         if end < 0 or self._is_lost:
             self._keep(chunk)
@@ -96,6 +86,9 @@ class EventFrames:
             if self._begun_bytes > LINE_MAX_BYTES:
                 self._data.clear()
         return found
+
+
+Frames = LineFrames | EventFrames
 
 
 class AnswerWatch(ABC):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from proxy.domain.formats.base import Part, Role, ToolCall
-from proxy.domain.loops.normalization import canonicalize, fold, split_ids, without_moments, without_times
+from proxy.domain.loops.normalization import canonicalize, fold, split_ids, without_times
 from proxy.domain.loops.tool_calls import Call, Calls, get_fenced_code, read_calls, without_thinking
 
 EXCERPT_MAX: Final = 300  # characters
@@ -150,7 +150,7 @@ def read_native(calls: Sequence[ToolCall]) -> Output:
 
 def _read_called(found: Calls, text: str) -> Output:
     # In arguments a date may be what is asked for; only a time to the second is made up anew.
-    exact = without_moments("\n".join(f"{call.name} {call.arguments}" for call in found.calls))
+    exact = without_times("\n".join(f"{call.name} {call.arguments}" for call in found.calls), only_moments=True)
     essence, ids = split_ids(exact)
     shown = " ".join(f"{call.name}({call.arguments})" if call.name else call.arguments for call in found.calls)
     return Output(
