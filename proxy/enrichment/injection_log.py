@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from memory.cache.loader import batches
 from memory.db.connections import Connection
 from memory.domain.recall.rendering import Block, ShownFact
+from proxy import models
 from proxy.domain.prefixes import SIZE
 from proxy.enrichment.conversations import Conversations, Injection
 from proxy.telemetry.write_behind import RowQueue, WriteBehind
@@ -12,16 +13,7 @@ from proxy.telemetry.write_behind import RowQueue, WriteBehind
 GATHER_S = 0.05  # what comes meanwhile is written together; a client's next turn takes longer
 LOADED_MAX = 200_000  # rows, the newest
 
-# Types by column, but for ``at``.
-COLUMNS = {
-    "conversation": "bytea",
-    "keys": "bytea",
-    "place": "bytea",
-    "block": "text",
-    "content": "jsonb",
-    "system": "text",
-}
-READ = f"SELECT {', '.join(COLUMNS)}, extract(epoch FROM at)::float8 FROM"
+READ = "SELECT conversation, keys, place, block, content, system, extract(epoch FROM at)::float8 FROM"
 RECENT = f"""
     {READ} (
         SELECT * FROM injection WHERE at >= now() - interval '24 hours' ORDER BY id DESC LIMIT {LOADED_MAX}
@@ -34,7 +26,7 @@ class InjectionLog(WriteBehind):
     """Writes injections in the background, soon after they come."""
 
     def __init__(self, dsn: str) -> None:
-        self._injections = RowQueue("injection", COLUMNS)
+        self._injections = RowQueue(models.Injection)
         super().__init__(dsn, "injections", GATHER_S, self._injections)
 
     def add(self, injection: Injection) -> None:

@@ -44,6 +44,7 @@ class Rest:
 
     def may_try(self, count: int, length: int) -> bool:
         """Whether this prompt is the try, or the same one sent again; if so, that is noted."""
+        # A loop that has grown has had its try. A try of another length is another prompt, as from a fork.
         if count > self.count or self.tries >= TRIES_MAX or (self.tries and length != self.length):
             return False
         self.length = length
@@ -99,7 +100,8 @@ class LoopGuard:
             self._rests.popitem(last=False)
 
     def _forget(self, conversation: bytes, now: float) -> None:
-        """The loop is over. While the model rests, the prompt may be of another conversation that began likewise."""
+        """The loop is over."""
+        # Not while the model rests: this prompt may be of another conversation that began likewise.
         rest = self._rests.get(conversation)
         if rest is not None and now >= rest.until:
             del self._rests[conversation]
@@ -114,7 +116,7 @@ class TailGuard:
         self._on_loop = on_loop
 
     def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
-        """The chunk as it is; where the tail repeats, only the whole lines or events in it, then the answer's end."""
+        """The chunk as it is; where the tail repeats, what is whole of it, then the answer's end."""
         text = self._watch.feed(chunk)
         loop = self._tail.add(text) if text else None
         if loop is None:
@@ -123,4 +125,5 @@ class TailGuard:
         if not ending:  # the model has stopped by itself
             return chunk, False
         self._on_loop(loop)
+        # Only whole lines or events go on: half of one before the ending would spoil both.
         return chunk[: len(chunk) - self._watch.unfinished] + ending, True

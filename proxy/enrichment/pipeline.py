@@ -104,6 +104,7 @@ class Enricher:
         try:
             return self._enrich(path, body, agent)
         except Exception:
+            # Whatever it is, the agent's request must not fail for it: the original goes on.
             self.counts.errors += 1
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
             return Enriched(body)
@@ -131,6 +132,7 @@ class Enricher:
         ]
         conversation = digests[opening_of(message.role for message in messages) or 0]
 
+        # Before the recall: the very prompt that brings a contradiction already shows its question mark.
         if is_loaded:
             with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
             new = self.encounters.observe(conversation, with_text, now, agent)
@@ -159,6 +161,7 @@ class Enricher:
                 row.asked_at = now
             self.encounters.note_asked([row.id for row in placed.recollection.asked], now)
 
+        # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, unread if is_loaded else 0, started)
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
@@ -175,7 +178,8 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
-        """What is to be done against a loop. An error here costs neither the answer nor the recollection."""
+        """What is to be done against a loop."""
+        # An error here costs neither the answer nor the recollection, so it is caught here and not with all others.
         try:
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
             if intervention is not None:

@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
+from django.db.models import Model
+
 from memory.db.connections import open_connection
 from memory.domain.text.redaction import mask_secrets
 from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
+from proxy.models import LoopEvent, RecollectionEvent
 from proxy.telemetry import prompt_texts
-from proxy.telemetry.write_behind import WRITE_S, Row, RowQueue, WriteBehind
+from proxy.telemetry.write_behind import WRITE_S, Row, RowQueue, WriteBehind, columns_of
 
 logger = logging.getLogger(__name__)
 
@@ -21,32 +24,10 @@ REASONS_MAX = 100
 NEWEST_KEPT = 100  # events that are answered from memory, written or not
 MASKED_CHARACTERS = 2_000  # of what is repeated: more than an excerpt shows, so that no secret is cut in two
 
-# The columns of each table and their types, but for ``at``.
-RECOLLECTION = {
-    "request": "text",
-    "agent": "text",
-    "model": "text",
-    "wire": "text",
-    "block": "text",
-    "reasons": "jsonb",
-    "reasons_left_out": "int",
-    "unread_characters": "int",
-    "enrich_ms": "float8",
-    "prompt_text": "text",
-}
-LOOP = {
-    "request": "text",
-    "agent": "text",
-    "model": "text",
-    "wire": "text",
-    "kind": "text",
-    "count": "int",
-    "period": "int",
-    "steps": "text[]",
-    "repeated": "text[]",
-}
 LOOP_SHOWN = ("kind", "count", "period", "steps", "repeated")
-SHOWN = tuple(column for column in RECOLLECTION if column != "prompt_text")  # that is for operators only
+SHOWN = tuple(
+    column for column in columns_of(RecollectionEvent) if column != "prompt_text"
+)  # that is for operators only
 FIND = f"SELECT {', '.join(SHOWN)}, extract(epoch FROM at)::float8 FROM recollection_event WHERE request = %s"
 FIND_LOOPS = f"SELECT {', '.join(LOOP_SHOWN)} FROM loop_event WHERE request = %s ORDER BY at, id"
 
@@ -54,8 +35,8 @@ FIND_LOOPS = f"SELECT {', '.join(LOOP_SHOWN)} FROM loop_event WHERE request = %s
 class RequestRows(RowQueue):
     """Rows about requests; the newest stay known when they are written."""
 
-    def __init__(self, table: str, columns: Mapping[str, str]) -> None:
-        super().__init__(table, columns)
+    def __init__(self, model: type[Model]) -> None:
+        super().__init__(model)
         self._newest: deque[Row] = deque(maxlen=NEWEST_KEPT)
 
     def add(self, row: Row) -> None:
@@ -64,6 +45,7 @@ class RequestRows(RowQueue):
 
     def of(self, request: str) -> list[Row]:
         """The oldest first."""
+        # A row that waits is mostly among the newest as well: the same object, so that its id tells.
         known = {id(row): row for row in (*self.rows, *self._newest) if row["request"] == request}
         return sorted(known.values(), key=itemgetter("at"))
 
@@ -80,8 +62,8 @@ class Recollections(RequestRows):
 
 class Events(WriteBehind):
     def __init__(self, dsn: str) -> None:
-        self._recollections = Recollections("recollection_event", RECOLLECTION)
-        self._loops = RequestRows("loop_event", LOOP)
+        self._recollections = Recollections(RecollectionEvent)
+        self._loops = RequestRows(LoopEvent)
         # Loops first: whoever finds the other event in the table asks for these, too.
         super().__init__(dsn, "events", GATHER_S, self._loops, self._recollections)
 
@@ -115,7 +97,8 @@ class Events(WriteBehind):
             loops = [{column: loop[column] for column in LOOP_SHOWN} for loop in self._loops.of(request)]
             return told | {"loops": loops}
         async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "why") as connection:
-            for wait_s in (0, GATHER_S / 2, GATHER_S):  # the process that had it may be about to write it
+            # Another process may have had the request, and be about to write it.
+            for wait_s in (0, GATHER_S / 2, GATHER_S):
                 await asyncio.sleep(wait_s)
                 cursor = await connection.execute(FIND, [request])
                 if row := await cursor.fetchone():

@@ -59,8 +59,9 @@ TAKE = """
 
 
 def take(now: datetime) -> list[datetime]:
-    """Takes the figures of the running hour, and of those before it that were not taken after their end; which it took.
-    Taking them again changes nothing."""
+    """Takes the figures of the running hour, and of those before it that were not taken after their end; which it
+    took."""
+    # Taking an hour again changes nothing: where this is cut off, the next one takes what is left.
     running = hour_of(now)
     hours = [*find_missed_hours(running), running]
     with connection.cursor() as cursor:

@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 import psycopg
+from django.db import connection
+from django.db.models import Model
 
 from memory.db.connections import Connection, first_line, open_connection
 
@@ -22,12 +24,19 @@ WAITING_MAX = 5_000  # rows, of a few KB at most; the oldest go when Postgres is
 Row = dict[str, Any]  # by column; ``at`` in seconds since the epoch
 
 
-class RowQueue:
-    """Rows that wait for one table. ``columns``: names and types, but for ``at``."""
+def columns_of(model: type[Model]) -> dict[str, str]:
+    """The columns that a row gives and their types, but for ``at``."""
+    fields = [field for field in model._meta.concrete_fields if field.attname not in ("id", "at")]
+    return {field.attname: str(field.db_type(connection)) for field in fields}
 
-    def __init__(self, table: str, columns: Mapping[str, str]) -> None:
+
+class RowQueue:
+    """Rows that wait for the table of a model."""
+
+    def __init__(self, model: type[Model]) -> None:
         self.dropped = 0
         self.rows: deque[Row] = deque()
+        table, columns = model._meta.db_table, columns_of(model)
         names = ", ".join(columns)
         types = ", ".join(f"{name} {kind}" for name, kind in columns.items())
         # A row may be written twice, where a write was cut off and nobody knows whether it was committed.
@@ -43,13 +52,13 @@ class RowQueue:
             self.rows.popleft()
             self.dropped += 1
 
-    async def write(self, connection: Connection) -> None:
+    async def write(self, writer: Connection) -> None:
         """Raises psycopg.Error; what was not written goes on waiting."""
         while self.rows:
             batch = [self.rows.popleft() for _ in range(min(BATCH, len(self.rows)))]
             try:
                 await self.prepare(batch)
-                await connection.execute(self._insert, [orjson.dumps(batch).decode()])
+                await writer.execute(self._insert, [orjson.dumps(batch).decode()])
             except (psycopg.DataError, psycopg.IntegrityError) as error:
                 # Not put back: Postgres would refuse them again, and with them all that come later.
                 self.dropped += len(batch)
@@ -94,10 +103,10 @@ class WriteBehind:
             await self._wanted.wait()
             try:
                 # Kept between writes: to connect takes longer than to write what one prompt leaves.
-                async with open_connection(self._dsn, self._name) as connection:
+                async with open_connection(self._dsn, self._name) as writer:
                     while await self._wanted.wait():
                         await asyncio.sleep(self._gather_s)
-                        await self._write(connection, WRITE_S)
+                        await self._write(writer, WRITE_S)
             except (psycopg.Error, OSError) as error:
                 self._log_failure(error)
             await asyncio.sleep(RETRY_S)
@@ -105,19 +114,19 @@ class WriteBehind:
     async def write(self, within_s: float = WRITE_S) -> None:
         """Writes what waits over a connection of its own, as far as Postgres takes it in time. Never raises."""
         try:
-            async with asyncio.timeout(within_s), open_connection(self._dsn, self._name) as connection:
-                await self._write(connection, within_s)
+            async with asyncio.timeout(within_s), open_connection(self._dsn, self._name) as writer:
+                await self._write(writer, within_s)
         except (psycopg.Error, OSError) as error:
             self._log_failure(error)
 
-    async def _write(self, connection: Connection, within_s: float) -> None:
+    async def _write(self, writer: Connection, within_s: float) -> None:
         # One at a time: the last write of a server that stops waits until the one that was cut off has put its rows
         # back, or it would find nothing to write.
         async with asyncio.timeout(within_s), self._writing:
             self._wanted.clear()
             try:
                 for queue in self._queues:
-                    await queue.write(connection)
+                    await queue.write(writer)
             finally:
                 if self.waiting:
                     self._wanted.set()

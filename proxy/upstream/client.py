@@ -87,6 +87,7 @@ class Server:
         content: bytes | AsyncIterator[bytes] | None,
     ) -> httpx.Request:
         sent: Headers = list(headers)
+        # User and password in upstream.url are for this server: they win over what the client sends.
         if self._credentials:
             sent = [header for header in sent if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
         # Never both a length and an encoding: a server may read the body by either (RFC 9112 section 6.3).
@@ -131,8 +132,9 @@ def _credentials(address: URL) -> bytes:
 
 
 def _let_go(error: BaseException | None) -> None:
-    """Frees what the frames of its traceback hold, the request's body above all: aiohttp's frames hold the error
-    in turn, and only the collector of cycles would find them, much later."""
+    """Frees what the frames of its traceback hold, the request's body above all."""
+    # aiohttp's frames hold the error in turn: only the collector of cycles would find them, much later, while a client
+    # that tries again and again brings one body of many megabytes after the other.
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__

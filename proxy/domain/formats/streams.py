@@ -45,6 +45,7 @@ class LineFrames:
             self._keep(chunk)
             return []
         whole = chunk[:end]
+        # Joined only when a line ends: a line of a million chunks would be copied a million times.
         if self._rest:
             whole = bytes(self._rest) + whole
             self._rest.clear()
@@ -83,6 +84,7 @@ class EventFrames:
                 if self._data:
                     found.append(b"\n".join(self._data))
                 self._data, self._begun_bytes = [], 0
+            # An event without end, of many lines: what its lines bound one by one, this bounds for all of them.
             if self._begun_bytes > LINE_MAX_BYTES:
                 self._data.clear()
         return found
