@@ -31,8 +31,10 @@ class Caller:
 def identify(cache: Cache, headers: HeaderMap, peer: str | None) -> Caller:
     token = token_of(cache, headers)
     return Caller(
+        # A name in a header is only a name: whoever needs a permission has to bring a token.
         name=token.name if token else _read_name(headers) or f"anonymous@{peer or 'unknown'}",
         token=token,
+        # A reverse proxy on this machine connects from here as well, for anybody.
         is_local=is_loopback(peer) and b"forwarded" not in headers and b"x-forwarded-for" not in headers,
     )
 
@@ -61,6 +63,7 @@ def is_loopback(peer: str | None) -> bool:
         address = ip_address((peer or "").partition("%")[0])
     except ValueError:
         return False
+    # A socket that listens on IPv6 gives IPv4 addresses as ::ffff:127.0.0.1.
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_loopback
 
@@ -93,7 +96,9 @@ def require(caller: Caller, needed: Permission) -> None:
 
 def strip_own_token(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, and
-    ForwardingLoop where the request has been here before (Via, RFC 9110 section 7.6.3)."""
+    ForwardingLoop."""
+    # The request has been here before (Via, RFC 9110 section 7.6.3): without this it would go round until no socket is
+    # left.
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
         raise ForwardingLoop
     given = dict(scope["headers"])

@@ -91,6 +91,8 @@ class Runtime:
 
     async def stop(self) -> None:
         """Writes what was counted, closes what was opened."""
+        # In this order: nothing writes any more; what was heard last is learned, which may bring statements; what waits
+        # is written; and what the last flush has learned.
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last flush must come
@@ -102,7 +104,7 @@ class Runtime:
             self.injection_log.write(LAST_WRITE_S),
             self.pulse.write_last(),
         )
-        await self.outbox.write_last()  # also what the last flush learned
+        await self.outbox.write_last()
         self.modelfiles.forget()
         await self.upstream.aclose()
 

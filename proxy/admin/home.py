@@ -91,7 +91,8 @@ def loops() -> dict[str, int]:
 
 @require_GET
 def health(request: HttpRequest) -> HttpResponse:
-    """How this process and its surroundings do, as a piece of the page: whatever hangs, the page is there."""
+    """How this process and its surroundings do, as a piece of the page."""
+    # Asked for by the page when it is there: finding out may take seconds, where something hangs.
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
     signs = status.signs(findings.find())
@@ -123,8 +124,7 @@ def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
 
 @admin.register(HourlyFigures)
 class HourlyFiguresAdmin(ReadOnly, Page):
-    """What the page's charts are drawn from. A site of Django's takes no pages but those of its models: the piece with
-    the health comes with these."""
+    """What the page's charts are drawn from."""
 
     list_display = (
         "hour",
@@ -142,6 +142,7 @@ class HourlyFiguresAdmin(ReadOnly, Page):
     ordering = ("-hour",)
 
     def get_urls(self) -> list[URLPattern]:
+        # Pieces of the home page. A site of Django's takes no pages but those of its models.
         own = [
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,7 +68,10 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
         done = current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
     enriched = time.perf_counter()
     if done.answer is not None:
-        return mitigation_response(done)
+        # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
+        content_type, content = done.answer
+        own = {name.decode(): value.decode() for name, value in own_headers(done)}
+        return HttpResponse(content, content_type=content_type, headers={**own, "Cache-Control": "no-cache"})
     answer = await current.upstream.open("POST", target(request.scope), headers, done.body)
     logger.info(
         "prompt.forwarded",
@@ -90,14 +93,6 @@ def own_headers(done: Enriched) -> Headers:
     return [(name, value.encode()) for name, value in given if value]
 
 
-def mitigation_response(done: Enriched) -> HttpResponse:
-    """The circuit breaker's answer: the model is not asked."""
-    assert done.answer is not None
-    content_type, content = done.answer
-    headers = {name.decode(): value.decode() for name, value in own_headers(done)}
-    return HttpResponse(content, content_type=content_type, headers={**headers, "Cache-Control": "no-cache"})
-
-
 for path, wire in FORMATS.items():
     api.post(path, operation_id=wire.name, include_in_schema=False)(forward)
 
@@ -117,6 +112,7 @@ class TextIn(Schema):
 @api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
 async def get_health(request: ASGIRequest) -> dict[str, Any]:
     """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
+    # The state alone is for everybody: load balancers and container probes bring no token.
     report = await report_health(runtime.current())
     try:
         require(caller_of(runtime.current().world, request.scope), "agent")
@@ -133,6 +129,7 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     require(caller, "agent")
     fact = parse_fact(said.fact)
     statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
+    # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
     async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, statement)
     return outcome_response(outcome)
@@ -241,14 +238,13 @@ def on_database_away(request: HttpRequest, error: OperationalError) -> HttpRespo
 
 @api.exception_handler(ValidationError)
 def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    parts = [f"{place(mistake['loc'])}: {mistake['msg']}" for mistake in error.errors]
+    parts = []
+    for mistake in error.errors:
+        loc = mistake["loc"]
+        # A body's own name here means nothing to the caller.
+        where = ".".join(map(str, loc[2:] if loc[0] == "body" else loc[1:])) or str(loc[0])
+        parts.append(f"{where}: {mistake['msg']}")
     return JsonResponse({"error": "; ".join(parts)}, status=422)
-
-
-def place(loc: Sequence[object]) -> str:
-    """Where a mistake is, as the caller knows it: a body's own name here means nothing to him."""
-    within = loc[2:] if loc[0] == "body" else loc[1:]
-    return ".".join(map(str, within)) or str(loc[0])
 
 
 @api.exception_handler(HttpError)

@@ -99,8 +99,6 @@ class WriteBehind:
     async def run(self) -> None:
         """Writes what comes, until it is cancelled."""
         while True:
-            # First something has to wait: a Postgres that is away is nobody's concern until then.
-            await self._wanted.wait()
             try:
                 # Kept between writes: to connect takes longer than to write what one prompt leaves.
                 async with open_connection(self._dsn, self._name) as writer:
@@ -108,7 +106,9 @@ class WriteBehind:
                         await asyncio.sleep(self._gather_s)
                         await self._write(writer, WRITE_S)
             except (psycopg.Error, OSError) as error:
-                self._log_failure(error)
+                # A Postgres that is away is no concern of this as long as nothing waits for it.
+                if self.waiting:
+                    self._log_failure(error)
             await asyncio.sleep(RETRY_S)
 
     async def write(self, within_s: float = WRITE_S) -> None:

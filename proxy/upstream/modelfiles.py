@@ -40,21 +40,17 @@ def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
         # Before the client hears of the change: its next prompt, which may go to another process, has to ask anew.
         if not is_progress:
             modelfiles.forget()
-            if message["type"] == "http.response.body":
+            if message["type"] == "http.response.body" and modelfiles.broadcast is not None:
                 await modelfiles.broadcast()
         await send(message)
 
     return tell
 
 
-async def nobody() -> None:
-    """The others of a process that is alone."""
-
-
 class Modelfiles:
-    """``broadcast`` makes the other processes forget."""
+    """``broadcast`` makes the other processes forget; None where there are none."""
 
-    def __init__(self, upstream: Upstream, broadcast: Callable[[], Awaitable[None]] = nobody) -> None:
+    def __init__(self, upstream: Upstream, broadcast: Callable[[], Awaitable[None]] | None = None) -> None:
         self.broadcast = broadcast
         self._upstream = upstream
         self._known: dict[str, KnownSystem] = {}
