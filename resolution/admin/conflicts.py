@@ -13,14 +13,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from memory import llm
 from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
 from memory.domain.types import whole_number
 from resolution import decisions, resolver
 from resolution.actors import Actor
-from resolution.admin.acting import actor_of
+from resolution.admin.pages import actor_of, changes
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, Decision, Run
@@ -59,9 +59,6 @@ class ConflictAdmin(ReadOnly, Page):
             *super().get_urls(),
         ]
 
-    def has_decide_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("resolution.change_conflict")
-
     # --- what is shown ---
 
     @method_decorator(require_GET)
@@ -86,7 +83,6 @@ class ConflictAdmin(ReadOnly, Page):
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
-            "may_decide": self.has_decide_permission(request),
             "last_run": Run.objects.order_by("-started_at", "-id").first(),
         }
         return self._render(request, "list", context | (extra_context or {}))
@@ -109,9 +105,8 @@ class ConflictAdmin(ReadOnly, Page):
 
     # --- what is decided ---
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
-        self._only_for_operators(request)
         given = _given(request)
         seen = conflict_list.unseal(given.get("seen", ""))
         if seen is None or seen.pk != conflict_id:  # without it, a conflict that has changed since would be decided
@@ -130,10 +125,9 @@ class ConflictAdmin(ReadOnly, Page):
             return redirect(f"{reverse(LIST)}{_in_list(request)}")
         return self._onwards(request, decision.conflict)
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def bulk(self, request: HttpRequest) -> HttpResponse:
         """Decides all that are selected, each in a transaction of its own."""
-        self._only_for_operators(request)
         kind, seen = request.POST.get("decision", ""), list(map(conflict_list.unseal, request.POST.getlist("selected")))
         if kind not in BULK or not any(seen):
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
@@ -141,9 +135,8 @@ class ConflictAdmin(ReadOnly, Page):
             self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), _given(request)))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def run_now(self, request: HttpRequest) -> HttpResponse:
-        self._only_for_operators(request)
         try:
             run = resolver.request_run(Run.Trigger.ADMIN, request.user.get_username())
         except AlreadyRunning as error:
@@ -158,10 +151,6 @@ class ConflictAdmin(ReadOnly, Page):
 
     # --- the parts of them ---
 
-    def _only_for_operators(self, request: HttpRequest) -> None:
-        if not self.has_decide_permission(request):
-            raise PermissionDenied
-
     def _page(self, request: HttpRequest, conflict_id: int, typed: dict[str, str] | None = None) -> HttpResponse:
         """``typed``: what could not be decided like that, and is to be corrected."""
         found = dossier(conflict_id)
@@ -173,7 +162,6 @@ class ConflictAdmin(ReadOnly, Page):
             "filters": Filters.read(request.GET),
             "found": found,
             "typed": _first_names(found.names) | (typed or {}),
-            "may_decide": self.has_decide_permission(request),
         }
         return self._render(request, "page", context)
 

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from memory.admin.base import LINK, Page, link, what_changed
 from memory.models import Dimension, Edge
+from resolution.admin.pages import link_to
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
 
@@ -63,9 +64,8 @@ class DimensionAdmin(Page):
     def name(self, dimension: Dimension) -> str:
         return dimension.soas.token
 
-    @admin.display(description="concept")
-    def concept(self, dimension: Dimension) -> SafeString:
-        return link(dimension.soas)
+    concept = link_to("soas", "concept")
+    split_from_link = link_to("split_from", "split from")
 
     @admin.display(description="a fact says", ordering="is_isa")
     def says_what(self, dimension: Dimension) -> str:
@@ -87,10 +87,6 @@ class DimensionAdmin(Page):
     def open_conflicts(self, dimension: Any) -> SafeString:
         named = {"dimension": dimension.soas.token}
         return counted("admin:resolution_conflict_changelist", named, dimension.conflict_count)
-
-    @admin.display(description="split from")
-    def split_from_link(self, dimension: Dimension) -> SafeString | str:
-        return link(dimension.split_from) if dimension.split_from is not None else "-"
 
     @admin.display(description="split into")
     def split_into(self, dimension: Dimension) -> SafeString | str:

@@ -13,12 +13,12 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly
 from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel
-from resolution.admin.acting import actor_of
+from resolution.admin.pages import actor_of, changes
 from resolution.decisions import undo
 from resolution.decisions.undo import UndoReport
 from resolution.errors import DecisionError
@@ -75,9 +75,6 @@ class RunAdmin(ReadOnly, Page):
             *super().get_urls(),
         ]
 
-    def has_undo_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("resolution.change_conflict")
-
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         run = kwargs["obj"]
         is_running = run.status == Run.Status.RUNNING
@@ -88,7 +85,6 @@ class RunAdmin(ReadOnly, Page):
             "left_shown": LEFT_SHOWN,
             "model": LanguageModel.objects.filter(model_name=run.model_name).first() if run.model_name else None,
             "undoable": 0 if is_running else undoable(run).count(),
-            "may_undo": self.has_undo_permission(request),
             "title": f"Run {run.pk}",
             "subtitle": None,
             IS_POPUP_VAR: False,
@@ -134,10 +130,8 @@ class RunAdmin(ReadOnly, Page):
             answer.headers["HX-Trigger"] = ENDED
         return answer
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def undo_all(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        if not self.has_undo_permission(request):
-            raise PermissionDenied
         run = get_object_or_404(Run, pk=run_id)
         if run.status == Run.Status.RUNNING:
             self.message_user(

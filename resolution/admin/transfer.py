@@ -18,7 +18,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
 from resolution import transfer
-from resolution.admin.acting import actor_of
+from resolution.admin.pages import actor_of
 from resolution.transfer import Differences, Refused, Report, Unreadable
 from resolution.transfer.uploads import Busy, Upload, folder
 

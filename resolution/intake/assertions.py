@@ -1,5 +1,6 @@
 """Takes statements in: they find their places in the graph, or their collisions go to the resolution queue."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from memory.models import Edge
 from resolution import rulings
 from resolution.intake.conflict_queue import Queue
 from resolution.models import Conflict, DecidedTriple
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,9 @@ class Settlement:
     def write(self) -> None:
         """Raises GraphChanged."""
         self._slots.write()
-        self._queue.write()
+        # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
+        for row in self._queue.write():
+            logger.info("collision.queued", extra={"conflict": row.pk, "type": row.collision_type})
         if self._forgotten:
             rulings.forget_rows(self._forgotten)
 

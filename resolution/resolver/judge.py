@@ -12,6 +12,7 @@ from resolution.domain.llm_prompt import Case, Claim, QuotedStatement, build_que
 from resolution.domain.verdicts import Verdict, read_verdict
 from resolution.models import CollisionType, Conflict
 from resolution.views import conflict_facts
+from resolution.views.phrases import STATING
 
 STATEMENTS_MAX = 3  # of one fact
 OTHER_FACTS_MAX = 30
@@ -77,7 +78,7 @@ def _claim(edge: Edge) -> Claim:
     said = EdgeHistory.objects.filter(
         concept_id=edge.concept_id,
         after__parent_id=edge.parent_id,
-        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM],
+        action__in=STATING,
     )
     statements = tuple(
         QuotedStatement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)

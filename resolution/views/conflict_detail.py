@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from django.db.models import Case, Q, QuerySet, Subquery, Value, When
 
@@ -13,6 +12,7 @@ from resolution.models import Conflict, Decision
 from resolution.views import conflict_facts
 from resolution.views.conflict_list import RELATED, Row
 from resolution.views.phrases import (
+    STATING,
     Quote,
     Side,
     by_whom,
@@ -32,8 +32,6 @@ FACTS_MAX = 100
 RIVALS_MAX = 20
 DECISIONS_MAX = 20
 SENTENCES_MAX = 5
-
-STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ WAYS: Final = {
     "operator": ", as an operator",
 }
 
+# What somebody stated; a fact that was moved or put back was not stated anew.
+STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
+
 
 def by_whom(agent: str, source: str) -> str:
     """``dobby, read in a prompt``; nobody's name where none is known."""
