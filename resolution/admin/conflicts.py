@@ -26,7 +26,7 @@ from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
 from resolution.views import conflict_list
-from resolution.views.conflict_detail import Names, dossier
+from resolution.views.conflict_detail import dossier
 from resolution.views.conflict_list import Filters
 from resolution.views.phrases import describe_decision
 
@@ -107,7 +107,7 @@ class ConflictAdmin(ReadOnly, Page):
 
     @changes("resolution.change_conflict")
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
-        given = _given(request)
+        given = request.POST.dict()
         seen = conflict_list.unseal(given.get("seen", ""))
         if seen is None or seen.pk != conflict_id:  # without it, a conflict that has changed since would be decided
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
@@ -132,7 +132,7 @@ class ConflictAdmin(ReadOnly, Page):
         if kind not in BULK or not any(seen):
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
-            self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), _given(request)))
+            self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), request.POST.dict()))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
     @changes("resolution.change_conflict")
@@ -161,7 +161,12 @@ class ConflictAdmin(ReadOnly, Page):
             "title": f"Conflict {conflict_id}: {found.conflict}",
             "filters": Filters.read(request.GET),
             "found": found,
-            "typed": _first_names(found.names) | (typed or {}),
+            "typed": {
+                "existing_dimension": found.names.existing,
+                "new_dimension": found.names.new,
+                "dimension": found.names.other,
+                **(typed or {}),
+            },
         }
         return self._render(request, "page", context)
 
@@ -182,11 +187,6 @@ class ConflictAdmin(ReadOnly, Page):
     def _render(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
         context = {**self.admin_site.each_context(request), "opts": None, **context}
         return TemplateResponse(request, f"resolution/conflict_{name}.html", context)
-
-
-def _given(request: HttpRequest) -> dict[str, str]:
-    """One value for each field of the form."""
-    return {name: str(value) for name, value in request.POST.items()}
 
 
 def _take(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Conflict | None) -> Decision:
@@ -219,10 +219,6 @@ def _verdict(given: Mapping[str, str]) -> Verdict:
         for key, words in FIELDS.items():
             text = text.replace(key, words)
         raise DecisionError(f"{text[0].upper()}{text[1:]}.") from mistake
-
-
-def _first_names(names: Names) -> dict[str, str]:
-    return {"existing_dimension": names.existing, "new_dimension": names.new, "dimension": names.other}
 
 
 def _decided(request: HttpRequest, decision: Decision) -> SafeString:

@@ -27,17 +27,8 @@ class DimensionAdmin(Page):
     list_filter = ("on_collision", "is_isa")
     search_fields = ("soas__token", "question")
     list_select_related = ("soas", "split_from__soas")
-    fields = (
-        "concept",
-        "question",
-        "says_what",
-        "on_collision",
-        "policy",
-        "facts",
-        "open_conflicts",
-        "split_from_link",
-        "split_into",
-    )
+    fields = ("concept", "question", "says_what", "on_collision", "policy", "facts", "open_conflicts",
+              "split_from_link", "split_into")  # fmt: skip
     readonly_fields = ("concept", "says_what", "policy", "facts", "open_conflicts", "split_from_link", "split_into")
     ordering = ("soas__token",)
 

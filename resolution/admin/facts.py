@@ -61,18 +61,8 @@ class DisputedFilter(SimpleListFilter):
 class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     template = "resolution/fact.html"
     missing = "There is no fact {}: it may be in the history."
-    list_display = (
-        "number",
-        "concept_link",
-        "relation",
-        "parent_link",
-        "dimension",
-        "sureness",
-        "source",
-        "agent",
-        "last_confirmed",
-        "dispute",
-    )
+    list_display = ("number", "concept_link", "relation", "parent_link", "dimension", "sureness", "source", "agent",
+                    "last_confirmed", "dispute")  # fmt: skip
     list_filter = (
         FlavourFilter,
         DisputedFilter,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memory.db.transactions import run_transaction
 from memory.domain.text.tokenizer import is_name
-from memory.domain.types import Triple, TripleIds
+from memory.domain.types import Triple
 from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
 from memory.models import Edge
@@ -85,7 +85,7 @@ class Settlement:
             return self._settle_decided(assertion, ruling)
         placement = self._slots.place(assertion, ruling.moved_to_id if ruling is not None else None)
         if ruling is not None and placement.status != "confirmed":
-            self._forget(ids)
+            self._forgotten.append(self._rulings.pop(ids))
         return self._finish(assertion, placement)
 
     def _settle_decided(self, assertion: Assertion, ruling: DecidedTriple) -> Outcome:
@@ -99,11 +99,8 @@ class Settlement:
             why = rulings.explain(ruling)
             return Outcome("decided", assertion.triple, conflict, _to_triple(existing), ruling, reason=why)
         if placement.status == "inserted":
-            self._forget(placement.ids)
+            self._forgotten.append(self._rulings.pop(placement.ids))
         return self._finish(assertion, placement)
-
-    def _forget(self, ids: TripleIds) -> None:
-        self._forgotten.append(self._rulings.pop(ids))
 
     def _finish(self, assertion: Assertion, placement: Placement) -> Outcome:
         """What the placement means for the queue."""

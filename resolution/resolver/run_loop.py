@@ -24,6 +24,7 @@ from resolution.intake.conflict_queue import IN_ORDER
 from resolution.models import Conflict, Run
 from resolution.resolver import judge, run_records
 from resolution.resolver.run_records import RunLost
+from resolution.views.conflict_list import RELATED
 
 logger = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ class Course:
     def claim(self) -> Conflict | None:
         with transaction.atomic():
             rows = self.waiting().select_for_update(skip_locked=True, of=("self",))
-            conflict = rows.select_related(*judge.RELATED).first()
+            conflict = rows.select_related(*RELATED).first()
             if conflict is not None:
                 Conflict.objects.filter(pk=conflict.pk).update(claimed_until=Now() + LEASE)
         return conflict

@@ -140,7 +140,7 @@ class Writer:
         for portion in chunks(lines, LINES_AT_ONCE):
             ids, by_triple = _identify(portion)
             settled = _find_settled(by_triple, _edges(by_triple))
-            rulings.adopt(
+            DecidedTriple.objects.bulk_create(
                 DecidedTriple(
                     **triple._asdict(),
                     kind=line.decision,

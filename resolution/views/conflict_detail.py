@@ -147,7 +147,7 @@ def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[TimelineEn
     if standing is not None:
         about = {"concept_id": standing.concept_id, "after__parent_id": standing.parent_id, "action__in": STATING}
         rows = rows.union(EdgeHistory.objects.filter(**about).order_by("-at", "-id")[:STATEMENTS_MAX])
-    found = sorted(rows, key=lambda row: (row.at, row.pk), reverse=True)
+    found = sorted(rows, key=lambda row: (row.at, row.pk), reverse=True)  # a union comes in no order
     tokens = names_in(picture for row in found for picture in (row.before, row.after))
     in_slot = [row for row in found if _is_in(row, conflict)][:HISTORY_MAX]
     stated = [row for row in found if standing is not None and _states(row, standing)][:STATEMENTS_MAX]

@@ -10,7 +10,7 @@ from django.utils.timesince import timesince
 from memory.domain.formatting import format_fact
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import CollisionType, Conflict
+from resolution.models import Conflict
 
 # How a fact came to be known, after the name of who said it; by the value of Source.
 WAYS: Final = {
@@ -148,8 +148,7 @@ def ago(at: datetime) -> str:
 def _what_stood(row: Conflict) -> str:
     if row.existing_parent is None:
         return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
-    is_isa = row.incoming_is_isa != (row.collision_type == CollisionType.MISCLASSIFICATION)
-    return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=is_isa)
+    return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=row.existing_is_isa)
 
 
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:

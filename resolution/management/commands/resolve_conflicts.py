@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.domain.formatting import format_count
 from memory.llm import LlmError, NoModel
 from resolution import resolver
 from resolution.domain.verdicts import Verdict
@@ -52,9 +53,11 @@ class Command(BaseCommand):
         except NoModel as error:
             self.stdout.write(self.style.WARNING(f"Nothing can be asked: {error}"))
         except LlmError as error:
-            raise CommandError(f"After {conflicts(count)}: {error}") from None
+            raise CommandError(f"After {format_count(count, 'conflict')}: {error}") from None
         else:
-            self.stdout.write(f"{conflicts(count)}; nothing was changed." if count else "There is nothing to decide.")
+            self.stdout.write(
+                f"{format_count(count, 'conflict')}; nothing was changed." if count else "There is nothing to decide."
+            )
 
     def run_now(self, limit: int | None) -> None:
         with quiet() if self.progress.is_bar else nullcontext():
@@ -145,10 +148,7 @@ def summary(run: Run) -> str:
     outcomes = f": {', '.join(parts)}" if parts else ""
     cost = f", {run.cost:.4f} US dollars" if run.cost is not None else ""
     return (
-        f"Run {run.pk} is {run.status}. {conflicts(run.conflicts_seen)} of {run.conflicts_total}{outcomes}."
+        f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'conflict')} of {run.conflicts_total}"
+        f"{outcomes}."
         f" {run.input_tokens} tokens read, {run.output_tokens} written{cost}."
     )
-
-
-def conflicts(count: int) -> str:
-    return f"{count} conflict" if count == 1 else f"{count} conflicts"
