@@ -18,12 +18,13 @@ from django.views.decorators.http import require_GET, require_safe
 from memory import llm
 from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
 from memory.domain.types import whole_number
+from memory.models import Source
 from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import Conflict, Decision, Run
+from resolution.models import CollisionType, Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
 from resolution.views import conflict_list
 from resolution.views.conflict_detail import dossier
@@ -73,7 +74,12 @@ class ConflictAdmin(ReadOnly, Page):
         context = {
             "title": "Conflicts",
             "filters": filters,
-            "choices": conflict_list.choices(),
+            "choices": {
+                "status": conflict_list.STATUSES,
+                "type": dict(CollisionType.choices),
+                "source": dict(Source.choices),
+                "age": conflict_list.AGES,
+            },
             "dimensions": conflict_list.list_dimensions(),
             "page": page,
             "counted_max": COUNTED_MAX,

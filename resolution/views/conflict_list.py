@@ -117,16 +117,6 @@ def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | Non
     return behind.first() or rows.exclude(pk=after.pk).first()
 
 
-def choices() -> dict[str, dict[str, str]]:
-    """What a list of choices offers, by the field: the value and its words."""
-    return {
-        "status": dict(STATUSES),
-        "type": {str(value): str(label) for value, label in CollisionType.choices},
-        "source": {str(value): str(label) for value, label in Source.choices},
-        "age": dict(AGES),
-    }
-
-
 def list_dimensions() -> list[str]:
     """The names of those with open conflicts."""
     is_disputed = Exists(Conflict.objects.filter(dim_id=OuterRef("pk"), status__in=OPEN))
