@@ -112,11 +112,6 @@ def link(triples: Iterable[TripleIds], decision: Decision) -> None:
         DecidedTriple.objects.filter(**ids._asdict()).update(decision=decision)
 
 
-def adopt(rulings: Iterable[DecidedTriple]) -> None:
-    """Stores rulings from elsewhere, about triples about which nothing was decided here."""
-    DecidedTriple.objects.bulk_create(rulings)
-
-
 def forget(ids: TripleIds) -> None:
     """A triple that is placed again is no longer decided about."""
     DecidedTriple.objects.filter(**ids._asdict()).delete()

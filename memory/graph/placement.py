@@ -1,7 +1,6 @@
 """The rules of placing: what becomes of a statement in the slot that it is about. Many statements are placed in a
 handful of queries: their slots are read and locked together, the rules are applied in memory, one statement after the
-other, and what changed is written together.
-"""
+other, and what changed is written together."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -72,8 +71,6 @@ class Imported:
 
 @dataclass(slots=True)
 class _Changes:
-    """What is to be written."""
-
     gone: set[int] = field(default_factory=set)  # keys of edges
     # An edge that takes another's place is a new one. Were rows changed one after the other, the trigger could meet a
     # cycle between two of them that is there neither before nor after.
@@ -109,6 +106,7 @@ class Slots:
 
     def _split(self, dim_id: int) -> Iterator[int]:
         """The dimensions that were decomposed from this one, and from those."""
+        # Sorted: where a fact is found in several, the same one is confirmed each time.
         for split in sorted(pk for pk, row in self._dimensions.items() if row.split_from_id == dim_id):
             yield split
             yield from self._split(split)
@@ -215,8 +213,7 @@ class Slots:
         return Placement("superseded", ids, edge, replaced=replaced)
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> None:
-        """Moves the times, and raises the confidence if it is another agent, or the same in another role, that says it
-        for the first time."""
+        """Moves the times. Another agent, or the same in another role, raises the confidence by saying it first."""
         before = take_snapshot(edge)
         voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
         voice = (attribution.agent, attribution.role)
@@ -268,6 +265,7 @@ class Slots:
 
 def _with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
     """The dimensions that exist, and all that were split from them, and from those."""
+    # Django has no recursive queries.
     return Dimension.objects.raw(
         "WITH RECURSIVE lineage AS (SELECT id FROM unnest(%s::int[]) AS id"
         " UNION SELECT dimension.id FROM dimension JOIN lineage ON dimension.split_from_id = lineage.id)"

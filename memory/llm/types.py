@@ -45,8 +45,7 @@ class Reply:
 class Provider(Protocol):
     """A module of this package. An option is something in a request that not every model or server takes."""
 
-    def load(self) -> None:
-        """Imports what a request needs, which takes seconds the first time: not in processes that never ask."""
+    SDK: str  # the module that a request needs
 
     async def send(self, access: Access, question: Question, without: frozenset[str]) -> Reply:
         """Asks once, without these options. Raises HttpFailure, or Unreadable."""

@@ -19,8 +19,8 @@ NUL: Final = "\0"  # which Postgres does not store
 
 
 def find_last_user_text(parts: Sequence[Part], readings: Sequence[MaybeReading]) -> str:
-    """How the last message of a user begins, as it came; empty where there is none. Who said a message is known of
-    those that were read; of the others as the client says."""
+    """How the last message of a user begins, as it came; empty where there is none."""
+    # Who said a message is known of those that were read: an agent's framework speaks in the user's role, too.
     for part, reading in zip(reversed(parts), reversed(readings), strict=True):
         role = part.role if reading is None else reading.role
         if role == "user" and part.text:
@@ -40,7 +40,7 @@ def forget() -> int:
     """Deletes all that is kept, a batch at a time; of how many requests."""
     of_some = RecollectionEvent.objects.exclude(prompt_text="").order_by("at").values("pk")
     gone = 0
-    for _ in retention.turns():
+    for _ in retention.iterate_batches():
         count = RecollectionEvent.objects.filter(pk__in=of_some[: retention.BATCH]).update(prompt_text="")
         gone += count
         if count < retention.BATCH:

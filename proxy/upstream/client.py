@@ -86,10 +86,19 @@ class Server:
         headers: Iterable[tuple[bytes, bytes]],
         content: bytes | AsyncIterator[bytes] | None,
     ) -> httpx.Request:
+        sent: Headers = list(headers)
+        # User and password in upstream.url are for this server: they win over what the client sends.
+        if self._credentials:
+            sent = [header for header in sent if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
+        # Never both a length and an encoding: a server may read the body by either (RFC 9112 section 6.3).
+        if isinstance(content, bytes):
+            sent.append((b"content-length", b"%d" % len(content)))
+        elif content is not None and not any(name == b"content-length" for name, _ in sent):
+            sent.append((b"transfer-encoding", b"chunked"))
         return httpx.Request(
             method,
             self._url,
-            headers=frame_body(self._authorized(headers), content),
+            headers=sent,
             stream=Body(content) if isinstance(content, AsyncIterator) else httpx.ByteStream(content or b""),
             extensions={"target": self._prefix + target.encode("latin-1")},
         )
@@ -98,11 +107,6 @@ class Server:
         if isinstance(error, TimeoutError):
             return f"no connection within {self.connect_timeout_s:g} s"
         return first_line(error)
-
-    def _authorized(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-        if not self._credentials:
-            return list(headers)
-        return [header for header in headers if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
 
 
 class Body(httpx.AsyncByteStream):
@@ -113,15 +117,6 @@ class Body(httpx.AsyncByteStream):
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._chunks
-
-
-def frame_body(headers: Headers, content: bytes | AsyncIterator[bytes] | None) -> Headers:
-    """The headers with the length of the content, or with its encoding where the length is not known."""
-    if isinstance(content, bytes):
-        headers.append((b"content-length", b"%d" % len(content)))
-    elif content is not None and not any(name == b"content-length" for name, _ in headers):
-        headers.append((b"transfer-encoding", b"chunked"))
-    return headers
 
 
 def without_password(url: str) -> str:
@@ -137,8 +132,9 @@ def _credentials(address: URL) -> bytes:
 
 
 def _let_go(error: BaseException | None) -> None:
-    """Frees what the frames of its traceback hold, the request's body above all: aiohttp's frames hold the error
-    in turn, and only the collector of cycles would find them, much later."""
+    """Frees what the frames of its traceback hold, the request's body above all."""
+    # aiohttp's frames hold the error in turn: only the collector of cycles would find them, much later, while a client
+    # that tries again and again brings one body of many megabytes after the other.
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__

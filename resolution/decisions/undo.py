@@ -76,10 +76,15 @@ def undo_run(run_id: int, actor: Actor, reason: str = "", *, within_s: float = m
 def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     decision = _find(decision_id)
     before, after = decision.before, decision.after
-    dim_ids = _find_dimensions(decision)
+    # All in which it touched an edge or a row of the queue, or which it made.
+    disputed = Conflict.objects.filter(id__in=map(int, after["conflicts"])).values_list("dim_id", flat=True)
+    of_edges = (read_slot(key)[1] for key in after["edges"])
+    dim_ids = {decision.conflict.dim_id, *disputed, *of_edges, *map(int, after["dimensions"])}
     store.lock_dimensions(dim_ids)
     Conflict.objects.select_for_update().get(id=decision.conflict_id)
-    _refuse_undone(decision)
+    # Only now, under the locks: of two who undo the same, the second sees the first.
+    if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
+        raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
     edges = {key: store.lock_edge(read_slot(key)) for key in after["edges"]}
     _refuse_changed(edges, after)
 
@@ -105,20 +110,6 @@ def _find(decision_id: int) -> Decision:
     if decision.kind == Decision.Kind.UNDO:
         raise DecisionError("An undo cannot be undone: decide the conflict again.")
     return decision
-
-
-def _find_dimensions(decision: Decision) -> set[int]:
-    """All in which it touched an edge or a row of the queue, or which it made."""
-    after = decision.after
-    disputed = Conflict.objects.filter(id__in=map(int, after["conflicts"])).values_list("dim_id", flat=True)
-    slots = (read_slot(key) for key in after["edges"])
-    return {decision.conflict.dim_id, *disputed, *(dim_id for _, dim_id in slots), *map(int, after["dimensions"])}
-
-
-def _refuse_undone(decision: Decision) -> None:
-    undone_by = Decision.objects.filter(undoes=decision).first()
-    if undone_by is not None:
-        raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
 
 
 def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> None:

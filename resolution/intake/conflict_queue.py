@@ -1,6 +1,5 @@
 """Opens and closes conflicts as statements are placed, and as decisions change what they are against."""
 
-import logging
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +12,6 @@ from memory.graph.store import Attribution
 from memory.models import Source
 from resolution.domain.verdicts import classify_collision
 from resolution.models import CollisionType, Conflict
-
-logger = logging.getLogger(__name__)
 
 PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
 EVIDENCE_MAX = 500  # characters
@@ -76,13 +73,13 @@ class Queue:
         if row.pk is not None:
             self._changes.setdefault(row.pk, {}).update(values)
 
-    def write(self) -> None:
-        """Gives the new rows their keys."""
-        for row in Conflict.objects.bulk_create(self._new):
-            logger.info("collision.queued", extra={"conflict": row.pk, "type": row.collision_type})
+    def write(self) -> list[Conflict]:
+        """Gives the new rows their keys, and returns them."""
+        new = Conflict.objects.bulk_create(self._new)
         for key, values in sorted(self._changes.items()):
             # Only what is open still: a row that somebody decided meanwhile stays as it was decided.
             Conflict.objects.filter(pk=key, status__in=OPEN).update(**values)
+        return new
 
 
 def rebase(slot: Slot, *, fill: bool) -> None:

@@ -71,10 +71,11 @@ def start_on_schedule(now: datetime | None = None) -> Run | None:
 
 def start_what_is_due() -> Run | None:
     """Looks whether any run is to start, and carries it out; None where none is. Called every minute."""
-    if (asked := run_records.find_unbegun()) is not None:
+    if (asked := run_records.select_unbegun().first()) is not None:
         return resolver.carry_out(asked)
     if (dead := run_records.close_dead()) is not None and dead.trigger in CARRIED_ON:
-        return _run(dead.trigger, dead.actor, limit=_find_left(dead))
+        left = None if dead.limit is None else max(0, dead.limit - dead.conflicts_seen)
+        return _run(dead.trigger, dead.actor, limit=left)
     if run_records.under_way():
         return None
     if waiting := _find_undecided():
@@ -123,10 +124,6 @@ def _had_trouble() -> bool:
     if last is None or last.ended_at is None or timezone.now() - last.ended_at > PAUSE_AFTER_TROUBLE:
         return False
     return last.note != ""
-
-
-def _find_left(dead: Run) -> int | None:
-    return None if dead.limit is None else max(0, dead.limit - dead.conflicts_seen)
 
 
 def _last_started() -> datetime | None:

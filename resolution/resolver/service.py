@@ -21,6 +21,7 @@ from resolution.models import Conflict, Decision, Run
 from resolution.resolver import judge, run_loop, run_records
 from resolution.resolver.run_loop import Course, OnConflict
 from resolution.resolver.run_records import AlreadyRunning
+from resolution.views.conflict_list import RELATED
 
 __all__ = ["AlreadyRunning", "approve", "carry_out", "rehearse", "request_run", "run"]
 
@@ -58,7 +59,7 @@ def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str
     model = llm.find_chosen("resolve_model_id")
     has_answered, unanswered = False, 0  # in a row
     error: Exception | None = None
-    for conflict in run_loop.pending().select_related(*judge.RELATED)[:limit]:
+    for conflict in run_loop.pending().select_related(*RELATED)[:limit]:
         try:
             verdict: Verdict | str = judge.judge(conflict, model, f"conflict {conflict.pk}, dry run")
             has_answered, unanswered = True, 0

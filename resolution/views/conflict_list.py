@@ -73,17 +73,26 @@ class Filters:
         return any((self.type, self.dimension, self.source, self.agent, self.age))
 
 
+def find_conflicts(status: str = "all", **wanted: Any) -> QuerySet[Conflict]:
+    """Those with this status ("open" is two) and with what else is ``wanted`` of their columns, None being whatever
+    they have. For the desk and the API."""
+    rows = Conflict.objects.filter(**{name: value for name, value in wanted.items() if value is not None})
+    if status == "all":
+        return rows
+    return rows.filter(status__in=OPEN) if status == "open" else rows.filter(status=status)
+
+
 def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
     """``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
-    rows = Conflict.objects.filter(_with_status(filters.status))
-    exact = {"collision_type": filters.type, "incoming_source": filters.source,
-             "dim__token": _name(filters.dimension), "agent__icontains": filters.agent}  # fmt: skip
-    rows = rows.filter(**{name: value for name, value in exact.items() if value})
-    if filters.age:
-        since = timezone.now() - SPANS[filters.age]
-        rows = (
-            rows.filter(created_at__lt=since) if filters.age.startswith("over") else rows.filter(created_at__gte=since)
-        )
+    since = timezone.now() - SPANS[filters.age] if filters.age else None
+    rows = find_conflicts(
+        filters.status,
+        collision_type=filters.type or None,
+        incoming_source=filters.source or None,
+        dim__token=_name(filters.dimension) or None,
+        agent__icontains=filters.agent or None,
+        **{"created_at__lt" if filters.age.startswith("over") else "created_at__gte": since},
+    )
     return rows.filter(_about(filters.q, is_whole)) if filters.q else rows
 
 
@@ -108,16 +117,6 @@ def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | Non
     return behind.first() or rows.exclude(pk=after.pk).first()
 
 
-def choices() -> dict[str, dict[str, str]]:
-    """What a list of choices offers, by the field: the value and its words."""
-    return {
-        "status": dict(STATUSES),
-        "type": {str(value): str(label) for value, label in CollisionType.choices},
-        "source": {str(value): str(label) for value, label in Source.choices},
-        "age": dict(AGES),
-    }
-
-
 def list_dimensions() -> list[str]:
     """The names of those with open conflicts."""
     is_disputed = Exists(Conflict.objects.filter(dim_id=OuterRef("pk"), status__in=OPEN))
@@ -126,12 +125,6 @@ def list_dimensions() -> list[str]:
         .order_by("soas__token")
         .values_list("soas__token", flat=True)[:DIMENSIONS_MAX]
     )
-
-
-def _with_status(status: str) -> Q:
-    if status == "all":
-        return Q()
-    return Q(status__in=OPEN) if status == "open" else Q(status=status)
 
 
 def _name(text: str) -> str:

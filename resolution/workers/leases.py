@@ -75,11 +75,6 @@ def put_off(row: Observation, wait: timedelta, why: str = "") -> None:
     _is_held(row).update(next_attempt_at=Now() + wait, claimed_until=None, last_error=why[:ERROR_MAX])
 
 
-def put_off_all(kind: Observation.Kind, wait: timedelta) -> int:
-    """The same for all that is due; how many."""
-    return due(kind).update(next_attempt_at=Now() + wait)
-
-
 def try_again(keys: Iterable[int]) -> int:
     """Of these rows, those that failed for good are due again; how many. A concept that waits already stays failed."""
     count = 0

@@ -128,7 +128,7 @@ def explain_due(seconds: float = RUN_S) -> int:
         try:
             count += _explain_next(llm.find_chosen("write_model_id"))
         except tuple(WAITS) as error:
-            waiting = leases.put_off_all(leases.Kind.CONCEPT, WAITS[type(error)])
+            waiting = leases.due(leases.Kind.CONCEPT).update(next_attempt_at=Now() + WAITS[type(error)])
             logger.info("concepts.wait", extra={"concepts": waiting, "error": first_line(error)})
             break
     return count

@@ -1,7 +1,6 @@
 """Claude, by the Messages API. Nothing is taken from the environment.
 
-The answer's form is constrained by ``output_config.format``, which all models take that the pinned SDK knows. A forced
-tool call would not do: models that think refuse one. There is no temperature: the newer models refuse it."""
+The answer's form is constrained by ``output_config.format``, which all models take that the pinned SDK knows."""
 
 from typing import Any
 
@@ -19,12 +18,9 @@ from memory.llm.types import (
     transport_failure,
 )
 
+SDK = "anthropic.resources.messages"
 FORMAT = "output_config"
 ENDINGS: dict[str, Ending] = {"refusal": "refused", "max_tokens": "cut", "model_context_window_exceeded": "cut"}
-
-
-def load() -> None:
-    import anthropic.resources.messages  # noqa: F401
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
@@ -33,12 +29,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
     async with httpx2.AsyncClient(trust_env=False) as http:
         client = anthropic.AsyncAnthropic(
-            api_key=access.key,
-            base_url=access.url,
-            timeout=None,
-            max_retries=0,
-            open_telemetry=False,
-            http_client=http,
+            api_key=access.key, base_url=access.url, timeout=None, max_retries=0, open_telemetry=False, http_client=http
         )
         client._custom_headers = HEADERS  # drops those of ANTHROPIC_CUSTOM_HEADERS
         try:
@@ -54,6 +45,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
     is_free = FORMAT in without
+    # No temperature: the newer models refuse it. No forced tool call for the form: models that think refuse one.
     body: dict[str, Any] = {
         "model": name,
         "max_tokens": MAX_TOKENS,

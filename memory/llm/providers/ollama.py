@@ -15,11 +15,8 @@ from memory.llm.types import (
     transport_failure,
 )
 
+SDK = "httpx"
 SCHEMA, THINK = "format", "think"
-
-
-def load() -> None:
-    import httpx  # noqa: F401
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
@@ -55,7 +52,7 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
         "options": {"temperature": 0, "num_predict": MAX_TOKENS},
     }
     if THINK not in without:
-        body[THINK] = False
+        body[THINK] = False  # the schema has a field for its reasoning
     return body
 
 

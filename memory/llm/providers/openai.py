@@ -1,7 +1,4 @@
-"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment.
-
-Not all of them take all options: the newest models refuse a temperature, older servers know no
-``max_completion_tokens``, or no schema."""
+"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment."""
 
 from typing import Any
 
@@ -18,6 +15,7 @@ from memory.llm.types import (
     transport_failure,
 )
 
+SDK = "openai.resources.chat"
 NO_KEY = "none"  # servers of one's own often need none, but the SDK does
 SCHEMA, JSON, TEMPERATURE, MAX = "json_schema", "json_object", "temperature", "max_completion_tokens"
 # By what an error names them. The schema comes last: its messages are the longest, and may quote a request.
@@ -27,10 +25,6 @@ SIGNS = (
     (SCHEMA, ("response_format", "json_schema", "schema", "grammar", "guided", "structured output")),
     (JSON, ("response_format", "json_object")),
 )
-
-
-def load() -> None:
-    import openai.resources.chat  # noqa: F401
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
@@ -60,6 +54,8 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
+    # Not all servers take all options: the newest models refuse a temperature, older servers know no
+    # ``max_completion_tokens``, or no schema.
     body: dict[str, Any] = {
         "model": name,
         "messages": [
