@@ -43,12 +43,14 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     elif scope["type"] == "http":
         await route(scope, receive, send)
     else:
+        # Ollama has none.
         await send({"type": "websocket.close", "code": 1000, "reason": None})
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
     end_with_parent()
+    # An exception is not caught here: uvicorn logs it, and ends the process, which the supervisor starts again.
     with end_on_signals():
         await runtime.start()
     await send({"type": "lifespan.startup.complete"})

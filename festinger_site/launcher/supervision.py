@@ -118,11 +118,12 @@ def build_environment(home: Path) -> dict[str, str]:
 
 
 class Supervisor:
-    """A running supervisord; a session of its own, so that Ctrl-C in the terminal reaches only the launcher."""
+    """A running supervisord."""
 
     def __init__(self, home: Path, programs: Iterable[Program]) -> None:
         self.home = home
-        self.starts: defaultdict[str, set[int]] = defaultdict(set)  # when each program was started, in seconds
+        # When each program was started, in seconds: supervisord does not count restarts.
+        self.starts: defaultdict[str, set[int]] = defaultdict(set)
         homes.ensure_run_folder(home)
         folder = home / "supervisor"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -136,6 +137,7 @@ class Supervisor:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
+                # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
                 start_new_session=True,
             )
 
@@ -178,6 +180,7 @@ class Supervisor:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(STOP_TIMEOUT_S)
         end_leftovers(self.home)
+        # It has been killed by now; unless it is waited for, it stays as a zombie.
         self.process.wait()
 
 
@@ -198,15 +201,18 @@ def end_leftovers(home: Path) -> bool:
     found = leftovers(home)
     for process in found:
         with suppress(psutil.Error):
+            # First, and by force: while it ends in order, it could start the others again.
             if "supervisor.supervisord" in process.cmdline():
-                process.kill()  # first, or it would start the others again
+                process.kill()
                 process.wait(LEFTOVER_GRACE_S)
     ours = {process.pid for process in found}
     for process in found:
         with suppress(psutil.Error):
+            # Children are left to their parents: a Celery worker whose children get it too can hang for minutes.
             if process.ppid() not in ours:
                 process.send_signal(signal.SIGTERM)
     psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    # Looked for again: what has just been told to end may have forked meanwhile.
     for process in leftovers(home):
         with suppress(psutil.Error):
             process.kill()

@@ -62,7 +62,7 @@ class Model:
         return str(system["content"])
 
     def wait_for_worker(self) -> None:
-        """It starts after the proxy, and learns; what is said before waits for it."""
+        # It starts after the proxy. What is said before is learned as well, but later than the demo claims.
         deadline = time.monotonic() + WORKER_TIMEOUT_S
         while "worker" not in self.http.get(f"{self.url}/health").json()["database"]["heartbeat_ages_s"]:
             if time.monotonic() > deadline:
@@ -80,12 +80,8 @@ class Model:
 
 
 def as_request(message: str) -> dict[str, Any]:
-    said = (("system", SYSTEM), ("user", message))
-    return {
-        "model": "echo",
-        "stream": False,
-        "messages": [{"role": role, "content": content} for role, content in said],
-    }
+    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": message}]
+    return {"model": "echo", "stream": False, "messages": messages}
 
 
 def as_curl(url: str, message: str) -> str:
@@ -96,6 +92,7 @@ def as_curl(url: str, message: str) -> str:
 
 class Command(BaseCommand):
     help = "Shows Festinger at work: on free ports, with a stand-in for Ollama, nothing is left behind."
+    # There is no Festinger to check yet: the one that is shown has a home and settings of its own.
     requires_system_checks: list[str] = []
 
     def handle(self, **_: Any) -> None:
@@ -106,7 +103,8 @@ class Command(BaseCommand):
             say("Interrupted; everything is stopped and removed.")
             sys.exit(stopped.status)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its end
+            # As below ``| head``. Python flushes stdout at its end, and would complain about the same pipe again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except (ScratchFailed, NotShown, httpx.HTTPError) as failed:
             say(f"The demo failed: {failed}")
@@ -122,7 +120,7 @@ class Command(BaseCommand):
         self.title("Done")
         self.line("All is stopped and removed. To use it with your own Ollama: make run")
 
-    def story(self, running: Scratch, model: "Model") -> None:
+    def story(self, running: Scratch, model: Model) -> None:
         self.title("1. A word it does not know")
         self.meet(running, model)
 
@@ -155,7 +153,7 @@ class Command(BaseCommand):
         message = f"Restart {OTHER_WORD}, please."
         self.prompt(model, message, expected=(f"{OTHER_WORD}: [glitch_university] service",))
 
-    def meet(self, running: Scratch, model: "Model") -> None:
+    def meet(self, running: Scratch, model: Model) -> None:
         self.line(f"Four prompts name {WORD}. The first of them:")
         self.show_command(as_curl(running.url, FOUR_MESSAGES[0]))
         for message in FOUR_MESSAGES:
@@ -167,7 +165,7 @@ class Command(BaseCommand):
         question = f"? {WORD}: no recollection. If this is a typo, ignore."
         self.prompt(model, NEXT_MESSAGE, expected=(question, f"  gutask iknowthat '{WORD} -isa <parent>"))
 
-    def decide(self, model: "Model") -> None:
+    def decide(self, model: Model) -> None:
         [conflict] = model.http.get(f"{model.url}/conflicts", params={"status": "open"}).json()["items"]
         url = f"{model.url}/conflicts/{conflict['id']}/resolve"
         self.show_command(f"curl {url} -d '{json.dumps(VERDICT)}'")
@@ -175,7 +173,7 @@ class Command(BaseCommand):
         if answer.status_code != httpx.codes.OK:
             raise NotShown(f"the decision should be taken, and is answered: {answer.text}")
 
-    def prompt(self, model: "Model", message: str, *, expected: tuple[str, ...]) -> None:
+    def prompt(self, model: Model, message: str, *, expected: tuple[str, ...]) -> None:
         """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
         system = model.hears(message)
         self.show_command(as_curl(model.url, message))
@@ -214,4 +212,5 @@ class Command(BaseCommand):
 
     def line(self, text: str) -> None:
         self.stdout.write(text)
+        # Into a pipe, Python would keep half a minute's lines back.
         self.stdout.flush()
