@@ -62,6 +62,7 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
 class ScheduleAdmin(Page):
     form = ScheduleForm
     list_display = ("name", "when", "enabled", "last_sent", "times_sent")
+    list_select_related = ("interval", "crontab", "solar", "clocked")
     list_filter = ("enabled",)
     search_fields = ("name", "task")
     readonly_fields = ("name", "task", "when", "kept_from", "last_sent", "times_sent", "date_changed")
@@ -73,9 +74,6 @@ class ScheduleAdmin(Page):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # the next start would bring it back: it is switched off instead
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[PeriodicTask]:
-        return super().get_queryset(request).select_related("interval", "crontab", "solar", "clocked")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         is_interval = obj is not None and obj.interval is not None and self.has_change_permission(request, obj)

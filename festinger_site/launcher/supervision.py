@@ -64,7 +64,7 @@ childlogdir=log
 # Only the main process gets the stop signal: a Celery worker whose children get it too can hang for minutes.
 # A process that dies within startsecs is restarted after 1 s, 2 s, 3 s and so on; supervisord never gives up.
 PROGRAM = """
-[program:{name}]
+[program:{program.name}]
 command={command}
 directory={directory}
 priority={priority}
@@ -72,11 +72,11 @@ autostart=false
 autorestart=true
 startsecs=5
 startretries=1000000
-stopsignal={stop_signal}
-stopwaitsecs={stop_wait_s}
+stopsignal={program.stop_signal}
+stopwaitsecs={program.stop_wait_s}
 killasgroup=true
 redirect_stderr=true
-stdout_logfile=log/{name}.log
+stdout_logfile=log/{program.name}.log
 stdout_logfile_maxbytes=10MB
 stdout_logfile_backups=3
 {user}
@@ -89,15 +89,11 @@ def configuration(home: Path, programs: Iterable[Program]) -> str:
     as_root = os.geteuid() == 0
     sections = [SUPERVISORD.format(run_folder=homes.run_folder(home), user="user=root" if as_root else "")]
     for priority, program in enumerate(programs, 1):
-        facts = {name: getattr(program, name) for name in ("name", "stop_signal", "stop_wait_s")}
+        command = " ".join(escape(word) for word in program.command)
+        # Another user may not be able to enter the project's folder.
+        directory, user = ("/", f"user={program.user}") if program.user else ("%(ENV_FESTINGER_PROJECT)s", "")
         sections.append(
-            PROGRAM.format(
-                **facts,
-                command=" ".join(escape(word) for word in program.command),
-                directory="/" if program.user else "%(ENV_FESTINGER_PROJECT)s",
-                priority=priority,
-                user=f"user={program.user}" if program.user else "",
-            )
+            PROGRAM.format(program=program, command=command, directory=directory, priority=priority, user=user)
         )
     return "".join(sections)
 

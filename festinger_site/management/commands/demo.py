@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -45,12 +46,12 @@ class NotShown(Exception):
     """A step does not show what it should. The message says what was expected, and what came."""
 
 
+@dataclass(frozen=True, slots=True)
 class Model:
-    """The stand-in's model ``echo``, asked through Festinger."""
+    """The stand-in's model ``echo``, asked through Festinger at ``url``."""
 
-    def __init__(self, http: httpx.Client, running: Scratch) -> None:
-        self.http = http
-        self.url = running.url
+    http: httpx.Client
+    url: str
 
     def hears(self, message: str) -> str:
         """The system message that reached the model together with this message of a user."""
@@ -116,7 +117,7 @@ class Command(BaseCommand):
         with scratch() as running, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
             self.line(f"... {running.started_in:.0f} s. The stand-in's model echo answers with the prompt it received:")
             self.line("so we see what a model sees.")
-            self.story(running, Model(http, running))
+            self.story(running, Model(http, running.url))
         self.title("Done")
         self.line("All is stopped and removed. To use it with your own Ollama: make run")
 
