@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -39,15 +38,6 @@ class Interrupted(Exception):
         self.status = 128 + number
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """Where it and the stand-in listen; ``started_in``: how many seconds the start took."""
-
-    url: str
-    ollama: str
-    started_in: float
-
-
 def stop_on_signals() -> None:
     """From now on a signal raises Interrupted, once: the cleaning up that follows is not interrupted."""
 
@@ -65,11 +55,10 @@ def ignore_signals() -> None:
 
 
 @contextmanager
-def scratch() -> Iterator[Scratch]:
-    """Raises ScratchFailed."""
-    started = time.monotonic()
+def scratch() -> Iterator[str]:
+    """Its address. Raises ScratchFailed."""
     with home() as folder, standin() as ollama, festinger(folder, ollama) as url:
-        yield Scratch(url, ollama, time.monotonic() - started)
+        yield url
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from festinger_site.launcher.console import say
-from festinger_site.launcher.scratch_instance import Interrupted, Scratch, ScratchFailed, scratch, stop_on_signals
+from festinger_site.launcher.scratch_instance import Interrupted, ScratchFailed, scratch, stop_on_signals
 
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 WORD = "gnommoweb"
@@ -112,30 +112,33 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def tell(self) -> None:
-        self.line("Starting a stand-in for Ollama, and Festinger with a home that is thrown away.")
-        self.line("Both take half a minute ...")
-        with scratch() as running, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
-            self.line(f"... {running.started_in:.0f} s. The stand-in's model echo answers with the prompt it received:")
+        self.line("Starting a stand-in for Ollama, and Festinger with a temporary home.")
+        self.line("This takes half a minute ...")
+        started = time.monotonic()
+        with scratch() as url, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
+            self.line(
+                f"... {time.monotonic() - started:.0f} s. The stand-in's model echo answers with the prompt it got:"
+            )
             self.line("so we see what a model sees.")
-            self.story(running, Model(http, running.url))
+            self.story(Model(http, url))
         self.title("Done")
-        self.line("All is stopped and removed. To use it with your own Ollama: make run")
+        self.line("Everything is stopped and removed. To use it with your own Ollama: make run")
 
-    def story(self, running: Scratch, model: Model) -> None:
+    def story(self, model: Model) -> None:
         self.title("1. A word it does not know")
-        self.meet(running, model)
+        self.meet(model)
 
         self.title("2. Teach it")
-        self.show_command(f"export FESTINGER_URL={running.url}")
-        self.gutask(running, f"{WORD} -isa repo", expected=STORED)
-        self.gutask(running, f"{WORD} -ispart Glitch University", expected=STORED)
+        self.show_command(f"export FESTINGER_URL={model.url}")
+        self.gutask(model, f"{WORD} -isa repo", expected=STORED)
+        self.gutask(model, f"{WORD} -ispart Glitch University", expected=STORED)
 
         self.title("3. The next prompt carries it")
         self.prompt(model, NEXT_MESSAGE, expected=(f"{WORD}: [type] repo [membership] glitch_university",))
 
         self.title("4. Contradict it")
-        self.gutask(running, f"{WORD} -isa container", expected=CONFLICT)
-        self.line("Nothing was overwritten. Until someone decides, prompts carry the doubt, too:")
+        self.gutask(model, f"{WORD} -isa container", expected=CONFLICT)
+        self.line("Nothing was overwritten. Until someone decides, prompts mark the fact as disputed:")
         disputed = f"{WORD}: [type?] repo [membership] glitch_university — conflict pending"
         self.prompt(model, NEXT_MESSAGE, expected=(disputed,))
 
@@ -150,13 +153,12 @@ class Command(BaseCommand):
         self.show_command(as_curl(model.url, STATEMENT))
         model.hears(STATEMENT)
         waited = model.wait_until_known(OTHER_WORD)
-        self.line(f"What a prompt states, others recall {waited:.1f} s later:")
-        message = f"Restart {OTHER_WORD}, please."
-        self.prompt(model, message, expected=(f"{OTHER_WORD}: [glitch_university] service",))
+        self.line(f"Other prompts recall {waited:.1f} s later what this one stated:")
+        self.prompt(model, f"Restart {OTHER_WORD}, please.", expected=(f"{OTHER_WORD}: [glitch_university] service",))
 
-    def meet(self, running: Scratch, model: Model) -> None:
+    def meet(self, model: Model) -> None:
         self.line(f"Four prompts name {WORD}. The first of them:")
-        self.show_command(as_curl(running.url, FOUR_MESSAGES[0]))
+        self.show_command(as_curl(model.url, FOUR_MESSAGES[0]))
         for message in FOUR_MESSAGES:
             if model.hears(message) != SYSTEM:
                 raise NotShown(f"a prompt about an unknown word should pass as it is: {message}")
@@ -188,11 +190,11 @@ class Command(BaseCommand):
             if not any(line.startswith(start) for line in lines):
                 raise NotShown(f"a line of the block should read: {start}")
 
-    def gutask(self, running: Scratch, fact: str, *, expected: int) -> None:
+    def gutask(self, model: Model, fact: str, *, expected: int) -> None:
         self.show_command(f"gutask iknowthat '{fact}'")
         done = subprocess.run(
             [sys.executable, str(GUTASK), "iknowthat", fact],
-            env=os.environ | {"FESTINGER_URL": running.url, "FESTINGER_TOKEN": ""},
+            env=os.environ | {"FESTINGER_URL": model.url, "FESTINGER_TOKEN": ""},
             capture_output=True,
             text=True,
             check=False,
