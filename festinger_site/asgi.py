@@ -43,7 +43,7 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     elif scope["type"] == "http":
         await route(scope, receive, send)
     else:
-        # Ollama has none.
+        # A WebSocket: Ollama has none that could be passed through.
         await send({"type": "websocket.close", "code": 1000, "reason": None})
 
 
