@@ -176,7 +176,7 @@ class Supervisor:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(STOP_TIMEOUT_S)
         end_leftovers(self.home)
-        # It has been killed by now; unless it is waited for, it stays as a zombie.
+        # It has ended by now, and stays a zombie unless somebody waits for it.
         self.process.wait()
 
 
