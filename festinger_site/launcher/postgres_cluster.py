@@ -162,11 +162,11 @@ def connect(home: Path, database: str = "postgres") -> psycopg.Connection:
     )
 
 
-def wait_ready(home: Path, *, timeout_s: float = READY_TIMEOUT_S, on_wait: Callable[[str], None] = ignore) -> None:
+def wait_ready(home: Path, *, on_wait: Callable[[str], None] = ignore) -> None:
     """Returns when it accepts connections. ``on_wait`` gets Postgres' own message 20 times a second, and may raise.
 
-    Raises PostgresFailed after ``timeout_s``."""
-    deadline = time.monotonic() + timeout_s
+    Raises PostgresFailed after READY_TIMEOUT_S."""
+    deadline = time.monotonic() + READY_TIMEOUT_S
     while True:
         try:
             connect(home).close()
@@ -174,7 +174,7 @@ def wait_ready(home: Path, *, timeout_s: float = READY_TIMEOUT_S, on_wait: Calla
         except psycopg.OperationalError as error:
             reason = str(error).partition("\n")[0].rpartition("failed: ")[2]
         if time.monotonic() > deadline:
-            raise PostgresFailed(f"Postgres is not ready after {timeout_s:.0f} s: {reason}")
+            raise PostgresFailed(f"Postgres is not ready after {READY_TIMEOUT_S} s: {reason}")
         on_wait(reason)
         time.sleep(0.05)
 

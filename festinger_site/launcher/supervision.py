@@ -22,6 +22,7 @@ from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster
 
 MARK = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
+LISTENING_TIMEOUT_S = 15
 STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
 LEFTOVER_GRACE_S = 3
 STARTS_MAX = 3  # of a program within one launch, before that counts as a failure
@@ -144,8 +145,8 @@ class Supervisor:
         transport = SupervisorTransport(serverurl=f"unix://{homes.run_folder(self.home)}/control.sock")
         return ServerProxy("http://localhost", transport=transport).supervisor
 
-    def wait_listening(self, timeout_s: float = 15) -> None:
-        deadline = time.monotonic() + timeout_s
+    def wait_listening(self) -> None:
+        deadline = time.monotonic() + LISTENING_TIMEOUT_S
         while True:
             with suppress(OSError):
                 self.remote.getState()
