@@ -40,11 +40,18 @@ stock = ASGIStaticFilesHandler(ASGIHandler())
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
-    elif scope["type"] == "http":
-        await route(scope, receive, send)
-    else:
+        return
+    if scope["type"] != "http":
         # A WebSocket: Ollama has none that could be passed through.
         await send({"type": "websocket.close", "code": 1000, "reason": None})
+        return
+    path = scope["path"]
+    if path in PROMPTS and scope["method"] == "POST":
+        await lean(scope, receive, send)
+    elif path in OWN or path.startswith(OWN_TREES):
+        await own(scope, receive, send)
+    else:
+        await pass_through(scope, receive, send)
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,16 +64,6 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
     await runtime.stop()
     await send({"type": "lifespan.shutdown.complete"})
-
-
-async def route(scope: Scope, receive: Receive, send: Send) -> None:
-    path = scope["path"]
-    if path in PROMPTS and scope["method"] == "POST":
-        await lean(scope, receive, send)
-    elif path in OWN or path.startswith(OWN_TREES):
-        await own(scope, receive, send)
-    else:
-        await pass_through(scope, receive, send)
 
 
 async def own(scope: Scope, receive: Receive, send: Send) -> None:

@@ -107,8 +107,12 @@ def festinger(home: Path, ollama: str) -> Iterator[str]:
             stderr=out,
             start_new_session=True,
         )
+    deadline = time.monotonic() + READY_TIMEOUT_S
     try:
-        wait_ready(process, port, words)
+        while not health("127.0.0.1", port).get("ready"):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise ScratchFailed(f"Festinger did not start. It said:\n{words.read_text(errors='replace').rstrip()}")
+            time.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:
         say("Stopping ...")
@@ -128,14 +132,6 @@ def environment(home: Path, port: int, ollama: str) -> dict[str, str]:
     ours = {"FESTINGER_HOME": str(home), "FESTINGER_PORT": str(port), "FESTINGER_UPSTREAM": ollama}
     # MAKELEVEL: as below make, the launcher stops by itself if we are killed.
     return kept | ours | {"MAKELEVEL": "1"}
-
-
-def wait_ready(process: subprocess.Popen[bytes], port: int, words: Path) -> None:
-    deadline = time.monotonic() + READY_TIMEOUT_S
-    while not health("127.0.0.1", port).get("ready"):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise ScratchFailed(f"Festinger did not start. It said:\n{words.read_text(errors='replace').rstrip()}")
-        time.sleep(0.1)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
