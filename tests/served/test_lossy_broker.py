@@ -1,4 +1,4 @@
-"""A broker that loses every third message and doubles every fifth: wake-ups only hasten what happens anyway."""
+"""A broker that loses half of its messages and doubles the others: wake-ups only hasten what happens anyway."""
 
 from collections.abc import Iterator
 
@@ -13,19 +13,19 @@ pytestmark = pytest.mark.slow
 
 SLOTS = 300
 STATEMENTS_A_PROMPT = 10
-OFTEN_ENOUGH_TO_ASK = 16
+OFTEN_ENOUGH_TO_ASK = 16  # messages: log10 of it is over saliency_write_threshold
 
-# A lost message is taken and gone: whoever sent it learns nothing of that.
+# A lost message is taken and gone: whoever sent it learns nothing of that. Which ones is a matter of chance, since beat
+# sends the same few kinds over and over in the same order: every other one would be all of a kind.
 LOSSY = """
     CREATE SEQUENCE message_number;
     CREATE TABLE mishap (kind text NOT NULL);
     CREATE FUNCTION lose_and_double() RETURNS trigger LANGUAGE plpgsql AS $$
-        DECLARE number bigint := nextval('message_number');
         BEGIN
-            IF number %% 3 = 0 THEN
+            IF hashint8(nextval('message_number')) & 1 = 0 THEN
                 INSERT INTO mishap VALUES ('lost');
                 DELETE FROM pgmq.q_celery WHERE msg_id = NEW.msg_id;
-            ELSIF number %% 5 = 0 THEN
+            ELSE
                 INSERT INTO mishap VALUES ('doubled');
                 INSERT INTO pgmq.q_celery (vt, message, headers) VALUES (NEW.vt, NEW.message, NEW.headers);
             END IF;
@@ -115,12 +115,10 @@ def say(whole: Festinger, word: str, what: str, numbers: range, *, agent: str) -
 
 
 def explain(whole: Festinger, concept: str) -> None:
-    """Named until a language model was asked about it."""
+    """Named until a language model was asked about it: often at once, and again when that was counted."""
     conversation = Conversation(whole)
-
-    def is_known() -> bool:
-        if len(conversation.said) < 4 * OFTEN_ENOUGH_TO_ASK:
-            conversation.say(f"Restart {concept}, attempt {len(conversation.said)}")
-        return bool(whole.edges(concept))
-
-    whole.wait(is_known)
+    for number in range(OFTEN_ENOUGH_TO_ASK):
+        conversation.say(f"Restart {concept}, attempt {number}")
+    whole.wait(lambda: whole.run("SELECT 1 FROM soas WHERE token = %s AND saliency > 1", concept))
+    conversation.say(f"Restart {concept} for the last time")
+    whole.wait(lambda: whole.edges(concept))
