@@ -36,7 +36,7 @@ def prepared_home() -> Iterator[Path]:
 def prepare(home: Path) -> None:
     """Migrations, dictionary, dimensions. Raises CalledProcessError."""
     subprocess.run(
-        [sys.executable, "-m", "festinger_site.launcher.prepare_database"],
+        [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
         env=scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1"),
         stdout=subprocess.DEVNULL,

@@ -5,4 +5,6 @@ class FestingerSiteConfig(AppConfig):
     name = "festinger_site"
 
     def ready(self) -> None:
-        from festinger_site import celery  # noqa: F401  so that celery.current_app is ours in every process
+        # So that celery.current_app is ours in every process. Not in __init__.py, as Celery's guide has it: the
+        # launcher and the liveness probe would import Celery, too.
+        from festinger_site import celery  # noqa: F401

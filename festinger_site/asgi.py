@@ -40,24 +40,11 @@ stock = ASGIStaticFilesHandler(ASGIHandler())
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
-    elif scope["type"] == "http":
-        await route(scope, receive, send)
-    else:
+        return
+    if scope["type"] != "http":
+        # A WebSocket: Ollama has none that could be passed through.
         await send({"type": "websocket.close", "code": 1000, "reason": None})
-
-
-async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
-    await receive()
-    end_with_parent()
-    with end_on_signals():
-        await runtime.start()
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
-    await runtime.stop()
-    await send({"type": "lifespan.shutdown.complete"})
-
-
-async def route(scope: Scope, receive: Receive, send: Send) -> None:
+        return
     path = scope["path"]
     if path in PROMPTS and scope["method"] == "POST":
         await lean(scope, receive, send)
@@ -65,6 +52,18 @@ async def route(scope: Scope, receive: Receive, send: Send) -> None:
         await own(scope, receive, send)
     else:
         await pass_through(scope, receive, send)
+
+
+async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    end_with_parent()
+    # An exception is not caught here: uvicorn logs it, and ends the process, which the supervisor starts again.
+    with end_on_signals():
+        await runtime.start()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await runtime.stop()
+    await send({"type": "lifespan.shutdown.complete"})
 
 
 async def own(scope: Scope, receive: Receive, send: Send) -> None:

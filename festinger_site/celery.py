@@ -7,6 +7,7 @@ import logging.config
 import os
 
 from celery import Celery, signals
+from django.conf import settings
 
 from memory.outbox.wakeup import send_wakeup
 
@@ -15,13 +16,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
 app = Celery("festinger")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.set_default()  # for threads other than the one that imports this: current_app is this one there, too
+# current_app is kept per thread: without this, threads other than the one that imports us would get another.
+app.set_default()
 
 
 @signals.setup_logging.connect
 def use_django_logging(**_: object) -> None:
-    from django.conf import settings
-
     logging.config.dictConfig(settings.LOGGING)
 
 
@@ -30,12 +30,14 @@ def sweep(**_: object) -> None:
     """Takes up what a worker that died had claimed, and what was said while none was running."""
     try:
         send_wakeup("resolution.tasks.sweep")
-    except Exception as error:  # brokers have errors of their own; beat sends the next one
+    # Each broker has exceptions of its own. The worker must run all the same: beat sends the next one.
+    except Exception as error:
         logging.getLogger(__name__).warning("wake.failed", extra={"error": str(error)})
 
 
 @app.on_after_finalize.connect
 def add_pulse(sender: Celery, **_: object) -> None:
+    # Not above: ``celery -A`` imports this module before Django is set up, and tasks need the models.
     from memory.tasks import Pulse
 
     sender.steps["worker"].add(Pulse)

@@ -82,6 +82,7 @@ class Environment(BaseModel):
 
 def read_environment() -> Environment:
     """The variables as they are now; one that is empty counts as not set. Raises EnvironmentMistake."""
+    # Not pydantic-settings: two packages, 80 ms and 14 MB more for the launcher (docs/decisions/009-config-yaml.md).
     fields = Environment.model_fields
     given = {name: raw for name in fields if (raw := read_variable(name))}
     try:

@@ -86,13 +86,15 @@ def log_tail(home: Path, file_name: str, lines: int = 15) -> str:
 def run_folder(home: Path) -> Path:
     """The folder of this home's sockets: in the home, unless that path is too long or too odd for a socket."""
     name = f"{os.geteuid()}-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}"
-    if os.geteuid() == 0:  # never in the home: Postgres' user may not be able to enter its parents
+    # As root never in the home: Postgres' user may not be able to enter its parents.
+    if os.geteuid() == 0:
         return Path("/var/run") / f"festinger-{name}"
     folder = home / "run"
     fits = len(os.fsencode(folder / LONGEST_SOCKET)) <= SOCKET_PATH_MAX_BYTES
     if fits and PLAIN_PATH.fullmatch(str(folder)):
         return folder
-    return Path("/tmp") / f"festinger-{name}"  # not TMPDIR: two shells of one user must agree
+    # Not TMPDIR: two shells of one user must agree.
+    return Path("/tmp") / f"festinger-{name}"
 
 
 def ensure_run_folder(home: Path) -> Path:
@@ -103,6 +105,7 @@ def own_folder(folder: Path, mode: int, user: struct_passwd | None = None) -> Pa
     """Creates the folder, for that user or the current one. Raises EnvironmentMistake where another user has it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     owner = user.pw_uid if user else os.geteuid()
+    # In /tmp anybody could have put a folder, or a link to one, in this place before us.
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
         raise EnvironmentMistake(f"{folder} belongs to user id {found.st_uid}: remove it and start again")
@@ -122,7 +125,8 @@ def ensure_secret(name: str) -> str:
     file = ensure() / name
     try:
         with os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+") as kept:
-            fcntl.flock(kept, fcntl.LOCK_EX)  # two processes that need it first agree on one
+            # Two processes that need it first agree on one.
+            fcntl.flock(kept, fcntl.LOCK_EX)
             value = kept.read().strip()
             if not value:
                 value = secrets.token_urlsafe(64)

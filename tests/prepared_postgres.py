@@ -53,7 +53,7 @@ def prepared_cluster() -> Path:
 def prepare_database(url: str) -> None:
     """Migrates and bootstraps it, as every start of Festinger does."""
     subprocess.run(
-        [sys.executable, "-m", "festinger_site.launcher.prepare_database"],
+        [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
         env=os.environ | {"DATABASE_URL": url, "FESTINGER_HOME": str(shared_folder())},
         capture_output=True,

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Case, Count, QuerySet, When
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memory.admin.base import Page
@@ -18,9 +18,6 @@ from memory.bootstrap import OPERATING, view_permissions
 
 
 class ForSuperusers:
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
@@ -57,11 +54,9 @@ class NewAccountForm(UserCreationForm):
     """Gives the account access to the admin: there is nothing else to log in to."""
 
     def save(self, commit: bool = True) -> User:
-        user: User = super().save(commit=False)
-        user.is_staff = True
-        if commit:
-            user.save()
-            self.save_m2m()
+        # The parent's save writes it, with its groups where it commits.
+        self.instance.is_staff = True
+        user: User = super().save(commit)
         return user
 
 
@@ -87,20 +82,12 @@ class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-
         ("Times", {"fields": (("last_login", "date_joined"),)}),
     )
     add_fieldsets = (
-        (
-            None,
-            {
-                "classes": ("wide",),
-                "fields": ("username", "groups", "usable_password", "password1", "password2"),
-            },
-        ),
+        (None, {"classes": ("wide",), "fields": ("username", "groups", "usable_password", "password1", "password2")}),
     )
     readonly_fields = ("last_login", "date_joined")
     filter_horizontal = ()
-
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        with transaction.atomic():  # for is_last
-            return super().user_change_password(request, id, form_url)
+    # Django wraps its other views in a transaction, but not this one, and is_last needs its lock until the end.
+    user_change_password = transaction.atomic(BaseUserAdmin.user_change_password)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # its log would go, too: it is deactivated instead
@@ -171,15 +158,12 @@ class GroupAdmin(ForSuperusers, BaseGroupAdmin, Page):  # type: ignore[misc]
         return group.allowed_count
 
 
-def may_manage(users: QuerySet[User]) -> QuerySet[User]:
-    return users.filter(is_superuser=True, is_active=True, is_staff=True)
-
-
 def is_last(user: User) -> bool:
     """Whether nobody else may manage accounts."""
     # Locked until the end of the transaction: of two who leave at once, the second one is the last.
-    keys = {each.pk for each in may_manage(User.objects.select_for_update().order_by("pk"))}
-    return keys == {user.pk}
+    # In one order, so that they do not wait for each other.
+    managers = User.objects.filter(is_superuser=True, is_active=True, is_staff=True)
+    return [each.pk for each in managers.select_for_update().order_by("pk")] == [user.pk]
 
 
 admin.site.unregister(User)

@@ -1,7 +1,6 @@
 """Background tasks and how often they run. Festinger creates the rows at its start; here they are switched on and off,
 and their intervals changed. The rows of intervals and crontabs behind them are hidden."""
 
-from datetime import datetime
 from typing import Any, Final
 
 from django import forms
@@ -37,7 +36,11 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
     class Meta:
         model = PeriodicTask
         fields = ("enabled",)
-        help_texts = {"enabled": "A task that is switched off stays off after a restart."}
+        help_texts = {
+            "enabled": "A task that is switched off stays off after a restart.",
+            **dict.fromkeys(("name", "task", "date_changed"), ""),
+        }
+        labels = {"task": "task", "date_changed": "last changed"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -50,18 +53,19 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
     def save(self, commit: bool = True) -> Any:
         if {"every", "period"} & set(self.changed_data):
             wanted = {"every": self.cleaned_data["every"], "period": self.cleaned_data["period"]}
-            self.instance.interval = IntervalSchedule.objects.filter(
-                **wanted
-            ).first() or IntervalSchedule.objects.create(**wanted)
+            # Not get_or_create: nothing keeps beat's table from having the same interval twice.
+            found = IntervalSchedule.objects.filter(**wanted).first()
+            self.instance.interval = found or IntervalSchedule.objects.create(**wanted)
         return super().save(commit)
 
 
 class ScheduleAdmin(Page):
     form = ScheduleForm
     list_display = ("name", "when", "enabled", "last_sent", "times_sent")
+    list_select_related = ("interval", "crontab", "solar", "clocked")
     list_filter = ("enabled",)
     search_fields = ("name", "task")
-    readonly_fields = ("what", "runs", "when", "kept_from", "last_sent", "times_sent", "changed")
+    readonly_fields = ("name", "task", "when", "kept_from", "last_sent", "times_sent", "date_changed")
     ordering = ("name",)
     actions = ("switch_on", "switch_off")
 
@@ -71,14 +75,11 @@ class ScheduleAdmin(Page):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # the next start would bring it back: it is switched off instead
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[PeriodicTask]:
-        return super().get_queryset(request).select_related("interval", "crontab", "solar", "clocked")
-
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         is_interval = obj is not None and obj.interval is not None and self.has_change_permission(request, obj)
         when = [("every", "period")] if is_interval else ["when"]
         kept = ["kept_from"] if obj is not None and obj.name == RESOLVER else []
-        return ["what", "runs", "enabled", *when, *kept, ("last_sent", "times_sent"), "changed"]
+        return ["name", "task", "enabled", *when, *kept, ("last_sent", "times_sent"), "date_changed"]
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         before = {name: form.initial.get(name) for name in form.changed_data}
@@ -86,30 +87,18 @@ class ScheduleAdmin(Page):
 
     @admin.display(description="when")
     def when(self, task: PeriodicTask) -> str:
-        crontab = task.crontab
-        if crontab is not None:
-            return str(crontab.human_readable)
+        if task.crontab is not None:
+            return str(task.crontab.human_readable)
         return str(task.interval or task.solar or task.clocked or "-")
-
-    @admin.display(description="name")
-    def what(self, task: PeriodicTask) -> str:
-        return task.name
-
-    @admin.display(description="task")
-    def runs(self, task: PeriodicTask) -> str:
-        return task.task
 
     @admin.display(description="last sent", ordering="last_run_at")
     def last_sent(self, task: PeriodicTask) -> str:
-        return format_time(task.last_run_at)
+        at = task.last_run_at
+        return "never" if at is None else date_format(timezone.localtime(at), "DATETIME_FORMAT")
 
     @admin.display(description="times sent", ordering="total_run_count")
     def times_sent(self, task: PeriodicTask) -> int:
         return task.total_run_count
-
-    @admin.display(description="last changed")
-    def changed(self, task: PeriodicTask) -> str:
-        return format_time(task.date_changed)
 
     @admin.display(description="schedule")
     def kept_from(self, task: PeriodicTask) -> SafeString:
@@ -126,16 +115,14 @@ class ScheduleAdmin(Page):
         self.switch(request, queryset, to=False)
 
     def switch(self, request: HttpRequest, queryset: QuerySet[PeriodicTask], *, to: bool) -> None:
+        # Only these: the log must not say of a task that it was switched on when it was on already.
         differing = list(queryset.exclude(enabled=to))
         for task in differing:
             self.log_change(request, task, f"enabled: {not to} -> {to}")
         PeriodicTask.objects.filter(pk__in=[task.pk for task in differing]).update(enabled=to)
-        PeriodicTasks.update_changed()  # beat reloads the schedules when this changes
+        # update() sends no signals, from which beat would learn that it has to read its schedules again.
+        PeriodicTasks.update_changed()
         self.message_user(request, f"{len(differing)} switched {'on' if to else 'off'}; beat follows within seconds.")
-
-
-def format_time(at: datetime | None) -> str:
-    return "never" if at is None else date_format(timezone.localtime(at), "DATETIME_FORMAT")
 
 
 for model in (PeriodicTask, IntervalSchedule, CrontabSchedule, SolarSchedule, ClockedSchedule):

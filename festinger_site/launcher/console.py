@@ -9,7 +9,8 @@ THEN_EVERY_S = 10
 
 
 def say(line: str) -> None:
-    with suppress(OSError):  # the terminal may be gone; the work still has to be done
+    # The terminal may be gone; the work still has to be done.
+    with suppress(OSError):
         print(line, file=sys.stderr, flush=True)
 
 

@@ -25,7 +25,7 @@ class HomeInUse(Exception):
 
 @contextmanager
 def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Holds run.lock. Waits for a launcher that is stopping; raises AlreadyRunning for one that is not."""
+    """Holds run.lock. Waits for a launcher that is stopping; raises HomeInUse for one that is not."""
     with lock_file(home, "run.lock") as lock:
         started = time.monotonic()
         while not try_lock(lock, fcntl.LOCK_EX):
@@ -35,21 +35,18 @@ def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
             elif time.monotonic() - started > PATIENCE_S:
                 raise HomeInUse(f"Festinger is already running from {home} (pid {holder})")
             time.sleep(0.05)
-        sign(home, str(os.getpid()))
+        # Written over, not replaced by a new file: the lock is on this one.
+        (home / "run.lock").write_text(str(os.getpid()))
         yield
 
 
 def tell_stopping(home: Path) -> None:
     """Tells whoever wants to launch next that it may wait."""
-    sign(home, f"{os.getpid()}, stopping")
-
-
-def sign(home: Path, text: str) -> None:
-    (home / "run.lock").write_text(text)
+    (home / "run.lock").write_text(f"{os.getpid()}, stopping")
 
 
 def is_launched(home: Path) -> bool:
-    """Whether a launcher runs."""
+    # Shared: two commands that look at once must not take each other for a launcher.
     with lock_file(home, "run.lock") as lock:
         return not try_lock(lock, fcntl.LOCK_SH)
 
@@ -80,27 +77,27 @@ def using(home: Path, *, arrive: Callable[[], bool], leave_last: Callable[[], No
     runs if nobody else uses the home."""
     with lock_file(home, "use.lock") as users:
         try:
-            while not try_to_arrive(home, users, arrive):
+            while True:
+                with starting(home):
+                    fcntl.flock(users, fcntl.LOCK_SH)
+                    if arrive():
+                        break
+                    # The launcher may be waiting for this one.
+                    fcntl.flock(users, fcntl.LOCK_UN)
                 time.sleep(0.2)
+            # Without start.lock: others come and go while this command works.
             yield
         finally:
             with starting(home):
+                # The lock becomes exclusive only if no other command shares it.
                 if try_lock(users, fcntl.LOCK_EX):
                     leave_last()
-
-
-def try_to_arrive(home: Path, users: IO[str], arrive: Callable[[], bool]) -> bool:
-    with starting(home):
-        fcntl.flock(users, fcntl.LOCK_SH)
-        if not arrive():
-            fcntl.flock(users, fcntl.LOCK_UN)  # the launcher may be waiting for this
-            return False
-        return True
 
 
 def lock_file(home: Path, name: str) -> IO[str]:
     """Raises EnvironmentMistake where the home belongs to another user."""
     try:
+        # Not "w", which would empty what the holder wrote.
         return (home / name).open("a")
     except OSError as error:
         raise EnvironmentMistake(f"{home}: this home cannot be used ({name}: {error.strerror})") from error

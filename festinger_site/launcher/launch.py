@@ -24,6 +24,7 @@ from festinger_site.launcher.programs import programs
 from festinger_site.launcher.supervision import Supervisor, SupervisorFailed
 
 READY_TIMEOUT_S = 120
+# A make that is killed passes nothing on: that it is gone is seen by our having another parent.
 MAKE_PID = os.getppid() if "MAKELEVEL" in os.environ else 0
 
 # Where a signal that asks to stop leaves a byte, which nobody takes out. Empty until the signals are ours.
@@ -49,12 +50,16 @@ def main() -> int:
 
 
 def catch_stop_signals() -> None:
-    """From now on ``pause`` notices them. Python's own C code writes the byte; a handler in Python runs in the middle
-    of anything, a second one in the middle of the first, and whoever takes a lock there may wait for himself."""
+    """From now on ``pause`` notices them."""
+    # Python's own C code writes the byte. A handler in Python runs in the middle of anything, a second one in the
+    # middle of the first, and one that takes a lock may wait for itself.
     readable, writable = os.pipe()
+    # C code that blocks in a signal handler blocks the process; that a byte finds no room is fine, one is enough.
     os.set_blocking(writable, False)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    # HUP is a terminal that was closed.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Not SIG_IGN: only for a signal with a handler is the byte written.
         signal.signal(number, lambda *_: None)
     stop_pipes.append(readable)
 
@@ -85,21 +90,24 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
     try:
         supervisor.start("proxy")
         report = wait_ready(supervisor, site)
-        supervisor.start("worker", "beat")  # not before: they would take the processor from the proxy
+        # Not before: they would take the processor from the proxy.
+        supervisor.start("worker", "beat")
         announce(site, report)
     finally:
-        tell_operator(operator)  # it is known only now: also where the rest fails
+        # Also where the rest fails: only its hash is stored, and the next start has no new one.
+        tell_operator(operator)
     while True:
         supervisor.check_alive()
         pause(0.5)
 
 
-def patient(what: str) -> Callable[..., None]:
-    """An ``on_wait``: tells what we wait for, and breaks the wait off where it should."""
+def patient(what: str, check: Callable[[], None] = lambda: None) -> Callable[..., None]:
+    """An ``on_wait``: tells what we wait for, and breaks the wait off where it should, or where ``check`` raises."""
     waiting = Patience(what)
 
     def on_wait(reason: str = "") -> None:
         waiting(reason)
+        check()
         pause(0)
 
     return on_wait
@@ -116,7 +124,10 @@ def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
     try:
         supervisor.wait_listening()
         if homes.is_embedded():
-            start_postgres(supervisor)
+            supervisor.start("postgres")
+            on_wait = patient("Waiting for Postgres", lambda: supervisor.check("postgres"))
+            postgres_cluster.wait_ready(home, on_wait=on_wait)
+            postgres_cluster.ensure_database(home)
         yield supervisor
     finally:
         home_locks.tell_stopping(home)
@@ -125,26 +136,17 @@ def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
         say("Stopped.")
 
 
-def start_postgres(supervisor: Supervisor) -> None:
-    waiting = patient("Waiting for Postgres")
-
-    def on_wait(reason: str) -> None:
-        waiting(reason)
-        supervisor.check("postgres")
-
-    supervisor.start("postgres")
-    postgres_cluster.wait_ready(supervisor.home, on_wait=on_wait)
-    postgres_cluster.ensure_database(supervisor.home)
-
-
 def prepare(home: Path) -> dict[str, str | None]:
     """Migrations and bootstrap. Returns the operator's name, and the password where it is new."""
+    # A process of its own: the launcher lives as long as Festinger, and Django would stay in its memory.
     child = subprocess.Popen(
-        [sys.executable, "-m", "festinger_site.launcher.prepare_database"],
+        # Not manage.py, which would wait for the database that we are about to prepare.
+        [sys.executable, "-m", "django", "prepare", "--json", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
         env=supervision.build_environment(home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        # Ctrl-C reaches only us: a migration is asked to end, and not broken off together with the launcher.
         start_new_session=True,
     )
     with child:
@@ -163,14 +165,13 @@ def prepare(home: Path) -> dict[str, str | None]:
 
 def wait_ready(supervisor: Supervisor, site: ModuleType) -> dict[str, Any]:
     """Returns the proxy's first report of being ready. Raises SupervisorFailed or LaunchFailed with its log."""
-    waiting = patient("Waiting for the proxy to be ready")
+    on_wait = patient("Waiting for the proxy to be ready", lambda: supervisor.check("proxy"))
     deadline = time.monotonic() + READY_TIMEOUT_S
     while time.monotonic() < deadline:
         report = health(site.FESTINGER_HOST, site.FESTINGER_PORT)
         if report.get("ready"):
             return report
-        supervisor.check("proxy")
-        waiting()
+        on_wait()
         pause(0.05)
     log = homes.log_tail(supervisor.home, "proxy.log")
     raise LaunchFailed(f"The proxy is not ready after {READY_TIMEOUT_S} s:\n{log}")

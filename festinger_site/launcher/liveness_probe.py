@@ -26,7 +26,11 @@ LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to reach what listens 
 
 
 def main(words: list[str]) -> None:
-    asked = parser().parse_args(words)
+    parser = argparse.ArgumentParser(prog="check_alive", description="Ends with 0 if that part of Festinger is alive.")
+    parser.add_argument("part", choices=("proxy", "worker", "beat"))
+    oldest_help = "the oldest sign of life, in s (default: %(default)s)"
+    parser.add_argument("--within", type=float, default=OLDEST_S, metavar="S", help=oldest_help)
+    asked = parser.parse_args(words)
     try:
         why_not = complaint(asked.part, asked.within)
     except EnvironmentMistake as mistake:
@@ -35,21 +39,9 @@ def main(words: list[str]) -> None:
         sys.exit(f"{asked.part}: {why_not}")
 
 
-def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog="check_alive", description="Ends with 0 if that part of Festinger is alive.")
-    found.add_argument("part", choices=("proxy", "worker", "beat"))
-    found.add_argument(
-        "--within",
-        type=float,
-        default=OLDEST_S,
-        metavar="S",
-        help="the oldest sign of life, in s (default: %(default)s)",
-    )
-    return found
-
-
 def complaint(part: str, oldest_s: float) -> str:
     """Why the part does not count as alive; empty where it does. Raises EnvironmentMistake."""
+    # Not above: a mistake in the environment is raised by the import, and told in one line.
     from festinger_site import settings
 
     if part == "proxy":
@@ -58,19 +50,14 @@ def complaint(part: str, oldest_s: float) -> str:
             return f"does not answer on port {settings.FESTINGER_PORT}"
         return "" if report.get("ready") else "answers, but is not ready"
     try:
-        age = heartbeat_age_s(settings.DATABASE_URL, part)
+        with psycopg.connect(settings.DATABASE_URL, connect_timeout=CONNECT_S) as connection:
+            row = connection.execute(AGE, [part, socket.gethostname()]).fetchone()
     except psycopg.Error as error:
         return f"the database cannot be asked ({str(error).strip().partition(chr(10))[0]})"
-    if age is None:
+    if row is None:
         return "has given no sign of life yet"
-    return f"has given no sign of life for {age:.0f} s" if age > oldest_s else ""
-
-
-def heartbeat_age_s(database_url: str, part: str) -> float | None:
-    """None where that part never had one. Raises psycopg.Error."""
-    with psycopg.connect(database_url, connect_timeout=CONNECT_S) as connection:
-        row = connection.execute(AGE, [part, socket.gethostname()]).fetchone()
-    return row[0] if row else None
+    [age_s] = row
+    return f"has given no sign of life for {age_s:.0f} s" if age_s > oldest_s else ""
 
 
 def health(host: str, port: int) -> dict[str, Any]:

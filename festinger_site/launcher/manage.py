@@ -1,7 +1,6 @@
 """``manage.py``: Django's command line. A command that needs the embedded Postgres finds it running: the launcher's
 where one runs, else its own for as long as the command takes, set up if it is new."""
 
-import json
 import os
 import signal
 import sys
@@ -16,20 +15,12 @@ from festinger_site.launcher import home_locks, postgres_cluster
 from festinger_site.launcher.console import Patience, say, tell_operator
 from festinger_site.launcher.postgres_account import PostgresFailed
 
-NEEDS_NO_DATABASE = {
-    "",
-    "check_config",
-    "collectstatic",
-    "demo",
-    "diffsettings",
-    "findstatic",
-    "help",
-    "makemigrations",
-    "standin_ollama",
-    "startapp",
-    "test",
-    "version",
-}
+# Of Django's and our own commands: all others get a database, so that a forgotten one works, too.
+NEEDS_NO_DATABASE = frozenset(
+    """
+    check_config collectstatic demo diffsettings findstatic help makemigrations standin_ollama startapp test version
+    """.split()  # noqa: SIM905
+)
 
 
 def main(arguments: list[str]) -> None:
@@ -46,7 +37,7 @@ def main(arguments: list[str]) -> None:
 def needs_embedded_database(words: list[str]) -> bool:
     if not homes.is_embedded() or {"--help", "-h", "--version"} & set(words):
         return False
-    name = words[0] if words else ""
+    name = words[0] if words else "help"
     if name == "check":
         return "--database" in words
     return name not in NEEDS_NO_DATABASE
@@ -54,49 +45,47 @@ def needs_embedded_database(words: list[str]) -> bool:
 
 def run_with_postgres(arguments: list[str]) -> None:
     home = homes.ensure()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that Postgres is stopped, too
+    # Python's default ends the process at once, and Postgres would be left running.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     waiting = Patience("Waiting for Postgres")
 
     def arrive() -> bool:
-        if home_locks.is_launched(home):
-            return wait_for_launchers(home, waiting)
-        start_own(home, waiting)
-        if arguments[1] != "migrate" and not postgres_cluster.has_table(home, "django_migrations"):
-            set_up(only_migrate=arguments[1] == "bootstrap")
+        is_launched, is_running = home_locks.is_launched(home), postgres_cluster.is_running(home)
+        if is_launched and not is_running:
+            # The launcher will start it, and may need our locks first.
+            waiting()
+            return False
+        if not is_running:
+            postgres_cluster.ensure_cluster(home)
+            postgres_cluster.start(home, on_wait=waiting)
+        # Also for one that runs: it may still recover, or be one that a killed command left.
+        postgres_cluster.wait_ready(home, on_wait=waiting)
+        if not is_launched:
+            postgres_cluster.ensure_database(home)
+            set_up_if_new(home, arguments[1])
         return True
 
-    with home_locks.using(home, arrive=arrive, leave_last=lambda: leave(home)):
+    def leave_last() -> None:
+        # A launcher that started meanwhile goes on using it.
+        if not home_locks.is_launched(home):
+            postgres_cluster.stop(home)
+
+    with home_locks.using(home, arrive=arrive, leave_last=leave_last):
         execute_from_command_line(arguments)
 
 
-def wait_for_launchers(home: Path, waiting: Patience) -> bool:
-    """False where it is not running: the launcher will start it, and may need our locks first."""
-    waiting()
-    if not postgres_cluster.is_running(home):
-        return False
-    postgres_cluster.wait_ready(home, on_wait=waiting)
-    return True
-
-
-def start_own(home: Path, waiting: Patience) -> None:
-    if not postgres_cluster.is_running(home):
-        postgres_cluster.ensure_cluster(home)
-        postgres_cluster.start(home, on_wait=waiting)
-    postgres_cluster.wait_ready(home, on_wait=waiting)  # one that a killed command left may still recover
-    postgres_cluster.ensure_database(home)
-
-
-def set_up(*, only_migrate: bool) -> None:
+def set_up_if_new(home: Path, command: str) -> None:
+    """Does what the command itself does not: ``migrate`` needs nothing, and ``bootstrap`` the tables."""
+    with postgres_cluster.connect(home, homes.DATABASE) as connection:
+        is_new = connection.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
+    if not is_new or command == "migrate":
+        return
     say("This home is new: setting up its database")
     django.setup()
-    from festinger_site.launcher import prepare_database  # needs Django's settings
+    # Needs Django's settings, which are read only now: most commands find a home that is set up.
+    from festinger_site.management.commands.prepare import migrate, prepare
 
-    if only_migrate:
-        prepare_database.migrate()
+    if command == "bootstrap":
+        migrate()
     else:
-        tell_operator(json.loads(prepare_database.prepare()))
-
-
-def leave(home: Path) -> None:
-    if not home_locks.is_launched(home):
-        postgres_cluster.stop(home)
+        tell_operator(prepare())

@@ -39,7 +39,8 @@ def account(data: Path) -> pwd.struct_passwd | None:
         return pwd.getpwnam(USER)
     no_login = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin"]
     problem = run_to_end(["useradd", *no_login, USER])
-    with suppress(KeyError):  # where another first start was making it too, ours has failed
+    # Looked up again instead of trusting the exit status: where another first start made it too, ours has failed.
+    with suppress(KeyError):
         return pwd.getpwnam(USER)
     raise PostgresFailed(
         f"Postgres does not run as root, and the user {USER} could not be made ({problem}). Make it, "
@@ -48,11 +49,12 @@ def account(data: Path) -> pwd.struct_passwd | None:
 
 
 def as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
-    """Options of ``subprocess`` to run something as that user, from a folder open to all, without the PG* and
-    locale variables that would change what Postgres does."""
+    """Options of ``subprocess`` to run something as that user, from a folder open to all."""
+    # PG* and the locale would change what initdb and the server do.
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_", "LANG"))}
     options: dict[str, Any] = {"env": kept | {"LC_ALL": "C"}, "cwd": "/"}
     if user:
+        # Without extra_groups it would keep root's.
         options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     return options
 
@@ -104,16 +106,18 @@ def find_problem(folder: Path, user: pwd.struct_passwd) -> str:
 
 
 def copy_wheel(site_packages: Path, target: Path) -> None:
-    """The wheel and its libraries, side by side as they find each other; readable by all, whatever the umask."""
+    """The wheel and its libraries, side by side as they find each other; readable by all."""
     not_needed = shutil.ignore_patterns("pginstall", "include", "*.a", "pkgconfig", "__pycache__")
     with tempfile.TemporaryDirectory(dir=ensure_shared_folder()) as beside:
         half = Path(beside) / "tree"
         for part in (site_packages / WHEEL, site_packages / f"{WHEEL}.libs"):
             if part.exists():
                 shutil.copytree(part, half / part.name, ignore=not_needed)
+        # copytree keeps modes, and pip may have installed under a umask of 077.
         run_to_end(["chmod", "-R", "a+rX", str(half)])
         shutil.rmtree(target, ignore_errors=True)
-        half.rename(target)  # nobody sees half a copy
+        # Renamed at the end: nobody sees half a copy.
+        half.rename(target)
 
 
 def ensure_shared_folder() -> Path:

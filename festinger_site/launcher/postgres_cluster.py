@@ -83,6 +83,7 @@ def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_ma
     data = data_folder(home)
     why = f" (its user {user.pw_name} cannot enter {home})" if user and link.is_symlink() else ""
     on_make(f"Creating a PostgreSQL database in {data}{why}")
+    # Renamed at the end: an interrupted start leaves no half-made database.
     unfinished = data.with_name(f"{data.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     homes.own_folder(unfinished, 0o700, user)
@@ -93,7 +94,7 @@ def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_ma
     initdb += [*locale, *(f"--set={name}={value}" for name, value in settings.items())]
     if problem := run_to_end(initdb if durable else [*initdb, "--no-sync"], user):
         raise PostgresFailed(f"The embedded database could not be created in {data.parent}: {problem}")
-    return unfinished.rename(data)  # an interrupted start leaves no half-made database
+    return unfinished.rename(data)
 
 
 def free_stale_locks(home: Path) -> None:
@@ -126,7 +127,7 @@ def command(home: Path) -> list[str]:
 
 
 def start(home: Path, on_wait: Callable[[str], None] = ignore) -> subprocess.Popen[bytes]:
-    """Starts it unsupervised and waits until it accepts connections; Ctrl-C in this terminal does not reach it.
+    """Starts it unsupervised and waits until it accepts connections.
 
     ``on_wait`` as in ``wait_ready``. Raises PostgresFailed where it exits instead."""
     user = account(data_folder(home))
@@ -136,6 +137,7 @@ def start(home: Path, on_wait: Callable[[str], None] = ignore) -> subprocess.Pop
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            # Ctrl-C in this terminal must not reach it: we stop it when our work is done.
             start_new_session=True,
             **as_user(user),
         )
@@ -160,11 +162,11 @@ def connect(home: Path, database: str = "postgres") -> psycopg.Connection:
     )
 
 
-def wait_ready(home: Path, *, timeout_s: float = READY_TIMEOUT_S, on_wait: Callable[[str], None] = ignore) -> None:
+def wait_ready(home: Path, *, on_wait: Callable[[str], None] = ignore) -> None:
     """Returns when it accepts connections. ``on_wait`` gets Postgres' own message 20 times a second, and may raise.
 
-    Raises PostgresFailed after ``timeout_s``."""
-    deadline = time.monotonic() + timeout_s
+    Raises PostgresFailed after READY_TIMEOUT_S."""
+    deadline = time.monotonic() + READY_TIMEOUT_S
     while True:
         try:
             connect(home).close()
@@ -172,7 +174,7 @@ def wait_ready(home: Path, *, timeout_s: float = READY_TIMEOUT_S, on_wait: Calla
         except psycopg.OperationalError as error:
             reason = str(error).partition("\n")[0].rpartition("failed: ")[2]
         if time.monotonic() > deadline:
-            raise PostgresFailed(f"Postgres is not ready after {timeout_s:.0f} s: {reason}")
+            raise PostgresFailed(f"Postgres is not ready after {READY_TIMEOUT_S} s: {reason}")
         on_wait(reason)
         time.sleep(0.05)
 
@@ -181,19 +183,16 @@ def ensure_database(home: Path, name: str = homes.DATABASE) -> None:
     with connect(home) as connection:
         known = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name]).fetchone()
         if known is None:
+            # Postgres has no CREATE DATABASE IF NOT EXISTS.
             with suppress(psycopg.errors.DuplicateDatabase):
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-
-
-def has_table(home: Path, table: str, database: str = homes.DATABASE) -> bool:
-    with connect(home, database) as connection:
-        return connection.execute("SELECT to_regclass(%s)", [table]).fetchone() != (None,)
 
 
 def processes(home: Path) -> list[psutil.Process]:
     """The server of this home and its children, or children that outlived it."""
     data = str(data_folder(home))
     found = []
+    # By the folder they work in: children that outlived a killed server have no parent to be found by.
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.name() == "postgres" and process.cwd() == data:
@@ -207,6 +206,7 @@ def running(home: Path) -> psutil.Process | None:
     with suppress(psutil.Error):
         pid = first_number(lock_files(home)[0])
         process = psutil.Process(pid) if pid else None
+        # After a crash, the pid may be another process's by now, even another home's Postgres.
         if process and process.name() == "postgres" and process.cwd() == str(data):
             return process
     return None
@@ -219,6 +219,7 @@ def is_running(home: Path) -> bool:
 def first_number(file: Path) -> int:
     """The process id at the beginning of a lock file of Postgres; 0 where there is none."""
     with suppress(OSError, ValueError):
+        # A server in single-user mode writes its pid as a negative number.
         return abs(int(file.read_text().split(maxsplit=1)[0]))
     return 0
 
@@ -226,7 +227,8 @@ def first_number(file: Path) -> int:
 def stop(home: Path) -> None:
     """Stops the server, by force if necessary, and ends what a killed one left behind."""
     if server := running(home):
-        for number in (signal.SIGINT, signal.SIGQUIT):  # fast shutdown; without a checkpoint
+        # Fast shutdown; then one without a checkpoint. TERM would wait until every client has left.
+        for number in (signal.SIGINT, signal.SIGQUIT):
             with suppress(psutil.Error):
                 server.send_signal(number)
                 server.wait(STOP_GRACE_S)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import psycopg
 
+from proxy.config_file.parser import RulesMistakes
+from proxy.config_file.watcher import read_at
+
 OLDEST_POSTGRES = 15
 
 
@@ -20,7 +23,8 @@ def check_port(host: str, port: int) -> None:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            # As the server does: else the port of a Festinger that has just stopped would count as taken.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
@@ -30,9 +34,6 @@ def check_port(host: str, port: int) -> None:
 
 def check_config(file: Path) -> None:
     """Raises LaunchFailed where config.yaml cannot be used."""
-    from proxy.config_file.parser import RulesMistakes  # with pydantic, which not all who use this module need
-    from proxy.config_file.watcher import read_at
-
     try:
         read_at(file).rules()
     except RulesMistakes as error:

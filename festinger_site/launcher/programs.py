@@ -19,7 +19,13 @@ from festinger_site.launcher.supervision import Program
 def programs(home: Path, host: str, port: int) -> list[Program]:
     """In the order in which they start. They stop in reverse, so that the proxy can still write what it has."""
     found = own_programs(host, port)
-    return [postgres_program(home), *found] if homes.is_embedded() else found
+    if not homes.is_embedded():
+        return found
+    user = account(postgres_cluster.data_folder(home))
+    name = user.pw_name if user else None
+    # INT is Postgres' fast shutdown: with TERM it would wait until every client has left.
+    postgres = Program("postgres", postgres_cluster.command(home), stop_wait_s=10, stop_signal="INT", user=name)
+    return [postgres, *found]
 
 
 def own_programs(host: str, port: int) -> list[Program]:
@@ -30,16 +36,10 @@ def own_programs(host: str, port: int) -> list[Program]:
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     return [
         Program("worker", [*celery, *worker], stop_wait_s=7),
+        # No file for its pid: one left by a crash may name another process by now, and beat would refuse to start.
         Program("beat", [*celery, "beat", "--pidfile=", "--loglevel=INFO"], stop_wait_s=2),
         Program("proxy", uvicorn(host, port), stop_wait_s=7),
     ]
-
-
-def postgres_program(home: Path) -> Program:
-    user = account(postgres_cluster.data_folder(home))
-    fast_shutdown = "INT"
-    name = user.pw_name if user else None
-    return Program("postgres", postgres_cluster.command(home), stop_wait_s=10, stop_signal=fast_shutdown, user=name)
 
 
 def uvicorn(host: str, port: int) -> list[str]:
@@ -58,6 +58,7 @@ def main(words: list[str]) -> NoReturn:
     command = commands.get(words[0]) if len(words) == 1 else None
     if command is None:
         sys.exit(f"usage: python -m festinger_site.launcher.programs {'|'.join(commands)}")
+    # Not a child: the container's signals must reach the program, and its exit status the container.
     os.execv(command[0], command)
 
 

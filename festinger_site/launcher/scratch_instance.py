@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -39,24 +38,15 @@ class Interrupted(Exception):
         self.status = 128 + number
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """Where it and the stand-in listen; ``started_in``: how many seconds the start took."""
-
-    url: str
-    ollama: str
-    started_in: float
-
-
 def stop_on_signals() -> None:
     """From now on a signal raises Interrupted, once: the cleaning up that follows is not interrupted."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        ignore_signals()
+        raise Interrupted(number)
+
     for number in STOPPING:
         signal.signal(number, interrupt)
-
-
-def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    ignore_signals()
-    raise Interrupted(number)
 
 
 def ignore_signals() -> None:
@@ -65,36 +55,37 @@ def ignore_signals() -> None:
 
 
 @contextmanager
-def scratch() -> Iterator[Scratch]:
-    """Raises ScratchFailed."""
-    started = time.monotonic()
+def scratch() -> Iterator[str]:
+    """Its address. Raises ScratchFailed."""
     with home() as folder, standin() as ollama, festinger(folder, ollama) as url:
-        yield Scratch(url, ollama, time.monotonic() - started)
+        yield url
 
 
 @contextmanager
 def home() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="festinger-scratch-")).resolve()
-    folder.chmod(0o711 if os.geteuid() == 0 else 0o700)  # root's Postgres is another user, who passes through
+    folder.chmod(homes.FOLDER_MODE)
     try:
         yield folder / "home"
     finally:
         ignore_signals()
-        for made in (postgres_cluster.data_folder(folder / "home"), homes.run_folder(folder / "home"), folder):
-            shutil.rmtree(made, ignore_errors=True)
+        # They may be outside of the folder: the data as root, the sockets where the path is too long for one.
+        postgres_cluster.remove(folder / "home")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def standin() -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         port = listener.getsockname()[1]
-        command = [sys.executable, "-m", "standin", "--fd", str(listener.fileno())]
+        # The socket is handed over, listening: it answers at once, and nobody can take its port.
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-m", "standin", "--fd", str(listener.fileno())],
             cwd=homes.PROJECT,
             pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C in the terminal reaches only us
+            # Ctrl-C in the terminal reaches only us.
+            start_new_session=True,
         )
     try:
         yield f"http://127.0.0.1:{port}"
@@ -116,13 +107,18 @@ def festinger(home: Path, ollama: str) -> Iterator[str]:
             stderr=out,
             start_new_session=True,
         )
+    deadline = time.monotonic() + READY_TIMEOUT_S
     try:
-        wait_ready(process, port, words)
+        while not health("127.0.0.1", port).get("ready"):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise ScratchFailed(f"Festinger did not start. It said:\n{words.read_text(errors='replace').rstrip()}")
+            time.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:
         say("Stopping ...")
         end(process)
-        supervision.end_leftovers(home)  # of a launcher that had to be killed
+        # Of a launcher that had to be killed.
+        supervision.end_leftovers(home)
 
 
 def free_port() -> int:
@@ -134,16 +130,8 @@ def free_port() -> int:
 def environment(home: Path, port: int, ollama: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(WIRING)}
     ours = {"FESTINGER_HOME": str(home), "FESTINGER_PORT": str(port), "FESTINGER_UPSTREAM": ollama}
-    # With it, the launcher stops by itself if we are killed.
+    # MAKELEVEL: as below make, the launcher stops by itself if we are killed.
     return kept | ours | {"MAKELEVEL": "1"}
-
-
-def wait_ready(process: subprocess.Popen[bytes], port: int, words: Path) -> None:
-    deadline = time.monotonic() + READY_TIMEOUT_S
-    while not health("127.0.0.1", port).get("ready"):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise ScratchFailed(f"Festinger did not start. It said:\n{words.read_text(errors='replace').rstrip()}")
-        time.sleep(0.1)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

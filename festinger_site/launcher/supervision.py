@@ -22,6 +22,7 @@ from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster
 
 MARK = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
+LISTENING_TIMEOUT_S = 15
 STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
 LEFTOVER_GRACE_S = 3
 STARTS_MAX = 3  # of a program within one launch, before that counts as a failure
@@ -64,7 +65,7 @@ childlogdir=log
 # Only the main process gets the stop signal: a Celery worker whose children get it too can hang for minutes.
 # A process that dies within startsecs is restarted after 1 s, 2 s, 3 s and so on; supervisord never gives up.
 PROGRAM = """
-[program:{name}]
+[program:{program.name}]
 command={command}
 directory={directory}
 priority={priority}
@@ -72,11 +73,11 @@ autostart=false
 autorestart=true
 startsecs=5
 startretries=1000000
-stopsignal={stop_signal}
-stopwaitsecs={stop_wait_s}
+stopsignal={program.stop_signal}
+stopwaitsecs={program.stop_wait_s}
 killasgroup=true
 redirect_stderr=true
-stdout_logfile=log/{name}.log
+stdout_logfile=log/{program.name}.log
 stdout_logfile_maxbytes=10MB
 stdout_logfile_backups=3
 {user}
@@ -89,15 +90,11 @@ def configuration(home: Path, programs: Iterable[Program]) -> str:
     as_root = os.geteuid() == 0
     sections = [SUPERVISORD.format(run_folder=homes.run_folder(home), user="user=root" if as_root else "")]
     for priority, program in enumerate(programs, 1):
-        facts = {name: getattr(program, name) for name in ("name", "stop_signal", "stop_wait_s")}
+        command = " ".join(escape(word) for word in program.command)
+        # Another user may not be able to enter the project's folder.
+        directory, user = ("/", f"user={program.user}") if program.user else ("%(ENV_FESTINGER_PROJECT)s", "")
         sections.append(
-            PROGRAM.format(
-                **facts,
-                command=" ".join(escape(word) for word in program.command),
-                directory="/" if program.user else "%(ENV_FESTINGER_PROJECT)s",
-                priority=priority,
-                user=f"user={program.user}" if program.user else "",
-            )
+            PROGRAM.format(program=program, command=command, directory=directory, priority=priority, user=user)
         )
     return "".join(sections)
 
@@ -118,11 +115,12 @@ def build_environment(home: Path) -> dict[str, str]:
 
 
 class Supervisor:
-    """A running supervisord; a session of its own, so that Ctrl-C in the terminal reaches only the launcher."""
+    """A running supervisord."""
 
     def __init__(self, home: Path, programs: Iterable[Program]) -> None:
         self.home = home
-        self.starts: defaultdict[str, set[int]] = defaultdict(set)  # when each program was started, in seconds
+        # When each program was started, in seconds: supervisord does not count restarts.
+        self.starts: defaultdict[str, set[int]] = defaultdict(set)
         homes.ensure_run_folder(home)
         folder = home / "supervisor"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -136,6 +134,7 @@ class Supervisor:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
+                # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
                 start_new_session=True,
             )
 
@@ -146,8 +145,8 @@ class Supervisor:
         transport = SupervisorTransport(serverurl=f"unix://{homes.run_folder(self.home)}/control.sock")
         return ServerProxy("http://localhost", transport=transport).supervisor
 
-    def wait_listening(self, timeout_s: float = 15) -> None:
-        deadline = time.monotonic() + timeout_s
+    def wait_listening(self) -> None:
+        deadline = time.monotonic() + LISTENING_TIMEOUT_S
         while True:
             with suppress(OSError):
                 self.remote.getState()
@@ -178,6 +177,7 @@ class Supervisor:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(STOP_TIMEOUT_S)
         end_leftovers(self.home)
+        # It has ended by now, and stays a zombie unless somebody waits for it.
         self.process.wait()
 
 
@@ -198,15 +198,18 @@ def end_leftovers(home: Path) -> bool:
     found = leftovers(home)
     for process in found:
         with suppress(psutil.Error):
+            # First, and by force: while it ends in order, it could start the others again.
             if "supervisor.supervisord" in process.cmdline():
-                process.kill()  # first, or it would start the others again
+                process.kill()
                 process.wait(LEFTOVER_GRACE_S)
     ours = {process.pid for process in found}
     for process in found:
         with suppress(psutil.Error):
+            # Children are left to their parents: a Celery worker whose children get it too can hang for minutes.
             if process.ppid() not in ours:
                 process.send_signal(signal.SIGTERM)
     psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    # Looked for again: what has just been told to end may have forked meanwhile.
     for process in leftovers(home):
         with suppress(psutil.Error):
             process.kill()

@@ -34,6 +34,7 @@ def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
         response = get_response(request)
         if response.status_code != 405 or request.path.startswith(ADMIN):
             return response
+        # Ninja's has a body that says no more than the status, and Django's has none.
         allowed = response.headers["Allow"]
         error = f"{request.method} is not allowed here; use {allowed}"
         return JsonResponse({"error": error}, status=405, headers={"Allow": allowed})
@@ -49,9 +50,11 @@ def lead_back(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(ADMIN):
             return get_response(request)
-        if "\x00" in request.path or "%00" in request.META["QUERY_STRING"]:  # Postgres takes none in its texts
+        # Postgres takes no NUL in its texts: Django's queries for such a page would fail with status 500.
+        if "\x00" in request.path or "%00" in request.META["QUERY_STRING"]:
             return defaults.page_not_found(request, Http404())
         response = get_response(request)
+        # Only what a browser asks for by itself: a program that posts to the wrong page keeps its 405.
         if response.status_code != 405 or request.method != "GET":
             return response
         messages.warning(request, "Nothing was changed: the form was not submitted. Please try again.")

@@ -30,7 +30,8 @@ class Guard:
         self._checks_all = bool(hosts) or bind == "localhost" or is_loopback(bind)
         self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}
         self._origins = (*LOCAL_ORIGINS, *origins)
-        self.is_host_allowed = lru_cache(maxsize=256)(self._is_host_allowed)  # clients call one name over and over
+        # Clients call one name over and over; bounded, as the header is anybody's.
+        self._is_host_allowed = lru_cache(maxsize=256)(self._check_host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or self._is_welcome(scope):
@@ -46,32 +47,26 @@ class Guard:
                 host = value.decode("latin-1").lower()
             elif name == b"origin":
                 origin = value.decode("latin-1").lower()
-        if self._must_check_host(scope) and not self.is_host_allowed(host or ""):
-            return False
-        return origin is None or self.is_origin_allowed(origin, host or "")
-
-    def _must_check_host(self, scope: Scope) -> bool:
+        # Another machine on an open port may use any name for it. A browser on this one may have been rebound.
         client = scope.get("client")
-        return self._checks_all or client is None or is_loopback(client[0])
+        if (self._checks_all or client is None or is_loopback(client[0])) and not self._is_host_allowed(host or ""):
+            return False
+        # A request without Origin comes from a program, or from a page's own site.
+        if origin is None or origin.partition("://")[2] == host:
+            return True
+        return any(fnmatchcase(origin, pattern.lower()) for pattern in self._origins)
 
-    def _is_host_allowed(self, host: str) -> bool:
-        name = host_name(host)
+    def _check_host(self, host: str) -> bool:
+        if host.startswith("["):  # [::1]:80
+            name = host[1:].partition("]")[0]
+        else:
+            # An IPv6 address without brackets has no port.
+            name = host.rpartition(":")[0] if host.count(":") == 1 else host
         if name in self._hosts or name.endswith(LOCAL_ENDINGS):
             return True
+        # An address cannot be rebound: only a name's owner can point it somewhere else.
         try:
             address = ip_address(name)
         except ValueError:
             return False
         return address.is_loopback or address.is_private or address.is_unspecified
-
-    def is_origin_allowed(self, origin: str, host: str) -> bool:
-        if origin.partition("://")[2] == host:
-            return True
-        return any(fnmatchcase(origin, pattern.lower()) for pattern in self._origins)
-
-
-def host_name(host: str) -> str:
-    """The Host header's name or address without its port: ``[::1]:80`` gives ``::1``."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.count(":") == 1 else host

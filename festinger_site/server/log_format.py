@@ -7,6 +7,7 @@ for flag in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTask
     setattr(logging, flag, False)
 logging._srcfile = None
 
+# What every record has; all else came from ``extra``. Asked of a record: newer Pythons add attributes.
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 

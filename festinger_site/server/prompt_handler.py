@@ -1,13 +1,14 @@
 """The handler for prompts, which never touch the database."""
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from io import BytesIO
 from typing import cast
 
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import ResolverMatch, resolve
+from django.urls import resolve
 
 from proxy import runtime
 from proxy.errors import ProxyError
@@ -24,23 +25,13 @@ class LeanHandler(ASGIHandler):
     # ``response.close()``, a thread pool per request). That costs more than the rest of the proxy.
 
     def load_middleware(self, is_async: bool = False) -> None:
-        self._view_middleware: list[object] = []
-        self._template_response_middleware: list[object] = []
-        self._exception_middleware: list[object] = []
+        # None: what they do is for the admin, and Django would run those that are not async in threads.
         self._respond = cast(Respond, convert_exception_to_response(self._call_view))
-        self._matches: dict[str, ResolverMatch] = {}  # by path: six of them
-
-    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        # Nothing may be awaited between the view's return and this one: a client that left in between would leave
-        # the upstream's answer open.
-        return await self._respond(request)
+        # Not bounded: festinger_site/asgi.py sends six paths here and no other.
+        self._resolve = cache(resolve)
 
     async def _call_view(self, request: HttpRequest) -> HttpResponseBase:
-        path = request.path_info
-        match = self._matches.get(path)
-        if match is None:
-            match = self._matches[path] = resolve(path)
-        request.resolver_match = match
+        request.resolver_match = match = self._resolve(request.path_info)
         return await cast(Respond, match.func)(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,16 +39,20 @@ class LeanHandler(ASGIHandler):
             limit = runtime.current().settings_file.rules.limits.max_body_bytes
             body = await read_body(limit_body(receive, limit))
         except ClientGone:
+            # Nobody is there to answer, and no upstream has been opened yet.
             return
         except ProxyError as error:
             await send_error(send, scope["path"], error)
             return
         request = ASGIRequest(scope, BytesIO())
-        request._body = body  # already read: Django would copy it out of the stream
+        # Already read: Django would copy it out of the stream.
+        request._body = body
         await until_client_leaves(self._answer(request, send), receive)
 
     async def _answer(self, request: ASGIRequest, send: Send) -> None:
-        response = await self.get_response_async(request)
+        # Nothing may be awaited between the view's return and this: a client that left in between would leave the
+        # upstream's answer open.
+        response = await self._respond(request)
         if not isinstance(response, Relay):
             await self.send_response(response, send)
             return
@@ -76,4 +71,4 @@ async def read_body(receive: Receive) -> bytes:
             raise ClientGone
         chunks.append(message.get("body", b""))
         if not message.get("more_body", False):
-            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            return b"".join(chunks)

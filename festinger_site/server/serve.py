@@ -4,11 +4,12 @@ import argparse
 import socket
 import sys
 
+import httptools
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from festinger_site import settings
-from festinger_site.server.http_protocol import ExactProtocol
 from festinger_site.server.shutdown import end_on_signals
 from proxy.upstream.keepalive import notice_vanished
 
@@ -17,26 +18,41 @@ BACKLOG = 2048
 
 
 def main(words: list[str]) -> None:
-    asked = parser().parse_args(words)
-    run(asked.application, listeners(asked.host, asked.port), asked.workers)
-
-
-def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(description=__doc__)
-    found.add_argument("application", nargs="?", default=APPLICATION)
-    found.add_argument("--host", default=settings.FESTINGER_HOST)
-    found.add_argument("--port", type=int, default=settings.FESTINGER_PORT)
-    found.add_argument("--workers", type=int, default=settings.FESTINGER_WORKERS)
-    return found
-
-
-def run(application: str, sockets: list[socket.socket], workers: int) -> None:
     """Serves until a signal, and returns, or ends the process, when all requests are answered."""
-    settled = configuration(application, workers)
-    if workers > 1:
-        Multiprocess(settled, sockets).run()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("application", nargs="?", default=APPLICATION)
+    parser.add_argument("--host", default=settings.FESTINGER_HOST)
+    parser.add_argument("--port", type=int, default=settings.FESTINGER_PORT)
+    parser.add_argument("--workers", type=int, default=settings.FESTINGER_WORKERS)
+    asked = parser.parse_args(words)
+    configuration = Configuration(
+        asked.application,
+        workers=asked.workers,
+        loop="uvloop",
+        http=ExactProtocol,
+        ws="none",
+        # With "auto", a start that fails would count as an application without a lifespan, and be served.
+        lifespan="on",
+        backlog=BACKLOG,
+        # The proxy logs a line of its own for each prompt.
+        access_log=False,
+        # uvicorn would add its own to the upstream's answers, which are passed on as they are.
+        server_header=False,
+        # Not believed: who counts as local is decided on the real peer.
+        proxy_headers=False,
+        # Longer than clients keep an idle connection: they close it, and no request is lost on a closed one.
+        timeout_keep_alive=120,
+        # Less than the supervisor waits before it kills (launcher/programs.py): what is buffered is written after it.
+        timeout_graceful_shutdown=5,
+        # A worker that only has to wait for the processor is not to be replaced.
+        timeout_worker_healthcheck=30,
+    )
+    sockets = bind_sockets(asked.host, asked.port)
+    if asked.workers > 1:
+        Multiprocess(configuration, sockets).run()
     else:
-        uvicorn.Server(settled).run(sockets)
+        # Not Multiprocess with one worker: its parent would be a second process that only waits.
+        uvicorn.Server(configuration).run(sockets)
 
 
 class Configuration(uvicorn.Config):
@@ -45,42 +61,69 @@ class Configuration(uvicorn.Config):
             super().load()
 
 
-def configuration(application: str, workers: int) -> Configuration:
-    return Configuration(
-        application,
-        workers=workers,
-        loop="uvloop",
-        http=ExactProtocol,
-        ws="none",
-        lifespan="on",
-        backlog=BACKLOG,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # not believed: who counts as local is decided on the real peer
-        timeout_keep_alive=120,  # longer than clients keep an idle connection: they close it, and none is lost
-        timeout_graceful_shutdown=5,
-        timeout_worker_healthcheck=30,  # a worker that only has to wait for the processor is not to be replaced
-    )
+class ExactProtocol(HttpToolsProtocol):
+    """Keeps the request's target in the scope as it was sent, and declines protocol upgrades."""
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        # ASGI splits it, and the parts do not tell ``/x?`` from ``/x``.
+        self.scope["target"] = self.url  # type: ignore[typeddict-unknown-key]
+
+    # httptools calls these two before it raises HttpParserUpgrade. The request is then parsed again, without the offer:
+    # the application must not be called for both.
+
+    def on_headers_complete(self) -> None:
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+
+    def data_received(self, data: bytes) -> None:
+        # Replaces uvicorn's method, which drops the body of a request that offers an upgrade.
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            # Java's HTTP client offers h2c with each request, and httptools takes what follows the head for h2c.
+            self._decline(data[offer.args[0] :])
+        except httptools.HttpParserError:
+            self.logger.warning("Invalid HTTP request received.")
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _decline(self, rest: bytes) -> None:
+        """Parses the same request again, without the offer; ``rest`` is what came after its head."""
+        kept = [header for header in self.headers if header[0] != b"upgrade"]
+        if len(kept) == len(self.headers):  # CONNECT
+            self.send_400_response("This is not a proxy to elsewhere.")
+            return
+        line = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        # A parser that has reported an upgrade takes no more data.
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(b"\r\n".join([line, *[b"%s: %s" % header for header in kept], b"\r\n"]) + rest)
 
 
-def listeners(host: str, port: int) -> list[socket.socket]:
+def bind_sockets(host: str, port: int) -> list[socket.socket]:
     """A bound socket for each address of the host; the server listens when it is ready. Ends the process where an
     address cannot be used."""
+    found = []
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        return [bind_socket(family, address) for family, _, _, _, address in found]
+        for family, _, _, _, address in socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        ):
+            tcp = socket.socket(family, socket.SOCK_STREAM)
+            # Else a restart would wait until the kernel forgets the connections of the process before.
+            tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                # IPv4 has a socket of its own: one that takes both would leave no address for it.
+                tcp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            notice_vanished(tcp)
+            tcp.bind(address)
+            found.append(tcp)
     except OSError as error:
         sys.exit(f"cannot listen on {host}, port {port}: {error.strerror or error}")
-
-
-def bind_socket(family: int, address: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]) -> socket.socket:
-    tcp = socket.socket(family, socket.SOCK_STREAM)
-    tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:
-        tcp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # IPv4 has a socket of its own
-    notice_vanished(tcp)
-    tcp.bind(address)
-    return tcp
+    return found
 
 
 if __name__ == "__main__":

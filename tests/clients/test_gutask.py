@@ -159,12 +159,12 @@ class TestIKnowThat:
         assert (run.returncode, first, reason) == (3, start, body["reason"])
         assert (said.split(":")[0].strip(), known.split(":")[0].strip()) == ("you said", "known")
 
-    def test_a_ring_has_no_existing_fact_to_show(self, festinger):
+    def test_a_cycle_has_no_existing_fact_to_show(self, festinger):
         festinger.answers(202, {**CLASH, "existing": None, "collision_type": "cycle"})
 
         run = gutask("iknowthat", "gnommoweb -isa repo", url=festinger.url)
 
-        assert (run.returncode, "known:" in run.stdout, "ring" in run.stdout) == (3, False, True)
+        assert (run.returncode, "known:" in run.stdout, "cycle" in run.stdout) == (3, False, True)
 
     def test_a_caret_points_at_what_was_not_understood(self, festinger):
         festinger.answers(422, {"error": "no operator", "position": 10, "hint": "Say -isa or -ispart."})
@@ -238,9 +238,7 @@ class TestConflicts:
     def test_a_fact_that_has_gone_is_told(self, festinger):
         festinger.answers(200, {"items": [{**OPEN, "existing": None}], "count": 1})
 
-        assert (
-            "7: nothing stands any more | dobby: gnommoweb -isa repo" in gutask("conflicts", url=festinger.url).stdout
-        )
+        assert "7: the known fact is gone | dobby: gnommoweb -isa repo" in gutask("conflicts", url=festinger.url).stdout
 
     def test_none_is_said(self, festinger):
         festinger.answers(200, {"items": [], "count": 0})
@@ -271,7 +269,7 @@ class TestConflicts:
         run = gutask("conflicts", url=festinger.url)
 
         assert (run.returncode, run.stdout) == (4, "")
-        assert run.stderr == f"{festinger.url} has no /conflicts. Is it a Festinger, and new enough?\n"
+        assert run.stderr == f"{festinger.url} has no /conflicts. Is it Festinger, and new enough?\n"
 
 
 class TestServer:

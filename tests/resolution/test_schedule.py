@@ -61,7 +61,7 @@ def test_a_fresh_database_has_the_schedule_of_the_setting(settings: Any) -> None
     settings.TIME_ZONE = "Europe/Berlin"
     Soas.objects.create(token="the", is_common=True)  # a dictionary, as far as the command looks
 
-    call_command("bootstrap", "--json")
+    call_command("bootstrap")
 
     crontab = scheduled().crontab
     assert (scheduled().task, scheduled().enabled) == ("resolution.tasks.resolve", True)

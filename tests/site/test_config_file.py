@@ -12,8 +12,9 @@ from django.core.management import CommandError, call_command
 from festinger_site import home
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.home import PROJECT
-from festinger_site.launcher import preflight, prepare_database, supervision
+from festinger_site.launcher import preflight, supervision
 from festinger_site.launcher.manage import needs_embedded_database
+from festinger_site.management.commands.prepare import offer_config
 from memory.settings.grammar import describe_range
 from proxy.config_file.parser import FIELDS, names_in, read
 from proxy.domain.config_schema import Rules, values
@@ -96,7 +97,7 @@ def test_a_name_of_the_config_file_that_cannot_be_shown_is_a_mistake(monkeypatch
 
 
 def test_the_example_is_put_there_for_its_owner_where_nothing_is(tmp_path: Path) -> None:
-    prepare_database.offer_config(tmp_path / "config.yaml")
+    offer_config(tmp_path / "config.yaml")
 
     assert (tmp_path / "config.yaml").read_text() == EXAMPLE
     assert (tmp_path / "config.yaml").stat().st_mode & 0o777 == 0o600
@@ -106,13 +107,13 @@ def test_the_example_is_put_there_for_its_owner_where_nothing_is(tmp_path: Path)
 def test_what_is_in_the_place_of_the_config_file_is_not_overwritten(tmp_path: Path, make: Any) -> None:
     make(tmp_path / "config.yaml")
 
-    prepare_database.offer_config(tmp_path / "config.yaml")
+    offer_config(tmp_path / "config.yaml")
 
     assert not (tmp_path / "config.yaml").is_file() or (tmp_path / "config.yaml").read_text() == ""
 
 
 def test_a_home_that_cannot_be_written_stops_no_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prepare_database.offer_config(tmp_path / "none" / "config.yaml")
+    offer_config(tmp_path / "none" / "config.yaml")
 
     assert capsys.readouterr().err == f"{tmp_path}/none/config.yaml: cannot be written (No such file or directory)\n"
 

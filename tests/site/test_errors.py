@@ -88,7 +88,7 @@ def test_a_form_from_before_a_login_says_what_to_do() -> None:
 
     answer = client.post("/admin/resolution/conflict/1/decide/", {"csrfmiddlewaretoken": "x" * 64})
 
-    assert (answer.status_code, "Go back, reload it" in answer.content.decode()) == (403, True)
+    assert (answer.status_code, "Go back, reload the page" in answer.content.decode()) == (403, True)
 
 
 def test_times_are_written_in_one_way() -> None:

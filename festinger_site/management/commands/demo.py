@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -14,7 +15,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from festinger_site.launcher.console import say
-from festinger_site.launcher.scratch_instance import Interrupted, Scratch, ScratchFailed, scratch, stop_on_signals
+from festinger_site.launcher.scratch_instance import Interrupted, ScratchFailed, scratch, stop_on_signals
 
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 WORD = "gnommoweb"
@@ -45,12 +46,12 @@ class NotShown(Exception):
     """A step does not show what it should. The message says what was expected, and what came."""
 
 
+@dataclass(frozen=True, slots=True)
 class Model:
-    """The stand-in's model ``echo``, asked through Festinger."""
+    """The stand-in's model ``echo``, asked through Festinger at ``url``."""
 
-    def __init__(self, http: httpx.Client, running: Scratch) -> None:
-        self.http = http
-        self.url = running.url
+    http: httpx.Client
+    url: str
 
     def hears(self, message: str) -> str:
         """The system message that reached the model together with this message of a user."""
@@ -62,7 +63,7 @@ class Model:
         return str(system["content"])
 
     def wait_for_worker(self) -> None:
-        """It starts after the proxy, and learns; what is said before waits for it."""
+        # It starts after the proxy. What is said before is learned as well, but later than the demo claims.
         deadline = time.monotonic() + WORKER_TIMEOUT_S
         while "worker" not in self.http.get(f"{self.url}/health").json()["database"]["heartbeat_ages_s"]:
             if time.monotonic() > deadline:
@@ -80,12 +81,8 @@ class Model:
 
 
 def as_request(message: str) -> dict[str, Any]:
-    said = (("system", SYSTEM), ("user", message))
-    return {
-        "model": "echo",
-        "stream": False,
-        "messages": [{"role": role, "content": content} for role, content in said],
-    }
+    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": message}]
+    return {"model": "echo", "stream": False, "messages": messages}
 
 
 def as_curl(url: str, message: str) -> str:
@@ -96,6 +93,7 @@ def as_curl(url: str, message: str) -> str:
 
 class Command(BaseCommand):
     help = "Shows Festinger at work: on free ports, with a stand-in for Ollama, nothing is left behind."
+    # There is no Festinger to check yet: the one that is shown has a home and settings of its own.
     requires_system_checks: list[str] = []
 
     def handle(self, **_: Any) -> None:
@@ -106,37 +104,41 @@ class Command(BaseCommand):
             say("Interrupted; everything is stopped and removed.")
             sys.exit(stopped.status)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its end
+            # As below ``| head``. Python flushes stdout at its end, and would complain about the same pipe again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except (ScratchFailed, NotShown, httpx.HTTPError) as failed:
             say(f"The demo failed: {failed}")
             sys.exit(1)
 
     def tell(self) -> None:
-        self.line("Starting a stand-in for Ollama, and Festinger with a home that is thrown away.")
-        self.line("Both take half a minute ...")
-        with scratch() as running, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
-            self.line(f"... {running.started_in:.0f} s. The stand-in's model echo answers with the prompt it received:")
+        self.line("Starting a stand-in for Ollama, and Festinger with a temporary home.")
+        self.line("This takes half a minute ...")
+        started = time.monotonic()
+        with scratch() as url, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
+            self.line(
+                f"... {time.monotonic() - started:.0f} s. The stand-in's model echo answers with the prompt it got:"
+            )
             self.line("so we see what a model sees.")
-            self.story(running, Model(http, running))
+            self.story(Model(http, url))
         self.title("Done")
-        self.line("All is stopped and removed. To use it with your own Ollama: make run")
+        self.line("Everything is stopped and removed. To use it with your own Ollama: make run")
 
-    def story(self, running: Scratch, model: "Model") -> None:
+    def story(self, model: Model) -> None:
         self.title("1. A word it does not know")
-        self.meet(running, model)
+        self.meet(model)
 
         self.title("2. Teach it")
-        self.show_command(f"export FESTINGER_URL={running.url}")
-        self.gutask(running, f"{WORD} -isa repo", expected=STORED)
-        self.gutask(running, f"{WORD} -ispart Glitch University", expected=STORED)
+        self.show_command(f"export FESTINGER_URL={model.url}")
+        self.gutask(model, f"{WORD} -isa repo", expected=STORED)
+        self.gutask(model, f"{WORD} -ispart Glitch University", expected=STORED)
 
         self.title("3. The next prompt carries it")
         self.prompt(model, NEXT_MESSAGE, expected=(f"{WORD}: [type] repo [membership] glitch_university",))
 
         self.title("4. Contradict it")
-        self.gutask(running, f"{WORD} -isa container", expected=CONFLICT)
-        self.line("Nothing was overwritten. Until someone decides, prompts carry the doubt, too:")
+        self.gutask(model, f"{WORD} -isa container", expected=CONFLICT)
+        self.line("Nothing was overwritten. Until someone decides, prompts mark the fact as disputed:")
         disputed = f"{WORD}: [type?] repo [membership] glitch_university — conflict pending"
         self.prompt(model, NEXT_MESSAGE, expected=(disputed,))
 
@@ -151,13 +153,12 @@ class Command(BaseCommand):
         self.show_command(as_curl(model.url, STATEMENT))
         model.hears(STATEMENT)
         waited = model.wait_until_known(OTHER_WORD)
-        self.line(f"What a prompt states, others recall {waited:.1f} s later:")
-        message = f"Restart {OTHER_WORD}, please."
-        self.prompt(model, message, expected=(f"{OTHER_WORD}: [glitch_university] service",))
+        self.line(f"Other prompts recall {waited:.1f} s later what this one stated:")
+        self.prompt(model, f"Restart {OTHER_WORD}, please.", expected=(f"{OTHER_WORD}: [glitch_university] service",))
 
-    def meet(self, running: Scratch, model: "Model") -> None:
+    def meet(self, model: Model) -> None:
         self.line(f"Four prompts name {WORD}. The first of them:")
-        self.show_command(as_curl(running.url, FOUR_MESSAGES[0]))
+        self.show_command(as_curl(model.url, FOUR_MESSAGES[0]))
         for message in FOUR_MESSAGES:
             if model.hears(message) != SYSTEM:
                 raise NotShown(f"a prompt about an unknown word should pass as it is: {message}")
@@ -167,7 +168,7 @@ class Command(BaseCommand):
         question = f"? {WORD}: no recollection. If this is a typo, ignore."
         self.prompt(model, NEXT_MESSAGE, expected=(question, f"  gutask iknowthat '{WORD} -isa <parent>"))
 
-    def decide(self, model: "Model") -> None:
+    def decide(self, model: Model) -> None:
         [conflict] = model.http.get(f"{model.url}/conflicts", params={"status": "open"}).json()["items"]
         url = f"{model.url}/conflicts/{conflict['id']}/resolve"
         self.show_command(f"curl {url} -d '{json.dumps(VERDICT)}'")
@@ -175,7 +176,7 @@ class Command(BaseCommand):
         if answer.status_code != httpx.codes.OK:
             raise NotShown(f"the decision should be taken, and is answered: {answer.text}")
 
-    def prompt(self, model: "Model", message: str, *, expected: tuple[str, ...]) -> None:
+    def prompt(self, model: Model, message: str, *, expected: tuple[str, ...]) -> None:
         """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
         system = model.hears(message)
         self.show_command(as_curl(model.url, message))
@@ -189,11 +190,11 @@ class Command(BaseCommand):
             if not any(line.startswith(start) for line in lines):
                 raise NotShown(f"a line of the block should read: {start}")
 
-    def gutask(self, running: Scratch, fact: str, *, expected: int) -> None:
+    def gutask(self, model: Model, fact: str, *, expected: int) -> None:
         self.show_command(f"gutask iknowthat '{fact}'")
         done = subprocess.run(
             [sys.executable, str(GUTASK), "iknowthat", fact],
-            env=os.environ | {"FESTINGER_URL": running.url, "FESTINGER_TOKEN": ""},
+            env=os.environ | {"FESTINGER_URL": model.url, "FESTINGER_TOKEN": ""},
             capture_output=True,
             text=True,
             check=False,
@@ -214,4 +215,5 @@ class Command(BaseCommand):
 
     def line(self, text: str) -> None:
         self.stdout.write(text)
+        # Into a pipe, Python would keep half a minute's lines back.
         self.stdout.flush()

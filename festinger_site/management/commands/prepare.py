@@ -1,28 +1,80 @@
-"""``manage.py prepare``: what every start needs of the database, for those who start the programs themselves."""
+"""``manage.py prepare``: brings the database to this version, by migrations and bootstrap, and puts the first
+config.yaml in the home. Whoever starts the programs themselves runs it first; the launcher does at each start."""
 
 import json
+import os
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
 
-from festinger_site.launcher import preflight, prepare_database
+from festinger_site.launcher import preflight
 from festinger_site.launcher.console import say, tell_operator
+from festinger_site.management.commands.bootstrap import Command as Bootstrap
+from memory.bootstrap import OPERATOR
+from memory.db.locks import hold_preparation_lock
+
+EXAMPLE = settings.PROJECT / "config.example.yaml"
 
 
 class Command(BaseCommand):
     help = "Migrations, then bootstrap. Shows the first operator's password, once."
+    # They would import every page of the admin, and each start waits for this command.
     requires_system_checks: list[str] = []
 
-    def handle(self, **_: Any) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--json", action="store_true", dest="as_json", help="end with a line of JSON: operator, password"
+        )
+
+    def handle(self, *, as_json: bool, **_: Any) -> None:
         try:
             preflight.check_config(settings.CONFIG_FILE)
             preflight.check_database(settings.DATABASE_URL)
-            operator = json.loads(prepare_database.prepare())
+            operator = prepare()
         except preflight.LaunchFailed as failed:
             raise CommandError(str(failed)) from failed
         except Error as error:
             raise CommandError(f"The database refuses: {str(error).strip()}") from error
-        tell_operator(operator)
-        say("The database is ready.")
+        if as_json:
+            self.stdout.write(json.dumps(operator))
+        else:
+            tell_operator(operator)
+            say("The database is ready.")
+
+
+def prepare() -> dict[str, str | None]:
+    """Reports to stderr. Returns the operator, and the password if the account is new, else None."""
+    if not settings.ENVIRONMENT.FESTINGER_CONFIG:
+        offer_config(settings.CONFIG_FILE)
+    # Several hosts may start on one database at once: Django's migrations have no lock of their own.
+    with hold_preparation_lock():
+        migrate()
+        return {"operator": OPERATOR, "password": Bootstrap(stdout=sys.stderr).fill_database()}
+
+
+def offer_config(file: Path) -> None:
+    """Puts the example, with every key commented out, where nothing is yet. Where that fails, it only says so."""
+    try:
+        # O_EXCL: what is there is never overwritten, and a link, even a broken one, is not followed.
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as config:
+            config.write(EXAMPLE.read_bytes())
+    except FileExistsError:
+        pass
+    except OSError as error:
+        print(f"{file}: cannot be written ({error.strerror})", file=sys.stderr)
+
+
+def migrate() -> None:
+    # ``migrate`` would compare all permissions and content types even where there is nothing to apply.
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        print(f"database: applying {len(plan)} migrations", file=sys.stderr, flush=True)
+        call_command("migrate", verbosity=0, interactive=False)
