@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from memory.domain.channels import Channel, channel_of_role
+
 EVIDENCE_MAX: Final = 500  # characters
 AGENT_MAX: Final = 120
 ROLE_MAX: Final = 16
@@ -26,6 +28,7 @@ class Statement(NamedTuple):
     agent: str
     at: float
     evidence: str
+    channel: str = Channel.USER
 
 
 TYPES: Final = tuple(Statement.__annotations__.values())
@@ -57,6 +60,7 @@ def decode(line: bytes) -> Statement | None:
     """None for what is no statement: a torn line, or somebody else's."""
     try:
         fields = orjson.loads(line)
+        fields.setdefault("channel", channel_of_role(fields["role"]).value)  # a journal of an earlier version
         observed = Statement(**fields | {"key": bytes.fromhex(fields["key"])})
     except (ValueError, TypeError, KeyError):
         return None

@@ -13,6 +13,7 @@ from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from memory.db.transactions import GraphChanged
+from memory.domain.channels import is_weaker
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import (
@@ -168,6 +169,8 @@ class Slots:
         if existing is not None and differences != "take":
             if differences == "keep" or not self.supersedes(ids.dim_id):
                 return Placement("conflict", ids, existing)
+            if imported is None and is_weaker(assertion.attribution.channel, existing.channel):
+                return Placement("conflict", ids, existing)  # newer words do not displace stronger ones
             if assertion.attribution.at < existing.said_at:
                 return Placement("outdated", ids, existing)
         # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
@@ -225,6 +228,8 @@ class Slots:
         if voice not in voices and voice not in self._voices[ids] and not is_author:
             raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
             edge.confidence = max(raised, attribution.confidence)
+        if is_weaker(edge.channel, attribution.channel):
+            edge.channel = attribution.channel
         # A fact that was read somewhere and is now stated on purpose becomes a stated one.
         if attribution.source in DELIBERATE and edge.source not in DELIBERATE:
             edge.source, edge.agent = attribution.source, attribution.agent

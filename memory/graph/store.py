@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
+from memory.domain.channels import Channel, channel_of
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
@@ -38,6 +39,10 @@ class Attribution:
     evidence: str = ""
     role: str = ""  # user, assistant, tool or system; empty for gutask and operators
     conversation: bytes = b""  # 16 bytes: the digest of the conversation's opening; empty for none
+    channel: str = ""  # by source and role where none is given
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "channel", Channel(self.channel or channel_of(self.source, self.role)))
 
 
 class Assertion(NamedTuple):
@@ -126,6 +131,7 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
         is_isa=is_isa,
         confidence=attribution.confidence,
         source=attribution.source,
+        channel=attribution.channel,
         agent=attribution.agent,
         said_at=attribution.at,
         last_confirmed=attribution.at,
@@ -138,15 +144,28 @@ def insert_edges(edges: Iterable[Edge]) -> None:
     new = {(edge.dim_id, edge.concept_id): edge for edge in edges}
     # In one order: two writers of the same slots cannot deadlock.
     rows = [
-        (e.concept_id, e.parent_id, e.dim_id, e.is_isa, e.confidence, e.source, e.agent, e.said_at, e.last_confirmed)
+        (
+            e.concept_id,
+            e.parent_id,
+            e.dim_id,
+            e.is_isa,
+            e.confidence,
+            e.source,
+            e.channel,
+            e.agent,
+            e.said_at,
+            e.last_confirmed,
+        )
         for _, e in sorted(new.items(), key=lambda item: item[0])
     ]
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, agent, said_at, last_confirmed)"
+            "INSERT INTO urd"
+            " (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, said_at, last_confirmed)"
             " SELECT * FROM unnest(%s::int[], %s::int[], %s::int[], %s::bool[], %s::float8[], %s::text[], %s::text[],"
-            " %s::timestamptz[], %s::timestamptz[]) ON CONFLICT (id, dim_id) DO NOTHING RETURNING dim_id, id, edge_id",
-            columns(rows, 9),
+            " %s::text[], %s::timestamptz[], %s::timestamptz[])"
+            " ON CONFLICT (id, dim_id) DO NOTHING RETURNING dim_id, id, edge_id",
+            columns(rows, 10),
         )
         keys = {(dim_id, concept_id): edge_id for dim_id, concept_id, edge_id in cursor.fetchall()}
     # The unique index settles a race: a slot that somebody else has filled returns no key.
@@ -158,14 +177,16 @@ def insert_edges(edges: Iterable[Edge]) -> None:
 
 def update_edges(edges: Iterable[Edge]) -> None:
     """Stores how sure the edges are, and since when; their history is the caller's."""
-    rows = [(e.edge_id, e.confidence, e.source, e.agent, e.said_at, e.last_confirmed) for e in edges]
+    rows = [(e.edge_id, e.confidence, e.source, e.channel, e.agent, e.said_at, e.last_confirmed) for e in edges]
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE urd SET confidence = now.confidence, source = now.source, agent = now.agent,"
-            " said_at = now.said_at, last_confirmed = now.last_confirmed"
-            " FROM unnest(%s::bigint[], %s::float8[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])"
-            " AS now (edge_id, confidence, source, agent, said_at, last_confirmed) WHERE urd.edge_id = now.edge_id",
-            columns(rows, 6),
+            "UPDATE urd SET confidence = now.confidence, source = now.source, channel = now.channel,"
+            " agent = now.agent, said_at = now.said_at, last_confirmed = now.last_confirmed"
+            " FROM unnest(%s::bigint[], %s::float8[], %s::text[], %s::text[], %s::text[], %s::timestamptz[],"
+            " %s::timestamptz[])"
+            " AS now (edge_id, confidence, source, channel, agent, said_at, last_confirmed)"
+            " WHERE urd.edge_id = now.edge_id",
+            columns(rows, 7),
         )
 
 
@@ -280,6 +301,7 @@ def build_history(
         actor=attribution.agent,
         role=attribution.role,
         source=attribution.source,
+        channel=attribution.channel,
         reason=attribution.evidence,
     )
 
@@ -290,13 +312,14 @@ def write_history(rows: Iterable[EdgeHistory]) -> None:
     values = []
     for row in rows:
         was, now = (json.dumps(snapshot) if snapshot is not None else None for snapshot in (row.before, row.after))
-        values.append((row.concept_id, row.dim_id, row.action, was, now, row.actor, row.role, row.source, row.reason))
+        who = (row.actor, row.role, row.source, row.channel, row.reason)
+        values.append((row.concept_id, row.dim_id, row.action, was, now, *who))
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO edge_history (concept_id, dim_id, action, before, after, actor, role, source, reason)"
+            "INSERT INTO edge_history (concept_id, dim_id, action, before, after, actor, role, source, channel, reason)"
             " SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[],"
-            " %s::text[], %s::text[])",
-            columns(values, 9),
+            " %s::text[], %s::text[], %s::text[])",
+            columns(values, 10),
         )
 
 

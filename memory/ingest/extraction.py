@@ -51,6 +51,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             agent=message.agent,
             at=message.at + index * MICROSECOND,
             evidence=sentence_stating(text, triple.start, triple.end) if text else "",
+            channel=triple.channel.value,
         )
 
 

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
+from memory.domain.channels import Channel
 from memory.domain.formatting import format_fact
 
 
@@ -16,6 +17,17 @@ class NormalForm(models.Func):
     function = "normalize"
     template = "%(function)s(%(expressions)s, NFKC)"
     output_field = models.CharField()
+
+
+CHANNELS = [
+    (Channel.OPERATOR.value, "an operator"),
+    (Channel.GUTASK.value, "gutask"),
+    (Channel.USER.value, "a user's message"),
+    (Channel.EXPLAINED.value, "explained by a model"),
+    (Channel.ASSISTANT.value, "the assistant's words"),
+    (Channel.QUOTED.value, "quoted"),
+]
+IS_CHANNEL = Q(channel__in=[value for value, _ in CHANNELS])
 
 
 class Source(models.TextChoices):
@@ -166,6 +178,7 @@ class Edge(models.Model):
     is_isa = models.BooleanField()
     confidence = models.FloatField(default=1.0, db_default=1.0)
     source = models.CharField(max_length=16, choices=Source)
+    channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
     agent = models.CharField(max_length=120, blank=True, default="", db_default="")
     said_at = models.DateTimeField(
         db_default=Now(), help_text="When it was last stated; of two statements the later one supersedes."
@@ -198,6 +211,7 @@ class Edge(models.Model):
                 name="urd_source_is_known",
                 violation_error_message="The source is not known.",
             ),
+            models.CheckConstraint(condition=IS_CHANNEL, name="urd_channel_is_known"),
         ]
 
     def __str__(self) -> str:
@@ -229,6 +243,7 @@ class EdgeHistory(models.Model):
     actor = models.CharField(max_length=120)
     role = models.CharField(max_length=16, blank=True, default="", db_default="")
     source = models.CharField(max_length=16, choices=Source)
+    channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
     reason = models.TextField(blank=True, default="", db_default="")
     at = models.DateTimeField(db_default=Now())
 
@@ -246,7 +261,8 @@ class EdgeHistory(models.Model):
             models.CheckConstraint(
                 condition=Q(action__in=["insert", "confirm", "supersede", "retire", "move", "undo"]),
                 name="edge_history_action_is_known",
-            )
+            ),
+            models.CheckConstraint(condition=IS_CHANNEL, name="edge_history_channel_is_known"),
         ]
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
 from memory.domain.formatting import format_fact
+from memory.models.graph import CHANNELS, IS_CHANNEL
 from memory.models.messages import DIGEST_BYTES, OctetLength
 from memory.models.operating import LanguageModel
 
@@ -30,6 +31,7 @@ class Observation(models.Model):
         CONFLICT = "conflict", "went to the resolution queue"
         DECIDED = "decided", "was decided before"
         OUTDATED = "outdated", "an older statement than the one that stands"
+        CANDIDATE = "candidate", "waits among the candidates"
         INVALID = "invalid"
         EXPLAINED = "explained", "a language model knew it"
         UNKNOWN = "unknown", "a language model did not know it"
@@ -43,6 +45,7 @@ class Observation(models.Model):
     is_isa = models.BooleanField(default=False, db_default=False)
     confidence = models.FloatField(default=0.0, db_default=0.0)
     role = models.CharField(max_length=16)
+    channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
     agent = models.CharField(max_length=120)
     said_at = models.DateTimeField()
     evidence = models.CharField(max_length=500, blank=True, default="", db_default="")
@@ -90,6 +93,7 @@ class Observation(models.Model):
             models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1), name="observation_confidence_is_in_range"
             ),
+            models.CheckConstraint(condition=IS_CHANNEL, name="observation_channel_is_known"),
         ]
 
     def __str__(self) -> str:

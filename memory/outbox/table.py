@@ -20,12 +20,13 @@ HANG_UP_S = 0.5  # for libpq to notice that its connection is gone
 
 INSERT = """
     INSERT INTO observation
-        (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence)
-    SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent, to_timestamp(at), evidence
+        (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel)
+    SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent, to_timestamp(at), evidence,
+        channel
     FROM unnest(
         %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
-        %s::float8[], %s::text[]
-    ) AS said (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence)
+        %s::float8[], %s::text[], %s::text[]
+    ) AS said (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel)
     ON CONFLICT DO NOTHING
 """
 

@@ -32,7 +32,7 @@ from resolution.models import Conflict, Decision, Run
 logger = logging.getLogger(__name__)
 
 # What statements that confirm an edge change of it.
-CONFIRMED_FIELDS = ("confidence", "source", "agent", "said_at", "last_confirmed")
+CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "said_at", "last_confirmed")
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ def _with_confirmations(decision: Decision, slot: str, was: Snapshot, edges: Map
     if place is None or edge is None:
         return was
     left, present = after[place], take_snapshot(edge)
-    return was | {name: present[name] for name in CONFIRMED_FIELDS if present[name] != left[name]}
+    return was | {name: present[name] for name in CONFIRMED_FIELDS if present[name] != left.get(name, present[name])}
 
 
 def _is_same_fact(one: Snapshot, other: Snapshot | None) -> bool:

@@ -126,6 +126,7 @@ def _build_conflict(placement: Placement, attribution: Attribution, *, is_isa: b
         incoming_is_isa=is_isa,
         incoming_confidence=attribution.confidence,
         incoming_source=attribution.source,
+        channel=attribution.channel,
         collision_type=CollisionType.CYCLE if edge is None else classify_collision(edge.is_isa, is_isa),
         agent=attribution.agent,
         role=attribution.role,

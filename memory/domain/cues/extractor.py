@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
+from memory.domain.channels import READ_TRUST, Channel, channel_of_role
 from memory.domain.cues import lexicon
 from memory.domain.cues.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
 from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form, find_forms
 from memory.domain.cues.subjects import CLAUSE_BREAK, Vocabulary, read_subject
 from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.quotations import find_quotations, is_quoted
 from memory.domain.text.sentences import SentenceFinder, mask
 from memory.domain.text.unicode import normalise
 
 __all__ = ["CueMatch", "Vocabulary", "find_cues", "iter_cues", "names_near_cues"]
-
-# How far the statements of each role are believed, as a factor; a role we do not know is a tool.
-_TRUST: Final = {"user": 1.0, "system": 1.0, "developer": 1.0, "assistant": 0.8, "tool": 0.6}
-_LEAST_TRUST: Final = 0.6
 
 # With adjectives between, "is a ... kind of" and "is a ... part of" are two cues that say one thing.
 _SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART_OF}
@@ -43,6 +41,7 @@ class CueMatch:
     confidence: float  # in [0, 1]
     start: int  # `source[start:end]` reaches from the subject to the last word that was used
     end: int
+    channel: Channel = Channel.USER
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def iter_cues(
         forms = list(find_forms(prose))
     if not any(_may_have_subject(prose, cue, vocabulary) for cue in forms):
         return
-    trust = _TRUST.get(role, _LEAST_TRUST)
+    channel, quotations = channel_of_role(role), None
     characters = 0
     for start, sentence, cues in _find_assertions(prose, forms):
         characters += len(sentence)
@@ -97,9 +96,15 @@ def iter_cues(
             return
         yield None
         for match in _read_sentence(sentence, cues, vocabulary):
-            yield match and replace(
-                match, confidence=round(match.confidence * trust, 4), start=start + match.start, end=start + match.end
-            )
+            if match is None:
+                yield None
+                continue
+            if quotations is None:  # looked for once something was found, which is rare
+                quotations = find_quotations(text)
+            first, last = start + match.start, start + match.end
+            via = Channel.QUOTED if is_quoted(quotations, first, last) else channel
+            confidence = round(match.confidence * READ_TRUST[via], 4)
+            yield replace(match, confidence=confidence, start=first, end=last, channel=via)
 
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:

@@ -1,0 +1,55 @@
+"""Through which channel something was said, and how much a statement of each channel may change."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Channel(StrEnum):
+    """The strongest first."""
+
+    OPERATOR = "operator"  # the admin, or a token of scope operator
+    GUTASK = "gutask"  # stated on purpose: /iknowthat, gutask
+    USER = "user"  # what a message of a user or of the system itself says
+    EXPLAINED = "explained"  # what a language model concluded from evidence
+    ASSISTANT = "assistant"  # the model's own words
+    QUOTED = "quoted"  # the words of others: a tool's result, a page, a mail, a document
+
+
+STRONGEST_FIRST: Final = tuple(Channel)
+# What is put into a prompt by whoever writes a page waits as a candidate, and so does what a model makes of it.
+TENTATIVE: Final = frozenset({Channel.ASSISTANT, Channel.QUOTED})
+DELIBERATE: Final = frozenset({Channel.OPERATOR, Channel.GUTASK})
+# How far a statement read in a message is believed, as a factor of what its words alone are worth.
+READ_TRUST: Final = {Channel.USER: 1.0, Channel.ASSISTANT: 0.7, Channel.QUOTED: 0.5}
+# A language model is sure of its conclusions too easily.
+EXPLAINED_TRUST: Final = 0.8
+
+_OF_SOURCES: Final = {
+    "operator": Channel.OPERATOR,
+    "festinger": Channel.OPERATOR,  # what resolution made by itself, roots of dimensions say
+    "gutask": Channel.GUTASK,
+    "cloud_llm": Channel.EXPLAINED,
+}
+_OF_ROLES: Final = {
+    "user": Channel.USER,
+    "system": Channel.USER,
+    "developer": Channel.USER,
+    "assistant": Channel.ASSISTANT,
+}
+
+
+def channel_of_role(role: str) -> Channel:
+    """Of what a message of this role says itself; a role that is not known is a tool's."""
+    return _OF_ROLES.get(role, Channel.QUOTED)
+
+
+def channel_of(source: str, role: str = "") -> Channel:
+    """Of what came to be known this way; where it was read in a message (``inferred``), by the message's role."""
+    if source == "inferred":
+        return channel_of_role(role) if role else Channel.USER
+    return _OF_SOURCES[source]
+
+
+def is_weaker(channel: Channel | str, than: Channel | str) -> bool:
+    """Whether what was said through the one must not push aside what was said through the other."""
+    return STRONGEST_FIRST.index(Channel(channel)) > STRONGEST_FIRST.index(Channel(than))

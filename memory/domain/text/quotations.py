@@ -1,0 +1,157 @@
+"""Finds what a text only passes on: the words of a page, a mail, a document or a program that somebody put into his own
+message. Decided by marks and structure, never by what the words say.
+
+Where it is open whether words are somebody's own they are taken as passed on: a fact that has to be said once more
+costs less than one that a web page planted.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from memory.domain.text.function_words import split_words
+
+Span = tuple[int, int]
+
+# A block quote reaches to the end of its paragraph, whether each line is marked or only the first (CommonMark 0.31,
+# section 5.1, "laziness").
+_BLOCK_QUOTE: Final = re.compile(r"^[ ]{0,3}>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
+
+_TAG: Final = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,63})((?:\s[^<>]{0,500})?)(/?)>")
+# Elements of HTML without content: no end tag is to be expected.
+_VOID: Final = split_words("area base br col embed hr img input link meta param source track wbr")
+# Tags in which clients and prompts put what their own user or operator says. Any other holds a document.
+_OWN_VOICE: Final = split_words(
+    """
+    ask background command constraints fact facts goal goals guideline guidelines human identity input instruction
+    instructions message note notes objective persona policy preferences profile prompt query question remember
+    reminder request role rule rules setup style system task user
+    """
+)
+_NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+# A line such as "Observation: ...", "Result of tool search:", "Here is the page:" begins what somebody else says.
+_LABEL: Final = re.compile(
+    r"^[ \t*_#-]*(?P<label>(?:[^\s:]+[ \t]+){0,9}?"
+    r"(?:observations?|results?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|sites?|"
+    r"articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|attachments?|posts?|"
+    r"files?|source|text|wrote|writes|says|said|reads)"
+    r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$"
+    # A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
+    r"|^#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
+    r"snippets?|passages?|attachments?|e?-?mails?)[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SHORT_LABEL: Final = 5  # words: a longer one is a label only if nothing follows on its line
+# Mail and HTTP alike: names and colons, one a line.
+_HEADER_LINES: Final = re.compile(
+    r"^[ \t*]*(?:from|to|cc|bcc|subject|date|sent|reply-to|received|message-id|return-path|content-type|mime-version|"
+    r"von|an|betreff|gesendet|datum)[*]*:.*\n(?:[ \t].*\n|[ \t*]*[A-Za-z][A-Za-z-]{1,30}[*]*:.*(?:\n|\Z))+",
+    re.MULTILINE | re.IGNORECASE,
+)
+_FORWARDED: Final = re.compile(
+    r"^[ \t]*(?:-{3,}[^\n]{0,60}\bmessage\b[^\n]{0,60}-{3,}|on\b[^\n]{5,200}\bwrote:|begin forwarded message:)[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+_MARKS: Final = re.compile('"{3}|["\'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]')
+_OPENING: Final = frozenset("\u201e\u00ab\u2018")
+_CLOSING: Final = frozenset("\u00bb\u2019")
+_PAIRS: Final = {"\u201e": "\u201c\u201d", "\u201c": "\u201d", "\u00ab": "\u00bb", "\u2018": "\u2019"}
+_BEFORE_OPENING: Final = frozenset(" \t\n([{:;,-\u2013\u2014=>*_")
+_AFTER_CLOSING: Final = frozenset(" \t\n)]}.,:;!?-\u2013\u2014<*_")
+
+
+def find_quotations(text: str) -> list[Span]:
+    """The parts of the text that pass on the words of others, as offsets. They may overlap. Linear in the length."""
+    spans = [*_find_tagged(text), *_find_quoted(text)]
+    if ">" in text:
+        spans += (match.span() for match in _BLOCK_QUOTE.finditer(text))
+    if ":" in text:
+        spans += _find_labelled(text)
+    return spans
+
+
+def is_quoted(spans: list[Span], start: int, end: int) -> bool:
+    """Whether all of ``text[start:end]`` lies within one of the quotations: a name alone may stand in quotation
+    marks."""
+    return any(first <= start and end <= last for first, last in spans)
+
+
+def _find_tagged(text: str) -> Iterator[Span]:
+    """From the first start tag of a name to its last end tag: a document may have end tags of its own in it."""
+    if "<" not in text:
+        return
+    first: dict[str, re.Match[str]] = {}
+    last: dict[str, int] = {}
+    for tag in _TAG.finditer(text):
+        name = tag[2].lower()
+        if tag[1]:
+            last[name] = tag.end()
+        elif not tag[4] and name not in _VOID and not _is_own_voice(tag[2]):
+            first.setdefault(name, tag)
+    for name, tag in first.items():
+        if last.get(name, 0) > tag.start():
+            yield tag.start(), last[name]
+        elif _stands_alone(text, tag):
+            yield tag.start(), len(text)
+
+
+def _is_own_voice(name: str) -> bool:
+    return any(part.lower() in _OWN_VOICE for part in _NAME_PARTS.findall(name))
+
+
+def _stands_alone(text: str, tag: re.Match[str]) -> bool:
+    """Whether a tag without an end opens a document all the same, and is no placeholder (``ssh <name>``)."""
+    line_start = text.rfind("\n", 0, tag.start()) + 1
+    return not text[line_start : tag.start()].strip() and text[tag.end() : tag.end() + 1] in ("\n", "\r", "")
+
+
+def _find_labelled(text: str) -> Iterator[Span]:
+    """From the first line that says that others' words follow, to the end of the text: where those end, nothing tells
+    that they could not have in them."""
+    starts = []
+    for label in _LABEL.finditer(text):
+        is_heading = label["label"] is None
+        if is_heading or len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip():
+            starts.append(label.start())
+            break
+    starts += [found.start() for pattern in (_HEADER_LINES, _FORWARDED) if (found := pattern.search(text))]
+    if starts:
+        yield min(starts), len(text)
+
+
+def _find_quoted(text: str) -> Iterator[Span]:
+    """Between quotation marks, which may be nested. A mark without its other half quotes nothing."""
+    opened: list[tuple[str, int]] = []
+    for mark in _MARKS.finditer(text):
+        character, start, end = mark[0], mark.start(), mark.end()
+        closes = _closes(text, character, end)
+        place = next((at for at in range(len(opened) - 1, -1, -1) if _matches(opened[at][0], character)), None)
+        if closes and place is not None:
+            yield opened[place][1], end
+            del opened[place:]
+        elif _opens(text, character, start, end):
+            opened.append((character, start))
+            del opened[:-_NESTED_MAX]
+
+
+_NESTED_MAX: Final = 8  # opened marks that are remembered: a search stays short
+
+
+def _matches(opening: str, closing: str) -> bool:
+    return closing in _PAIRS.get(opening, opening)
+
+
+def _opens(text: str, mark: str, start: int, end: int) -> bool:
+    if mark in _CLOSING:
+        return False
+    if mark in _OPENING or len(mark) == 3:
+        return True
+    return (start == 0 or text[start - 1] in _BEFORE_OPENING) and not text[end : end + 1].isspace()
+
+
+def _closes(text: str, mark: str, end: int) -> bool:
+    if mark in _OPENING:
+        return False
+    return len(mark) == 3 or end == len(text) or text[end] in _AFTER_CLOSING or text[end] in "\"'\u201d\u2019"
