@@ -53,9 +53,8 @@ OPERATING = {
 
 
 def load_dictionary(floor: float = ZIPF_FLOOR) -> int:
-    """Adds the English words of at least this Zipf frequency as common words; returns how many were added or marked.
-
-    A word that is there already keeps its encounters, and is only marked."""
+    """Adds the English words of at least this Zipf frequency as common words; returns how many were added or marked."""
+    # A word that is there already keeps its encounters, and is only marked.
     words = sorted(common_words(floor))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -85,6 +84,7 @@ def load_dimensions() -> int:
     """Adds the seed dimensions with their roots; returns how many."""
     ids = store.ensure_tokens([name for name, _, _ in SEED_DIMENSIONS])
     before = Dimension.objects.count()
+    # By their ids, as all writers lock dimensions: two hosts that start together cannot deadlock.
     for name, question, is_isa in sorted(SEED_DIMENSIONS, key=lambda seed: ids[seed[0]]):
         store.ensure_dimension(ids[name], is_isa=is_isa, question=question)
     return Dimension.objects.count() - before
@@ -102,6 +102,7 @@ def load_schedule() -> int:
     """Adds a row for each task that has none; returns how many."""
     before = PeriodicTask.objects.count()
     for name, task, every, period in SCHEDULE:
+        # By its task, too: an operator may have renamed the row.
         if PeriodicTask.objects.filter(Q(name=name) | Q(task=task)).exists():
             continue
         interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=period)
@@ -110,9 +111,8 @@ def load_schedule() -> int:
 
 
 def load_groups() -> list[str]:
-    """Adds the groups and the permissions that they lack; returns the names of those that were changed.
-
-    A group that was deleted comes back as it was."""
+    """Adds the groups and the permissions that they lack; returns the names of those that were changed. A group that
+    was deleted comes back as it was."""
     allowed = {VIEWERS_GROUP: view_permissions(), OPERATORS_GROUP: view_permissions() | OPERATING.keys()}
     changed = []
     for name, wanted in allowed.items():

@@ -45,7 +45,8 @@ def give_sign(process: Process) -> None:
 
 def forget_ended(process: Process) -> None:
     """Deletes the rows of those that this process replaces: of its part, on its machine, and not running any more.
-    Only at the start: later such a row tells that one died. Raises django.db.Error."""
+    Raises django.db.Error."""
+    # Called at the start only: later such a row tells that one died.
     _execute(FORGET_ENDED, process, living=psutil.pids())
 
 
@@ -71,7 +72,9 @@ def _execute(query: str, process: Process, **more: object) -> None:
 
 
 class ServerPulse:
-    """The signs of life of a server process, over connections of their own."""
+    """The signs of life of a server process."""
+
+    # Over connections of their own: Django's would block the event loop.
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn

@@ -29,26 +29,25 @@ def prune() -> None:
     with try_job_lock("memory") as is_alone:
         if not is_alone:
             return
-        gone = {what: prune_old(now) for what, prune_old in retention.OLD.items()}
+        gone = {what: prune_old(now) for what, prune_old in retention.PRUNERS.items()}
         gone["heartbeats"] = prune_silent(now)
     logger.info("memory.pruned", extra=gone)
 
 
 class Pulse(bootsteps.StartStopStep):
-    """Writes the worker's heartbeat row. Celery's own remote control does not work over PGMQ."""
+    """Writes the worker's heartbeat row."""
 
+    # In place of Celery's own events and remote control, which do not work over PGMQ. By the timer of the main process:
+    # its children may be busy for minutes.
     requires = {"celery.worker.components:Timer"}
 
     def start(self, worker: Any) -> None:
         self._write(forget_ended)
-        self._beat()
-        worker.timer.call_repeatedly(PULSE_S, self._beat)
+        self._write(give_sign)
+        worker.timer.call_repeatedly(PULSE_S, self._write, (give_sign,))
 
     def stop(self, worker: Any) -> None:
         self._write(forget)
-
-    def _beat(self) -> None:
-        self._write(give_sign)
 
     def _write(self, change: Callable[[Process], None]) -> None:
         try:

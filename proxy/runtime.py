@@ -109,7 +109,7 @@ class Runtime:
         writers = (self.outbox, self.flusher, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.encounters, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
-        await self.coherence.wait_tried()
+        await self.coherence.tried.wait()
         if self.world.loaded_at is not None:
             await self.flusher.remember_seen()
         self.enricher.warm_up()

@@ -27,6 +27,7 @@ def clean_name(name: str) -> str:
 def create(name: str, scope: str) -> tuple[Agent, str]:
     """A new agent, and its token. Raises AgentMistake where the name is taken."""
     name, token = clean_name(name), new_token()
+    # Not asked for first: of two operators who take the same name, the constraint decides.
     try:
         with transaction.atomic():
             return Agent.objects.create(name=name, token_hash=token_hash(token), scope=scope), token
@@ -46,5 +47,6 @@ def new_token() -> str:
 
 
 def token_hash(token: str) -> str:
-    """SHA-256, in hex. A random token of 256 bits needs no slow hash."""
+    """SHA-256, in hex."""
+    # A random token of 256 bits needs no slow hash, and every request would pay for one.
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

@@ -3,11 +3,9 @@ only its owner can read.
 
 No error, log line or repr in here holds a key."""
 
-import base64
 import fcntl
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -58,7 +56,7 @@ def rotate() -> tuple[int, list[LanguageModel]]:
     Returns how many were encrypted, and the models whose key could not be decrypted, which stay as they are."""
     if not settings.ENCRYPTION_KEYS:
         with _file() as file:
-            _write(file, [_new_key(), *_read(file)])
+            _write(file, [Fernet.generate_key().decode(), *_read(file)])
     fernet = _fernet()
     count, lost = 0, []
     with transaction.atomic():
@@ -70,6 +68,7 @@ def rotate() -> tuple[int, list[LanguageModel]]:
                 continue
             LanguageModel.objects.filter(id=model.id).update(api_key=token)
             count += 1
+    # What could not be decrypted may yet be with an old key that an operator puts back: then all keys stay.
     if not settings.ENCRYPTION_KEYS and not lost:
         with _file() as file:
             _write(file, _read(file)[:KEPT])
@@ -83,14 +82,15 @@ def _fernet() -> MultiFernet:
         with _file() as file:  # read each time: another process may have rotated it
             keys = _read(file)
             if not keys:
-                keys = [_new_key()]
+                keys = [Fernet.generate_key().decode()]
                 _write(file, keys)
     return MultiFernet([Fernet(key) for key in keys])
 
 
 @contextmanager
 def _file() -> Iterator[IO[str]]:
-    """The file of keys, locked: two processes that need it first agree on one key."""
+    """The file of keys, locked."""
+    # Two processes that need the first key at the same time have to agree on one.
     path = settings.HOME / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,9 +117,6 @@ def _write(file: IO[str], keys: list[str]) -> None:
     file.seek(0)
     file.write(text)
     file.truncate()
+    # On the disk before anything is encrypted with a new key: without it, a stored key is lost.
     file.flush()
     os.fsync(file.fileno())
-
-
-def _new_key() -> str:
-    return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()

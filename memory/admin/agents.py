@@ -16,7 +16,7 @@ from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
 from memory.access import agent_tokens
-from memory.admin.base import Page, ReadOnly, WordSearch, link, what_changed
+from memory.admin.base import NamesChanges, Page, ReadOnly, WordSearch, link
 from memory.models import Agent, Evidence, Heartbeat
 
 
@@ -34,7 +34,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
 
 @admin.register(Agent)
-class AgentAdmin(Page):
+class AgentAdmin(NamesChanges, Page):
     form = AgentForm
     list_display = ("name", "scope", "created_at")
     list_filter = ("scope",)
@@ -56,7 +56,7 @@ class AgentAdmin(Page):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """One way to save, because the token is shown next."""
+        # One way to save, because the token is shown next.
         one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, one_way | (extra_context or {}))
 
@@ -65,9 +65,6 @@ class AgentAdmin(Page):
             obj.shown_once = agent_tokens.new_token()  # for the answer to this request, and nothing else
             obj.token_hash = agent_tokens.token_hash(obj.shown_once)
         super().save_model(request, obj, form, change)
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return super().construct_change_message(request, form, formsets, add) if add else what_changed(form)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return self.show_token(request, obj, obj.shown_once, "was created")
@@ -88,15 +85,8 @@ class AgentAdmin(Page):
     def show_token(self, request: HttpRequest, agent: Agent, token: str, what: str) -> HttpResponse:
         """The page with the token, and its only appearance."""
         # Not after a redirect, which would have to store the token somewhere.
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"The token of {agent}",
-            "opts": self.opts,
-            "agent": agent,
-            "token": token,
-            "what": what,
-        }
-        return TemplateResponse(request, "memory/token.html", context)
+        context = {"title": f"The token of {agent}", "opts": self.opts, "agent": agent, "token": token, "what": what}
+        return TemplateResponse(request, "memory/token.html", self.admin_site.each_context(request) | context)
 
 
 @admin.register(Heartbeat)

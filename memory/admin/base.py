@@ -81,23 +81,38 @@ class WordSearch:
         return queryset.filter(about), False
 
 
-class ReadOnly:
-    """Rows that nobody adds, changes or deletes by hand."""
+class NamesChanges:
+    """Logs each changed field with its old and new value. Not for forms with secrets."""
+
+    def construct_change_message(
+        self, request: HttpRequest, form: "ModelForm[Any]", formsets: Any, add: bool = False
+    ) -> Any:
+        if add:
+            return super().construct_change_message(request, form, formsets, add)  # type: ignore[misc]  # ModelAdmin's
+        old, new = form.initial, form.instance
+        return "; ".join(f"{name}: {old.get(name)} -> {getattr(new, name)}" for name in form.changed_data)
+
+
+class Fixed:
+    """Rows that nobody adds or deletes by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
+class ReadOnly(Fixed):
+    """Nor does anybody change them."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 def as_token(text: str) -> str:
     """What was typed into a search, in the form in which words are stored: ``Glitch Uni`` gives ``glitch_uni``."""
-    words = [token.text for token in tokenise(text)]
-    return "_".join(words) or text.strip().lower()
+    return "_".join(token.text for token in tokenise(text)) or text.strip().lower()
 
 
 def word_ids(text: str) -> list[int]:
@@ -107,7 +122,6 @@ def word_ids(text: str) -> list[int]:
 
 
 def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
-    """The rows with these keys."""
     # They go to Postgres as one value: for thousands of them Django takes longer than Postgres for the query.
     table, key = rows.model._meta.db_table, rows.model._meta.pk.column
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
@@ -115,18 +129,17 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
 
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[Any], str]:
     """The keys of the rows that an action processes, and the end of its report, which says if there were more."""
+    # One more than are processed shows whether there are more, without counting a million rows.
     keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])
     more = f". Only {ACTION_MAX:,} rows are processed at a time; repeat for the rest"
     return keys[:ACTION_MAX], more if len(keys) > ACTION_MAX else ""
 
 
 def address(model: type[Model], key: Any) -> str:
-    """The address of a row's page."""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])
 
 
 def link(row: Model, text: str | None = None) -> SafeString:
-    """A link to the row's page."""
     shown = str(row) if text is None else text
     return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
 
@@ -135,14 +148,9 @@ def render_preformatted(text: str) -> SafeString:
     return format_html('<pre style="white-space: pre-wrap">{}</pre>', text)
 
 
-def what_changed(form: "ModelForm[Any]") -> str:
-    """Each changed field with its old and new value, for the log. Not for forms with secrets."""
-    new = form.instance
-    return "; ".join(f"{name}: {form.initial.get(name)} -> {getattr(new, name)}" for name in form.changed_data)
-
-
 def next_page(request: HttpRequest) -> str:
     """The page of this site to go to after a change, from the form's ``next``; empty where there is none."""
+    # Only of this site: a forged form must not send an operator elsewhere.
     wanted = request.POST.get("next", "")
     hosts, is_secure = {request.get_host()}, request.is_secure()
     return wanted if url_has_allowed_host_and_scheme(wanted, hosts, require_https=is_secure) else ""

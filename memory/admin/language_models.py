@@ -50,7 +50,10 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
         if key and forgets:
             self.add_error("forgets_key", "Enter a new key or forget the stored one, not both.")
         elif key:
-            self.encrypt(key)
+            try:
+                self.api_key = key_encryption.encrypt(key)
+            except key_encryption.KeyMistake as mistake:
+                self.add_error("key", str(mistake))
         elif forgets:
             self.api_key = ""
         elif self.instance.api_key and {"provider", "base_url"} & set(self.changed_data):
@@ -58,14 +61,9 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
             self.add_error("key", "The stored key was entered for another address: enter it again, or forget it.")
         return cleaned
 
-    def encrypt(self, key: str) -> None:
-        try:
-            self.api_key = key_encryption.encrypt(key)
-        except key_encryption.KeyMistake as mistake:
-            self.add_error("key", str(mistake))
-
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
+        # After the model's own checks, which add errors, too.
         if self.errors and self.api_key and "key" not in self.errors:
             self.add_error("key", "Enter the key again: it is not kept while the form has other errors.")
 
@@ -102,7 +100,7 @@ class LanguageModelAdmin(Page):
         return super().get_queryset(request).annotate(**names)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Without deleting several at once: the page for one says what it means."""
+        # Without deleting several at once: the page for one says what it means.
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def change_view(
@@ -126,7 +124,7 @@ class LanguageModelAdmin(Page):
         ]
         return {"uses": uses, "may_choose": request.user.has_perm("memory.change_config")}
 
-    @transaction.atomic
+    @transaction.atomic  # no setting may name a model that is gone
     def delete_model(self, request: HttpRequest, obj: LanguageModel) -> None:
         for key in settings_audit.uses(obj):
             settings_audit.choose(key, None, request.user)
@@ -182,11 +180,11 @@ class LanguageModelAdmin(Page):
         try:
             answer = llm.try_out(model)
         except llm.LlmError as error:
-            took = time.monotonic() - started
-            self.message_user(request, f"{model}: {error} (After {took:.1f} s.)", messages.ERROR)
+            said = f"{model}: {error} (After {time.monotonic() - started:.1f} s.)"
+            self.message_user(request, said, messages.ERROR)
         else:
-            took = time.monotonic() - started
-            self.message_user(request, f"{model} answers. {answer.usage}. It took {took:.1f} s.", messages.SUCCESS)
+            said = f"{model} answers. {answer.usage}. It took {time.monotonic() - started:.1f} s."
+            self.message_user(request, said, messages.SUCCESS)
 
 
 @admin.register(LlmCall)
@@ -199,19 +197,12 @@ class LlmCallAdmin(ReadOnly, Page):
     sortable_by = ("at",)
     ordering = ("-id",)
     list_select_related = ("model",)
-    fields = (
-        "at",
-        "purpose",
-        "about",
-        "model_link",
-        ("input_tokens", "output_tokens"),
-        "cost",
-        "duration_ms",
-        "error_text",
-    )
+    fields = ("at", "purpose", "about", "model_link", ("input_tokens", "output_tokens"), "cost", "duration_ms",
+              "error_text")  # fmt: skip
     readonly_fields = ("about", "model_link", "error_text")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LlmCall]:
+        # By the word, not by a foreign key: the log outlives the words.
         concept = Soas.objects.filter(token=OuterRef("subject")).values("id")[:1]
         return super().get_queryset(request).select_related("model").annotate(concept_id=Subquery(concept))
 
@@ -234,6 +225,7 @@ class LlmCallAdmin(ReadOnly, Page):
 
 
 def to(name: str, key: int, text: str) -> SafeString | str:
+    # By its name, which may be missing: the page belongs to an app above this one.
     try:
         return format_html('<a href="{}" class="{}">{}</a>', reverse(name, args=[key]), LINK, text)
     except NoReverseMatch:

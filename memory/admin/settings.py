@@ -1,6 +1,5 @@
 """The settings that operators change while Festinger runs: all on one page, and each on its own with its history."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,45 +16,39 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memory.admin import settings_audit
-from memory.admin.base import Page
+from memory.admin.base import Fixed, Page
 from memory.admin.settings_audit import ChangedMeanwhile, LastChange
-from memory.admin.settings_fields import SHOWN, SettingField, SettingsForm, language_models, present
+from memory.admin.settings_fields import SHOWN, SettingField, SettingsForm, language_models
 from memory.models import Config
 from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted
 
 CHANGES_SHOWN = 10
+# Not "reload the page": what was entered in the other fields would be lost.
 STALE = "Somebody else has changed this in the meantime: it is {} now. Enter your value again if you still want it."
-AT_ONCE = "It applies to all processes from now on."
 
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting as the page shows it."""
-
     key: str
     field: BoundField
     shown: BoundField
     takes: str
     standard: str
     is_standard: bool
+    is_group_of_boxes: bool
     note: str
     last: LastChange | None
 
-    @property
-    def is_group_of_boxes(self) -> bool:
-        return isinstance(self.field.field.widget, forms.CheckboxSelectMultiple)
-
 
 class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    """One setting, on its own page."""
-
     class Meta:
         model = Config
         fields = ("value",)
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None and "_reset" in data:
+            # The button sends the form as it is: the default takes the place of what was entered.
             data = data.copy()
             data.setlist("value", registry.defaults()[kwargs["instance"].key].split(","))
         super().__init__(data, *args, **kwargs)
@@ -67,17 +60,11 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at r
 
 
 @admin.register(Config)
-class ConfigAdmin(Page):
+class ConfigAdmin(Fixed, Page):
     form = SettingForm
     fields = ("key", "what", "takes", "standard", "value", "note", "last")
     readonly_fields = ("key", "what", "takes", "standard", "note", "last")
     change_form_after_template = "memory/reset_setting.html"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     # --- all on one page -----------------------------------------------------------------------------
 
@@ -87,65 +74,65 @@ class ConfigAdmin(Page):
         rows = {row.key: row for row in Config.objects.all() if row.key in registry.REGISTRY}
         stored = {key: rows[key].value for key in registry.REGISTRY if key in rows}
         if request.method == "POST":
-            return self.save(request, rows, stored)
-        return self.show(request, rows, SettingsForm(stored, may_change=self.has_change_permission(request)))
+            return self.save_all(request, rows, stored)
+        return self.render_page(request, rows, SettingsForm(stored, may_change=self.has_change_permission(request)))
 
-    def save(self, request: HttpRequest, rows: dict[str, Config], stored: dict[str, str]) -> HttpResponse:
+    def save_all(self, request: HttpRequest, rows: dict[str, Config], stored: dict[str, str]) -> HttpResponse:
         if not self.has_change_permission(request):
             raise PermissionDenied
         entered = request.POST.copy()
-        keys = present(stored, entered)
-        reset = entered.get("reset", "")
-        if reset in keys:
-            return self.reset(request, rows, stored, reset)
-        form = SettingsForm({key: stored[key] for key in keys}, entered)
+        # The page may be of another version, which has other settings.
+        stored = {key: value for key, value in stored.items() if SHOWN + key in entered}
+        if (key := entered.get("reset", "")) in stored:
+            return self.reset(request, rows, stored, key)
+        form = SettingsForm(stored, entered)
         if not form.is_valid():
             messages.error(request, "Nothing was saved: see the errors beside the fields.")
-            return self.show(request, rows, form)
+            return self.render_page(request, rows, form)
         try:
-            self.tell(request, settings_audit.change(form.changes(), request.user))
+            self.store_changes(request, form.changes())
         except ChangedMeanwhile as changed:
             # From here on the current value counts as shown: whoever submits again means it.
             entered[SHOWN + changed.key] = stored[changed.key]
-            form = SettingsForm({key: stored[key] for key in keys}, entered)
+            form = SettingsForm(stored, entered)
             form.add_error(changed.key, STALE.format(stored[changed.key] or "none"))
             messages.error(request, "Nothing was saved: see the error beside the field.")
-            return self.show(request, rows, form)
+            return self.render_page(request, rows, form)
         return redirect("admin:memory_config_changelist")
 
     def reset(self, request: HttpRequest, rows: dict[str, Config], stored: dict[str, str], key: str) -> HttpResponse:
         """Resets one setting. What was entered in other fields stays there, and is not stored."""
         standard = registry.defaults()[key]
         try:
-            self.tell(request, settings_audit.change({key: (stored[key], standard)}, request.user))
+            self.store_changes(request, {key: (stored[key], standard)})
         except ChangedMeanwhile:
             messages.error(request, f"{key} was not reset: somebody else has just changed it.")
         entered = request.POST.copy()
         entered.setlist(key, standard.split(","))
         entered[SHOWN + key] = standard
-        others = SettingsForm({key: stored[key] for key in present(stored, entered)}, entered)
+        others = SettingsForm(stored, entered)
         if others.is_valid() and not others.changes():
             return redirect(f"{reverse('admin:memory_config_changelist')}#{key}")
         messages.warning(request, "What you entered in other fields is not stored yet.")
         rows[key].refresh_from_db()
-        return self.show(request, rows, others)
+        return self.render_page(request, rows, others)
 
-    def show(self, request: HttpRequest, rows: dict[str, Config], form: SettingsForm) -> HttpResponse:
+    def render_page(self, request: HttpRequest, rows: dict[str, Config], form: SettingsForm) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
             "title": "Config",
             "opts": self.opts,
             "form": form,
-            "groups": list(groups(form, rows)),
-            "changes": settings_audit.newest(CHANGES_SHOWN),
+            "groups": group_settings(form, rows),
+            "changes": settings_audit.list_changes().order_by("-action_time")[:CHANGES_SHOWN],
             "may_change": self.has_change_permission(request),
             "unread": sorted(Config.objects.exclude(key__in=registry.REGISTRY).values_list("key", flat=True)),
         }
-        return TemplateResponse(request, "memory/config.html", context)
+        return TemplateResponse(request, "memory/config.html", self.admin_site.each_context(request) | context)
 
-    def tell(self, request: HttpRequest, lines: list[str]) -> None:
-        if lines:
-            messages.success(request, f"Stored: {'; '.join(lines)}. {AT_ONCE}")
+    def store_changes(self, request: HttpRequest, changes: dict[str, tuple[str, str]]) -> None:
+        """By key the text that was shown and the new one. Raises ChangedMeanwhile."""
+        if lines := settings_audit.change(changes, request.user):
+            messages.success(request, f"Stored: {'; '.join(lines)}. It applies to all processes from now on.")
         else:
             messages.info(request, "Nothing was changed.")
 
@@ -154,12 +141,12 @@ class ConfigAdmin(Page):
     def save_model(self, request: HttpRequest, obj: Config, form: Any, change: bool) -> None:
         shown = form.initial["value"]
         try:
-            self.tell(request, settings_audit.change({obj.key: (shown, obj.value)}, request.user))
+            self.store_changes(request, {obj.key: (shown, obj.value)})
         except ChangedMeanwhile:
             messages.error(request, f"{obj.key} was not changed: somebody else has just changed it.")
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
-        """Writes nothing: settings_audit logs the change together with it."""
+        # Writes nothing: settings_audit logs the change together with it.
         return LogEntry()
 
     def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
@@ -181,7 +168,7 @@ class ConfigAdmin(Page):
 
     @admin.display(description="at the moment")
     def note(self, row: Config) -> str:
-        return note_on(row.key, row.value) or "-"
+        return describe_value(row.key, row.value) or "-"
 
     @admin.display(description="last changed")
     def last(self, row: Config) -> str:
@@ -192,27 +179,30 @@ class ConfigAdmin(Page):
         return f"{at} by {last.by} ({last.what})" if last.by else f"{at}, not in the admin"
 
 
-def groups(form: SettingsForm, rows: dict[str, Config]) -> Iterator[tuple[str, list[SettingLine]]]:
+def group_settings(form: SettingsForm, rows: dict[str, Config]) -> dict[str, list[SettingLine]]:
     """The form's settings by group, in the order of the registry."""
     last = settings_audit.last_changes(rows)
     found: dict[str, list[SettingLine]] = {}
     for key in form.keys:
         value, standard = rows[key].value, registry.defaults()[key]
+        field = form[key]
         line = SettingLine(
-            key, form[key], form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
-            is_standard=value == standard, note=note_on(key, value), last=last.get(key),
+            key, field, form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
+            is_standard=value == standard,
+            is_group_of_boxes=isinstance(field.field.widget, forms.CheckboxSelectMultiple),
+            note=describe_value(key, value), last=last.get(key),
         )  # fmt: skip
         found.setdefault(registry.group_of(key), []).append(line)
-    return iter(found.items())
+    return found
 
 
-def note_on(key: str, value: str) -> str:
+def describe_value(key: str, value: str) -> str:
     """What a stored text means, where that is not obvious, or that it is not valid."""
     try:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:
         return f"{mistake}. The default applies instead."
-    if registry.is_schedule(key):
+    if registry.CRON in registry.REGISTRY[key].metadata:
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
     return ""

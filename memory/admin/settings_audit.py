@@ -25,12 +25,11 @@ MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id")
 followers: dict[str, Callable[[], object]] = {}
 
 
+@dataclass(eq=False)
 class ChangedMeanwhile(Exception):
     """Somebody else has changed the setting since it was shown. Nothing was saved."""
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +50,18 @@ def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
     for key, (shown, new) in sorted(changes.items()):
         if shown == new:
             continue
+        # A condition on the row instead of a lock: between showing and storing an operator may take an hour.
         if not Config.objects.filter(key=key, value=shown).update(value=new, updated_at=now):
             raise ChangedMeanwhile(key)
         lines.append((key, f"{key}: {shown or 'none'} -> {new or 'none'}"))
         if key in followers:
             followers[key]()
-    kind = ContentType.objects.get_for_model(Config)
+    user_id, kind = cast(int, user.pk), ContentType.objects.get_for_model(Config)
     LogEntry.objects.bulk_create(
-        LogEntry(
-            user_id=cast(int, user.pk),
-            content_type=kind,
-            object_id=key,
-            object_repr=key,
-            action_flag=CHANGE,
-            change_message=line,
-            action_time=now,
-        )
+        LogEntry(user_id=user_id, content_type=kind, object_id=key, object_repr=key, action_flag=CHANGE,
+                 change_message=line, action_time=now)
         for key, line in lines
-    )
+    )  # fmt: skip
     return [line for _, line in lines]
 
 
@@ -79,7 +72,6 @@ def read_chosen_models() -> dict[str, int | None]:
 
 
 def uses(model: LanguageModel) -> list[str]:
-    """The settings that name the model."""
     return [key for key, chosen in read_chosen_models().items() if chosen == model.pk]
 
 
@@ -90,18 +82,14 @@ def choose(key: str, model: LanguageModel | None, user: Operator) -> list[str]:
     return change({key: (shown, registry.as_text(model.pk if model else None))}, user)
 
 
-def newest(count: int) -> list[LogEntry]:
-    """The last changes of any setting."""
-    return list(_entries().order_by("-action_time")[:count])
-
-
 def last_changes(rows: Mapping[str, Config]) -> dict[str, LastChange]:
     """By key, without settings that were never changed. One query."""
-    entries = _entries().order_by("object_id", "-action_time").distinct("object_id")
+    entries = list_changes().order_by("object_id", "-action_time").distinct("object_id")
     logged = {str(entry.object_id): entry for entry in entries}
     found = {}
     for key, row in rows.items():
         entry = logged.get(key)
+        # A row that is younger than its last line was changed by a command, or in the database.
         if entry is not None and row.updated_at <= entry.action_time:
             found[key] = LastChange(entry.action_time, entry.user.get_username(), entry.change_message)
         elif entry is not None or row.value != registry.defaults().get(key):
@@ -109,6 +97,6 @@ def last_changes(rows: Mapping[str, Config]) -> dict[str, LastChange]:
     return found
 
 
-def _entries() -> QuerySet[LogEntry]:
+def list_changes() -> QuerySet[LogEntry]:
     kind = ContentType.objects.get_for_model(Config)
     return LogEntry.objects.filter(content_type=kind).select_related("user")

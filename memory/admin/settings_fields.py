@@ -1,6 +1,6 @@
 """A form field for each setting. Its type comes from the registry, which also decides what may be entered."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Le
@@ -34,6 +34,7 @@ class SettingField(forms.Field):
             raise ValidationError(str(mistake)) from mistake
 
     def has_changed(self, initial: Any, data: Any) -> bool:
+        # Compared as values: 0.50 is no change of 0.5.
         try:
             return self.to_python(data) != initial
         except ValidationError:
@@ -50,8 +51,7 @@ class SettingsForm(forms.Form):
             self.fields[key] = SettingField(key, models)
             self.fields[key].disabled = not may_change
             self.initial[key] = value
-            shown = forms.CharField(required=False, widget=forms.HiddenInput)
-            self.fields[SHOWN + key] = shown
+            self.fields[SHOWN + key] = forms.CharField(required=False, widget=forms.HiddenInput)
             self.initial[SHOWN + key] = value
         self.keys = tuple(stored)
 
@@ -65,19 +65,14 @@ def language_models(stored: Mapping[str, str]) -> Choices:
     """None, all models, and stored ids whose model is gone."""
     choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
     known = {value for value, _ in choices}
-    chosen = (value for key, value in stored.items() if registry.is_model(key))
+    chosen = (value for key, value in stored.items() if registry.MODEL in registry.REGISTRY[key].metadata)
     return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
-
-
-def present(keys: Iterable[str], data: Mapping[str, Any]) -> list[str]:
-    """The settings that the page has sent: a page of another version may have others."""
-    return [key for key in keys if SHOWN + key in data]
 
 
 def choose_widget(key: str, models: Choices) -> forms.Widget:
     looks, field = {"class": "fst-input"}, registry.REGISTRY[key]
     kind: Any = field.annotation
-    if registry.is_model(key):
+    if registry.MODEL in field.metadata:
         return forms.Select(looks, models)
     if get_origin(kind) is Literal:
         return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])

@@ -1,9 +1,5 @@
-"""A full load: everything a cache holds is read anew, and what changed is put in its place.
-
-The cache stays in use meanwhile. A second picture beside it would need its memory twice, and dicts of a million
-rows that grow or go make every stream stand still for a tenth of a second; so each row is compared where it is,
-in slices of a few milliseconds, and what was not met is dropped at the end.
-"""
+"""Reads the rows of a cache: all of them in a full load, which puts what changed in its place while the cache stays in
+use, or only those that changed."""
 
 import asyncio
 import gc
@@ -11,8 +7,6 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from typing import TypeVar
 
 from psycopg.rows import TupleRow
@@ -75,7 +69,9 @@ class Touched:
 
 
 async def load_cache(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
-    """Brings the whole cache to what Postgres has."""
+    # No second copy beside the cache: it would need its memory twice, and dicts of a million rows that grow or go make
+    # every stream stand still for a tenth of a second. So each row is compared where it is, in slices of a few
+    # milliseconds, and what was not met is dropped at the end.
     touched = touched or Touched()
     cache.loads += 1
     with pause_collector():
@@ -84,9 +80,13 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             await _load_soas(cache, connection, touched.soas)
             await _load_urd(cache, connection, touched.urd)
-            await _load_queue(cache, connection, touched.resolution_queue)
-            await _load_decided(cache, connection, touched.decided_triple)
-        # As they are now, not as they were when the load began.
+            queued = await read_queue(connection)
+            for concept in (queued.keys() | cache.queued_slots.keys()) - touched.resolution_queue:
+                cache.put_pending(concept, queued.get(concept, ()))
+            decided = await read_decided(connection)
+            for concept in (decided.keys() | cache.decided_of.keys()) - touched.decided_triple:
+                cache.put_decided(concept, decided.get(concept, {}))
+        # The small tables as they are now, not as they were when the load began.
         for table, read in SMALL.items():
             await read(cache, connection)
             while table in touched.tables:
@@ -97,13 +97,13 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """A million new objects, none of them garbage: the collector would look through them again and again, each
-    time with the world standing still. At what was loaded it never looks again."""
+    # A million new objects, none of them garbage: the collector would look through them again and again, each time
+    # with all streams standing still.
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
+        gc.freeze()  # at what was loaded it never looks again
         gc.enable()
 
 
@@ -144,7 +144,7 @@ async def all_rows(connection: Connection, query: str, keys: Sequence[object] | 
 
 
 async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) -> None:
-    share = Shared[float]()
+    share = Shared[float]()  # most words have one of a few saliencies: a million floats less
     async for batch in batches(connection, SOAS + KEPT):
         _put_words(cache, batch, touched, share)
     async for some in in_slices(list(cache.soas_by_token.values())):
@@ -154,36 +154,28 @@ async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) ->
 
 
 def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
-    by_token, by_id, load_cache = cache.soas_by_token, cache.soas_by_id, cache.loads
+    by_token, by_id, load = cache.soas_by_token, cache.soas_by_id, cache.loads
     for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at in rows:
         old = by_token.get(token)
-        if old is not None and _says_the_same(old, row_id, count, novelty, is_common, is_muted, asked):
-            old.load = load_cache
+        # Most rows say what is known. Counts may be ahead of Postgres in this process, until they are flushed.
+        if (
+            old is not None
+            and (old.id, old.novelty, old.is_common, old.is_muted) == (row_id, novelty, is_common, is_muted)
+            and old.encounter_count >= count
+            and old.asked_count >= asked
+        ):
+            old.load = load
             continue
         if row_id in touched:
             continue
         row = SoasRow(
-            row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load_cache
+            row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
         )
         if old is None and not is_common:
             by_token[token] = row
             by_id[row_id] = token
         else:
             cache.renew_soas(token, row)
-
-
-def _says_the_same(
-    old: SoasRow, row_id: int, count: int, novelty: float, is_common: bool, is_muted: bool, asked: int
-) -> bool:
-    """Also where this process is ahead with its counts."""
-    return (
-        old.id == row_id
-        and old.encounter_count >= count
-        and old.novelty == novelty
-        and old.is_common == is_common
-        and old.is_muted == is_muted
-        and old.asked_count >= asked
-    )
 
 
 async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> None:
@@ -213,21 +205,18 @@ def _put_edges(cache: Cache, edges: list[EdgeRow], met: set[int], touched: set[i
         cache.put_edges(concept, edges)
 
 
-async def _load_queue(cache: Cache, connection: Connection, touched: set[int]) -> None:
-    rows = await all_rows(connection, QUEUE + " ORDER BY concept_id")
-    queued = {concept: [dim for _, dim in slots] for concept, slots in groupby(rows, key=itemgetter(0))}
-    for concept in (queued.keys() | cache.queued_slots.keys()) - touched:
-        cache.put_pending(concept, queued.get(concept, []))
-
-
-async def _load_decided(cache: Cache, connection: Connection, touched: set[int]) -> None:
-    by_concept = await read_decided(connection, DECIDED)
-    for concept in (by_concept.keys() | cache.decided_of.keys()) - touched:
-        cache.put_decided(concept, by_concept.get(concept, {}))
+async def read_queue(
+    connection: Connection, query: str = QUEUE, keys: Sequence[object] | None = None
+) -> dict[int, list[int]]:
+    """The dimensions of open conflicts by concept."""
+    by_concept: dict[int, list[int]] = {}
+    for concept, dim in await all_rows(connection, query, keys):
+        by_concept.setdefault(concept, []).append(dim)
+    return by_concept
 
 
 async def read_decided(
-    connection: Connection, query: str, keys: Sequence[object] | None = None
+    connection: Connection, query: str = DECIDED, keys: Sequence[object] | None = None
 ) -> dict[int, dict[TripleIds, RulingRow]]:
     """By concept."""
     by_concept: dict[int, dict[TripleIds, RulingRow]] = {}
@@ -260,6 +249,44 @@ async def read_agents(cache: Cache, connection: Connection) -> None:
     cache.agents = {digest: AgentRow(name, scope) for digest, name, scope in await all_rows(connection, AGENTS)}
 
 
+# --- only what changed ---
+
+
+async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    async for some in in_slices(ids):
+        missing = set(some)
+        async for rows in batches(connection, SOAS + "WHERE id = ANY(%s)", some):
+            for row_id, token, *columns in rows:
+                cache.renew_soas(token, SoasRow(row_id, *columns))
+                missing.discard(row_id)
+        for row_id in missing:
+            cache.drop_soas(row_id)
+
+
+async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
+    for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
+        by_concept[row[0]].append(EdgeRow(*row))
+    for concept_id, edges in by_concept.items():
+        cache.put_edges(concept_id, edges)
+
+
+async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    queued = await read_queue(connection, QUEUE + " AND concept_id = ANY(%s)", ids)
+    for concept_id in ids:
+        cache.put_pending(concept_id, queued.get(concept_id, ()))
+
+
+async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    decided = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
+    for concept_id in ids:
+        cache.put_decided(concept_id, decided.get(concept_id, {}))
+
+
+# By table: of large ones the changed rows are read again, small ones are read whole.
+REFRESH = {
+    "soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue, "decided_triple": refresh_decided
+}  # fmt: skip
 SMALL = {"dimension": read_dimensions, "config": read_config, "agent": read_agents}
 
 

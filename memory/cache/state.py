@@ -1,4 +1,4 @@
-"""This process's picture of the world: plain dicts, read by the hot path without a query.
+"""This process's copy of the graph: plain dicts, read by the hot path without a query.
 
 The app (memory/apps.py) has the one instance of a process. memory/cache/sync.py fills it and keeps it in step with
 Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
@@ -18,13 +18,13 @@ PROVISIONAL_S = 60.0
 RISEN_MAX = 10_000  # words
 
 
+@dataclass(slots=True)
 class RecentlySalient:
-    """The words that became salient last, in order: who has looked at all names of a long conversation once need only
-    look at these."""
+    """The words that became salient last, in order."""
 
-    def __init__(self) -> None:
-        self.count = 0  # of all since the process started
-        self._last: deque[str] = deque(maxlen=RISEN_MAX)
+    # Whoever has looked at all names of a long conversation once need only look at these in the next turn.
+    count: int = 0  # of all since the process started
+    _last: deque[str] = field(default_factory=lambda: deque(maxlen=RISEN_MAX))
 
     def note(self, word: str) -> None:
         self._last.append(word)
@@ -55,14 +55,12 @@ class RulingRow:
 
 @dataclass(slots=True)
 class Cache:
-    """Ids always originate from Postgres. ``urd_by_concept`` holds each concept's edges by descending
-    dimension; ``nameless`` are the common words that no fact was ever placed about; ``referenced`` counts how
-    many edges use a concept as parent or dimension."""
+    """Ids always originate from Postgres."""
 
     soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
     soas_by_id: dict[int, str] = field(default_factory=dict)
-    nameless: set[str] = field(default_factory=set)
-    urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)
+    nameless: set[str] = field(default_factory=set)  # the common words that no fact was ever placed about
+    urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # dimensions descending
     urd_by_concept_dim: dict[Slot, EdgeRow] = field(default_factory=dict)
     pending_conflicts: set[int] = field(default_factory=set)
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
@@ -72,7 +70,7 @@ class Cache:
     decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
     split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
-    referenced: Counter[int] = field(default_factory=Counter)
+    referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
@@ -102,7 +100,7 @@ class Cache:
         old = self.soas_by_token.get(token)
         if old is not None:
             row.keep_ahead(old)
-            if old.id != row.id:
+            if old.id != row.id:  # it was pruned, and met again
                 self.drop_soas(old.id)
         self.put_soas(token, row)
 
@@ -123,7 +121,6 @@ class Cache:
         return row is not None and any(not edge.is_root for edge in self.urd_by_concept.get(row.id, ()))
 
     def set_count(self, token: str, row: SoasRow, count: int) -> None:
-        """How often the word was met, and how salient that makes it."""
         threshold, before = self.tuning.saliency_read_threshold, row.saliency
         row.encounter_count = count
         row.saliency = 0.0 if row.is_common else saliency(count)
@@ -137,15 +134,9 @@ class Cache:
         for edge in self.urd_by_concept.pop(concept_id, ()):
             del self.urd_by_concept_dim[concept_id, edge.dim_id]
             self._count_references(edge, -1)
-        fresh = sorted(edges, key=lambda edge: edge.dim_id, reverse=True)
-        if fresh:
-            self.put_new_edges(fresh)
-
-    def put_new_edges(self, edges: list[EdgeRow]) -> None:
-        """All edges of one concept that has none here yet, dimensions descending."""
-        concept_id = edges[0].concept_id
-        self.urd_by_concept[concept_id] = edges
-        for edge in edges:
+        if fresh := sorted(edges, key=lambda edge: edge.dim_id, reverse=True):
+            self.urd_by_concept[concept_id] = fresh
+        for edge in fresh:
             self.urd_by_concept_dim[concept_id, edge.dim_id] = edge
             self._count_references(edge, 1)
 
@@ -158,20 +149,19 @@ class Cache:
     # --- what is disputed ---
 
     def put_pending(self, concept_id: int, dim_ids: Iterable[int]) -> None:
-        """Replaces the slots of one concept that have an open row in the resolution queue. A slot that was
-        marked provisionally, and has no row yet, keeps its mark until it expires."""
+        """Replaces the slots of one concept that have an open row in the resolution queue."""
+        # A slot that was marked provisionally, and has no row yet, keeps its mark until it expires.
         queued = {(concept_id, dim_id) for dim_id in dim_ids}
-        for slot in queued:
-            self.provisional.pop(slot, None)
         for slot in self.queued_slots.pop(concept_id, set()) - queued:
             self._lift(slot)
         if queued:
             self.queued_slots[concept_id] = queued
+            self.pending_conflicts.add(concept_id)
+        self.pending_by_concept_dim |= queued
         for slot in queued:
-            self._mark(slot)
+            self.provisional.pop(slot, None)
 
     def put_decided(self, concept_id: int, decided: Mapping[TripleIds, RulingRow]) -> None:
-        """Replaces what was decided about triples of one concept."""
         for triple in self.decided_of.pop(concept_id, ()):
             del self.decided[triple]
         if decided:
@@ -191,16 +181,13 @@ class Cache:
         """Marks a slot whose collision was seen in a prompt, until its queue row arrives."""
         if slot not in self.queued_slots.get(slot[0], ()):
             self.provisional[slot] = now + PROVISIONAL_S
-            self._mark(slot)
+            self.pending_by_concept_dim.add(slot)
+            self.pending_conflicts.add(slot[0])
 
     def forget_old_disputes(self, now: float) -> None:
         for slot in [slot for slot, until in self.provisional.items() if until <= now]:
             del self.provisional[slot]
             self._lift(slot)
-
-    def _mark(self, slot: Slot) -> None:
-        self.pending_by_concept_dim.add(slot)
-        self.pending_conflicts.add(slot[0])
 
     def _lift(self, slot: Slot) -> None:
         if slot in self.provisional or slot in self.queued_slots.get(slot[0], ()):

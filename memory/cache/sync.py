@@ -16,23 +16,12 @@ from typing import Protocol
 from uuid import uuid4
 
 import psycopg
+from asgiref.sync import sync_to_async
+from django.db import connection
 
-from memory.cache.loader import (
-    DECIDED,
-    QUEUE,
-    SMALL,
-    SOAS,
-    URD,
-    Touched,
-    all_rows,
-    batches,
-    in_slices,
-    load_cache,
-    read_decided,
-)
+from memory.cache.loader import REFRESH, SMALL, Touched, load_cache
 from memory.cache.state import Cache
 from memory.db.connections import Connection, first_line, open_connection
-from memory.domain.types import EdgeRow, SoasRow
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +32,13 @@ BARRIER_S = 2.0
 RELOAD_S = 120.0
 
 Announce = Callable[[str], Awaitable[None]]
+
+
+@sync_to_async
+def announce(payload: str) -> None:
+    """Says something on the channel, from where Django's connection is at work."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
 
 class Follower(Protocol):
@@ -93,15 +89,11 @@ class Coherence:
         self._barriers: dict[str, asyncio.Event] = {}
         self._subscribers: dict[str, Callable[[str], None]] = {}
         self._followers: dict[str, Follower] = {}
-        self._tried = asyncio.Event()
+        self.tried = asyncio.Event()  # set when the first load has succeeded or failed
         self._loads_asked = 0
         self._loads_done = 0
         self._load_ended = asyncio.Condition()
         self._touched = Touched()
-
-    async def wait_tried(self) -> None:
-        """Returns when the first load has succeeded or failed."""
-        await self._tried.wait()
 
     async def run(self) -> None:
         """Follows changes until it is cancelled."""
@@ -117,7 +109,7 @@ class Coherence:
                 logger.warning("coherence.lost", extra={"error": first_line(error)})
             except Exception:  # a cache that stopped following would go stale silently
                 logger.exception("coherence.failed")
-            self._tried.set()
+            self.tried.set()
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
 
@@ -194,26 +186,26 @@ class Coherence:
                 logger.warning("coherence.unreadable", extra={"payload": payload[:100]})
         if changes.everything:
             self._loads_asked += 1
-            await self._wake_loader()
-        await self._refresh_followers(connection, changes)
-        self._touched.add(changes.keys, changes.tables)
-        await refresh(self.cache, connection, changes)
-        for name, what in sorted(changes.signals):
-            if name in self._subscribers:
-                self._subscribers[name](what)
-        for key in changes.barriers:
-            if (event := self._barriers.get(key)) is not None:
-                event.set()
-
-    async def _refresh_followers(self, connection: Connection, changes: Changes) -> None:
-        """Takes out of the changes what the followers read."""
-        for table, follower in self._followers.items():
+            async with self._load_ended:
+                self._load_ended.notify_all()
+        for table, follower in self._followers.items():  # what they read is no longer among the changes
             keys = changes.keys.pop(table, set())
             if table in changes.tables:
                 changes.tables.discard(table)
                 await follower.load(connection)
             elif keys:
                 await follower.refresh(connection, sorted(keys))
+        self._touched.add(changes.keys, changes.tables)
+        for table, changed in changes.keys.items():
+            await REFRESH[table](self.cache, connection, sorted(changed))
+        for table in changes.tables:
+            await SMALL[table](self.cache, connection)
+        for name, what in sorted(changes.signals):
+            if name in self._subscribers:
+                self._subscribers[name](what)
+        for key in changes.barriers:
+            if (event := self._barriers.get(key)) is not None:
+                event.set()
 
     # --- loading ---
 
@@ -233,14 +225,10 @@ class Coherence:
                 )
                 await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
                 failures += 1
-            self._tried.set()
+            self.tried.set()
             async with self._load_ended:
                 self._load_ended.notify_all()
                 await self._load_ended.wait_for(lambda: self._loads_asked > self._loads_done)
-
-    async def _wake_loader(self) -> None:
-        async with self._load_ended:
-            self._load_ended.notify_all()
 
     async def _load(self) -> None:
         started = time.perf_counter()
@@ -257,52 +245,3 @@ class Coherence:
                 "ms": round((time.perf_counter() - started) * 1000),
             },
         )
-
-
-async def refresh(cache: Cache, connection: Connection, changes: Changes) -> None:
-    """Reads the changed rows again."""
-    for table, keys in changes.keys.items():
-        await REFRESH[table](cache, connection, sorted(keys))
-    for table in changes.tables:
-        await SMALL[table](cache, connection)
-
-
-async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    async for some in in_slices(ids):
-        missing = set(some)
-        async for rows in batches(connection, SOAS + "WHERE id = ANY(%s)", some):
-            for row_id, token, *columns in rows:
-                cache.renew_soas(token, SoasRow(row_id, *columns))
-                missing.discard(row_id)
-        for row_id in missing:
-            cache.drop_soas(row_id)
-
-
-async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
-    for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
-        by_concept[row[0]].append(EdgeRow(*row))
-    for concept_id, edges in by_concept.items():
-        cache.put_edges(concept_id, edges)
-
-
-async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept: dict[int, list[int]] = {concept_id: [] for concept_id in ids}
-    for concept_id, dim_id in await all_rows(connection, QUEUE + " AND concept_id = ANY(%s)", ids):
-        by_concept[concept_id].append(dim_id)
-    for concept_id, dim_ids in by_concept.items():
-        cache.put_pending(concept_id, dim_ids)
-
-
-async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
-    for concept_id in ids:
-        cache.put_decided(concept_id, by_concept.get(concept_id, {}))
-
-
-REFRESH = {
-    "soas": refresh_soas,
-    "urd": refresh_urd,
-    "resolution_queue": refresh_queue,
-    "decided_triple": refresh_decided,
-}

@@ -25,6 +25,7 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
 
     Raises psycopg.OperationalError where Postgres does not answer within ``CONNECT_S`` seconds. It may stop
     answering later: whoever cannot wait sets a time limit."""
+    # No pool: what is busy keeps its own connection, the others connect every few seconds at most.
     async with await psycopg.AsyncConnection.connect(
         make_conninfo(dsn, **KEEPALIVES),
         autocommit=True,

@@ -38,6 +38,5 @@ def run_transaction(work: Callable[[], Result]) -> Result:
 
 
 def constraint_of(error: IntegrityError) -> str | None:
-    """The name of the constraint that refused the row."""
     diagnostics = getattr(error.__cause__, "diag", None)
     return getattr(diagnostics, "constraint_name", None)

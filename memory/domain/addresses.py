@@ -12,22 +12,19 @@ BASE_ADDRESS = re.compile(r"https?://([^\s/?#@\[\]]+@)?([\w.-]+|\[[0-9a-fA-F:.]+
 
 
 def base_address(raw: str) -> str:
-    """An http(s) base address without a trailing slash; a bare ``host:port`` gets ``http://``.
-
-    Raises ValueError, whose message is what it takes."""
+    """An http(s) base address without a trailing slash; a bare ``host:port`` gets ``http://``. Raises
+    ValueError, whose message is what it takes."""
     url = raw if "://" in raw else f"http://{raw}"
     try:
-        fits = BASE_ADDRESS.fullmatch(url) and url.isprintable() and is_usable(URL(url))
+        address = URL(url)
+        host = (address.raw_host or "").removesuffix(".")
+        if FOUR_NUMBERS.fullmatch(host):
+            IPv4Address(host)  # raises ValueError for 999.1.1.1, which would be looked up as a name
+        has_labels = all(0 < len(label) <= HOST_LABEL_MAX for label in host.split("."))
+        # A colon in the user's name could not be told from the one before the password.
+        fits = BASE_ADDRESS.fullmatch(url) and url.isprintable() and has_labels and ":" not in (address.user or "")
     except ValueError:
         fits = False
     if not fits:
         raise ValueError("an address such as http://127.0.0.1:11434")
     return url.rstrip("/")
-
-
-def is_usable(address: URL) -> bool:
-    """Whether one can connect to its host, and send its user. Raises ValueError, too, where not."""
-    host = (address.raw_host or "").removesuffix(".")
-    if FOUR_NUMBERS.fullmatch(host):
-        IPv4Address(host)
-    return ":" not in (address.user or "") and all(0 < len(label) <= HOST_LABEL_MAX for label in host.split("."))

@@ -1,7 +1,7 @@
 """Parses the language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory.domain.text.tokenizer import find_leftovers, is_name, tokenise
 from memory.domain.types import MEMBERSHIP, TYPE, Triple
@@ -25,14 +25,9 @@ class FactMistake(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     text: str
     start: int
-
-    @property
-    def plain(self) -> str:
-        return self.text.lower()
 
 
 def parse_fact(text: str) -> Triple:
@@ -40,18 +35,19 @@ def parse_fact(text: str) -> Triple:
     words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
     if not words:
         raise FactMistake("the fact is empty", 0)
-    at = next((i for i, word in enumerate(words) if word.plain in ("-isa", "-ispart")), None)
-    if at is None:
+    at = next((i for i, word in enumerate(words) if word.text.lower() in ("-isa", "-ispart")), None)
+    if at is None:  # without the dash only in capitals: a concept may be called isa
         at = next((i for i, word in enumerate(words) if word.text in ("ISA", "ISPART")), None)
     if at is None:
         raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
-    is_isa = _RELATIONS[words[at].plain]
+    is_isa = _RELATIONS[words[at].text.lower()]
     parent, dimension = _split_context(words[at + 1 :])
     after_relation = words[at].start + len(words[at].text)
+    default = TYPE if is_isa else MEMBERSHIP
     fact = Triple(
         concept=_name(words[:at], "concept", words[at].start),
         parent=_name(parent, "parent", after_relation),
-        dimension=_dimension(dimension, len(text.rstrip()), is_isa),
+        dimension=default if dimension is None else _name(dimension, "dimension", len(text.rstrip())),
         is_isa=is_isa,
     )
     _refuse_circles(fact, words[at + 1].start)
@@ -60,15 +56,9 @@ def parse_fact(text: str) -> Triple:
 
 def _split_context(words: list[_Word]) -> tuple[list[_Word], list[_Word] | None]:
     for i in range(len(words) - 2):
-        if [word.plain for word in words[i : i + 3]] == ["in", "context", "of"]:
+        if [word.text.lower() for word in words[i : i + 3]] == ["in", "context", "of"]:
             return words[:i], words[i + 3 :]
     return words, None
-
-
-def _dimension(words: list[_Word] | None, end: int, is_isa: bool) -> str:
-    if words is None:
-        return TYPE if is_isa else MEMBERSHIP
-    return _name(words, "dimension", end)
 
 
 def _name(words: list[_Word], role: str, position: int) -> str:

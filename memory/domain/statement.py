@@ -64,24 +64,19 @@ def decode(line: bytes) -> Statement | None:
 
 
 def _clean(text: str) -> str:
+    # Each check by itself, because nearly every text passes both: copying all of them would cost more than looking.
     if "\x00" in text:
         text = text.replace("\x00", " ")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def is_reopened(
-    agents: Collection[str],
-    conversation: bytes,
-    decided_at: float,
-    by_agent: str,
-    in_conversation: bytes,
-    now: float,
+    agents: Collection[str], conversation: bytes, decided_at: float, by_agent: str, in_conversation: bytes, now: float
 ) -> bool:
-    """Whether a statement reopens what was decided: another agent makes it, or it is made in another conversation more
-    than `REST_S` after the decision.
-
-    ``agents`` had said it by then, in ``conversation``; ``by_agent`` says it ``in_conversation``, where empty is none
-    and so never the same. Times are seconds since the epoch."""
+    """Whether a statement reopens what was decided. ``agents`` had said it by then, in ``conversation``; ``by_agent``
+    says it ``in_conversation``, where empty is none and so never the same. Times are seconds since the epoch."""
+    # Another voice always counts. The same one counts again when it has had time to learn better, and does not merely
+    # resend what it said before.
     if by_agent not in agents:
         return True
     is_same_conversation = bool(in_conversation) and in_conversation == conversation

@@ -1,6 +1,7 @@
 """Clocks that a process keeps: when each message was first seen, and when a log line may be repeated."""
 
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Final
 
 MICROSECOND: Final = 1e-6
@@ -8,13 +9,14 @@ SHORTEST_STATEMENT: Final = 8  # characters, with what parts it from the next
 PUT_OFF_MAX: Final = 10_000  # messages
 
 
+@dataclass(slots=True)
 class FirstSeenClock:
-    """Gives each message a time of its own, in seconds since the epoch, so that statements keep the order of the
-    conversation where many new messages come at once, or some of them are read later."""
+    """Gives each message a time of its own, in seconds since the epoch."""
 
-    def __init__(self) -> None:
-        self._next = 0.0
-        self._put_off: dict[Hashable, float] = {}
+    # Statements must keep the order of the conversation where many new messages come at once, or some are read later:
+    # of two that contradict each other, the later one may win.
+    _next: float = 0.0
+    _put_off: dict[Hashable, float] = field(default_factory=dict)
 
     def first(self, message: Hashable, characters: int, now: float) -> float:
         """When the message, which is read now, was first seen. ``characters``: how long it is, as far as it is read."""
@@ -34,16 +36,16 @@ class FirstSeenClock:
             del self._put_off[next(iter(self._put_off))]
 
 
+@dataclass
 class LogThrottle:
     """Allows one log line in so many seconds."""
 
-    def __init__(self, pause_s: float) -> None:
-        self._pause_s = pause_s
-        self._next = float("-inf")
+    pause_s: float
+    _next: float = float("-inf")
 
     def is_due(self, now: float) -> bool:
         """Whether to log now; if so, the pause begins. ``now`` in seconds, by any clock that does not go back."""
         if now < self._next:
             return False
-        self._next = now + self._pause_s
+        self._next = now + self.pause_s
         return True

@@ -29,8 +29,6 @@ Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact h
 
 
 class TripleIds(NamedTuple):
-    """A triple by the ids of its words."""
-
     concept_id: int
     dim_id: int
     parent_id: int

@@ -31,25 +31,27 @@ PAUSE_S = 0.1  # between two batches, so that other writers get their turn
 RUN_S = 20.0  # of one run, so that a worker stops soon; the next run goes on
 
 
+# Each of these deletes what is old, and returns how many rows went.
+
+
 def prune_seen_messages(now: datetime) -> int:
-    """Deletes the messages that nobody has sent for long; how many it deleted."""
+    """Messages that nobody has sent for long."""
     return prune(SeenMessage.objects.filter(last_seen__lt=now - SEEN_MESSAGES_KEPT), by="last_seen")
 
 
 def prune_statements(now: datetime) -> int:
-    """Deletes the statements that were settled long ago, unless their message is remembered; how many it deleted."""
+    """Statements that were settled long ago, unless their message is remembered."""
     # As long as a message may be resent, the row keeps it from teaching again.
     seen = SeenMessage.objects.filter(digest=OuterRef("digest"))
     return prune(_find_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
 
 
 def prune_questions(now: datetime) -> int:
-    """Deletes the questions that a language model was asked long ago; how many it deleted."""
+    """Questions that a language model was asked long ago."""
     return prune(_find_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
 
 
 def prune_calls(now: datetime) -> int:
-    """Deletes old calls of language models; how many it deleted."""
     return prune(LlmCall.objects.filter(at__lt=now - CALLS_KEPT), by="at")
 
 
@@ -58,10 +60,13 @@ def _find_settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observat
 
 
 def prune(rows: QuerySet[Any], by: str) -> int:
-    """Deletes rows that nothing refers to, in the order of a column; how many it deleted."""
+    """Rows that nothing refers to, in the order of a column."""
     gone = 0
-    for _ in turns():
-        count = _delete_first(rows.order_by(by))
+    for _ in iterate_batches():
+        with transaction.atomic():
+            # What somebody else is about to change is left to the next run: waiting could end in a deadlock.
+            first = rows.order_by(by).select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH]
+            count, _ = rows.model._default_manager.filter(pk__in=list(first)).delete()
         gone += count
         if count < BATCH:
             break
@@ -69,20 +74,20 @@ def prune(rows: QuerySet[Any], by: str) -> int:
 
 
 def prune_words(now: datetime) -> int:
-    """Deletes the words that were met at most once, long ago, and that nothing refers to, with their evidence; how
-    many it deleted."""
+    """Words that were met at most once, long ago, and that nothing refers to, with their evidence."""
     gone = last_id = 0
-    for _ in turns():
+    for _ in iterate_batches():
         candidates = _idle_words(now).filter(id__gt=last_id).order_by("id").values_list("id", flat=True)
         ids = list(candidates[:BATCH])
         if not ids:
             break
+        # Asked again: a word may have been met since.
         gone += _forget(_idle_words(now).filter(id__in=ids))
         last_id = ids[-1]
     return gone
 
 
-def turns() -> Iterator[None]:
+def iterate_batches() -> Iterator[None]:
     """The batches of one run, a pause between them."""
     end = time.monotonic() + RUN_S
     yield
@@ -97,13 +102,6 @@ def _idle_words(now: datetime) -> QuerySet[Soas]:
         encounter_count__lte=1, novelty=0, asked_count=0, is_common=False, is_muted=False,
         last_seen__lt=now - WORDS_KEPT,
     )  # fmt: skip
-
-
-def _delete_first(rows: QuerySet[Any]) -> int:
-    with transaction.atomic():
-        keys = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
-        count, _ = rows.model._default_manager.filter(pk__in=keys).delete()
-    return count
 
 
 def _forget(words: QuerySet[Soas]) -> int:
@@ -135,7 +133,7 @@ def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
 
 
 # The messages first: what was learned from them goes with them.
-OLD = {
+PRUNERS = {
     "seen_messages": prune_seen_messages,
     "statements": prune_statements,
     "questions": prune_questions,

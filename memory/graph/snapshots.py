@@ -10,16 +10,8 @@ Snapshot = dict[str, Any]
 
 PLAIN = (str, int, float)
 EDGE_FIELDS = (
-    "concept_id",
-    "parent_id",
-    "dim_id",
-    "is_isa",
-    "confidence",
-    "source",
-    "agent",
-    "said_at",
-    "last_confirmed",
-)
+    "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "agent", "said_at", "last_confirmed"
+)  # fmt: skip
 
 
 def take_snapshot(row: models.Model, fields: Iterable[str] = EDGE_FIELDS) -> Snapshot:
@@ -28,20 +20,19 @@ def take_snapshot(row: models.Model, fields: Iterable[str] = EDGE_FIELDS) -> Sna
     return {name: value if isinstance(value := getattr(row, name), PLAIN) else _encode(value) for name in fields}
 
 
-def read_snapshot(model: type[models.Model], snapshot: Snapshot) -> dict[str, Any]:
-    """The values as the fields of the model take them."""
-    return {name: _decode(model._meta.get_field(name), value) for name, value in snapshot.items()}
-
-
 def _encode(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return bytes(value).hex() if isinstance(value, bytes | memoryview) else value
 
 
-def _decode(field: Any, value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(field, models.DateTimeField):
-        return datetime.fromisoformat(value)
-    return bytes.fromhex(value) if isinstance(field, models.BinaryField) else value
+def read_snapshot(model: type[models.Model], snapshot: Snapshot) -> dict[str, Any]:
+    """The values as the fields of the model take them."""
+    values = dict(snapshot)
+    for name, value in snapshot.items():
+        field = model._meta.get_field(name)
+        if value is not None and isinstance(field, models.DateTimeField):
+            values[name] = datetime.fromisoformat(value)
+        elif value is not None and isinstance(field, models.BinaryField):
+            values[name] = bytes.fromhex(value)
+    return values

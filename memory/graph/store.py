@@ -1,6 +1,5 @@
 """Reads and writes edges, singly and many at once, and what they need: words, dimensions, locks, history. Every change
-of the graph leaves a row in ``edge_history``. All functions run inside the caller's transaction.
-"""
+of the graph leaves a row in ``edge_history``. All functions run inside the caller's transaction."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -18,6 +17,8 @@ from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
 
+# Read together with an edge: else showing it in words takes a query for each.
+WORDS = ("concept", "parent", "dim")
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
 # The role of an agent that imports a file: what is in it was said elsewhere, by others.
@@ -54,12 +55,12 @@ class SlotTaken(Exception):
 
 
 def find_edge(slot: Slot) -> Edge | None:
-    return Edge.objects.select_related("concept", "parent", "dim").filter(concept_id=slot[0], dim_id=slot[1]).first()
+    return Edge.objects.select_related(*WORDS).filter(concept_id=slot[0], dim_id=slot[1]).first()
 
 
 def lock_edge(slot: Slot) -> Edge | None:
     """The edge in this slot, locked until the end of the transaction."""
-    edges = Edge.objects.select_for_update(of=("self",)).select_related("concept", "parent", "dim")
+    edges = Edge.objects.select_for_update(of=("self",)).select_related(*WORDS)
     return edges.filter(concept_id=slot[0], dim_id=slot[1]).first()
 
 
@@ -87,8 +88,8 @@ def lock_closing_edge(ids: TripleIds) -> Edge | None:
 
 def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
     """The words that agents use and of which nothing is known, the most salient first; ``with_sentences`` each with the
-    newest sentence that names it, as ``sentence``. What is the parent of something, or a dimension, is explained by
-    that."""
+    newest sentence that names it, as ``sentence``."""
+    # What is the parent of something, or a dimension, is explained by that.
     newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")
     unexplained = Soas.objects.filter(
         ~Exists(Edge.objects.filter(concept=OuterRef("pk"))),
@@ -107,14 +108,13 @@ def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> Q
 
 
 def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT) -> Edge:
-    """Stores a new edge, whose dimension exists, and returns it with its words.
-
-    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
+    """Stores a new edge, whose dimension exists, and returns it with its words. Raises SlotTaken, and IntegrityError
+    (``urd_acyclic``) for a cycle; the transaction goes on."""
     with transaction.atomic():  # a savepoint: a refusal must not cost the caller's transaction
         insert_edges([edge])
     make_novel([edge.concept_id])
     build_history(action, edge, attribution, before=None, after=take_snapshot(edge)).save(force_insert=True)
-    return Edge.objects.select_related("concept", "parent", "dim").get(pk=edge.pk)
+    return Edge.objects.select_related(*WORDS).get(pk=edge.pk)
 
 
 def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
@@ -133,10 +133,10 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
 
 
 def insert_edges(edges: Iterable[Edge]) -> None:
-    """Stores new edges, whose history and novelty are the caller's, and gives them their keys.
-
-    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction is lost then."""
+    """Stores new edges, whose history and novelty are the caller's, and gives them their keys. Raises SlotTaken, and
+    IntegrityError (``urd_acyclic``) for a cycle; the transaction is lost then."""
     new = {(edge.dim_id, edge.concept_id): edge for edge in edges}
+    # In one order: two writers of the same slots cannot deadlock.
     rows = [
         (e.concept_id, e.parent_id, e.dim_id, e.is_isa, e.confidence, e.source, e.agent, e.said_at, e.last_confirmed)
         for _, e in sorted(new.items(), key=lambda item: item[0])
@@ -192,9 +192,8 @@ def put_back(snapshot: Snapshot, attribution: Attribution) -> Edge:
 
 def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
     """Puts the fact into another dimension, which exists; its confidence, source and times go with it. The edge
-    given is the one that was moved.
-
-    Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
+    given is the one that was moved. Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction
+    goes on."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
     before = take_snapshot(edge)
@@ -287,11 +286,11 @@ def build_history(
 
 def write_history(rows: Iterable[EdgeHistory]) -> None:
     """Stores rows that ``build_history`` made, many at once."""
-    values = [
-        (row.concept_id, row.dim_id, row.action, _json(row.before), _json(row.after), row.actor, row.role, row.source,
-         row.reason)
-        for row in rows
-    ]  # fmt: skip
+    # One statement with an array for each column: what Django makes for many rows takes longer to build than to run.
+    values = []
+    for row in rows:
+        was, now = (json.dumps(snapshot) if snapshot is not None else None for snapshot in (row.before, row.after))
+        values.append((row.concept_id, row.dim_id, row.action, was, now, row.actor, row.role, row.source, row.reason))
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO edge_history (concept_id, dim_id, action, before, after, actor, role, source, reason)"
@@ -299,10 +298,6 @@ def write_history(rows: Iterable[EdgeHistory]) -> None:
             " %s::text[], %s::text[])",
             columns(values, 9),
         )
-
-
-def _json(snapshot: Snapshot | None) -> str | None:
-    return json.dumps(snapshot) if snapshot is not None else None
 
 
 def make_novel(concept_ids: Iterable[int]) -> None:

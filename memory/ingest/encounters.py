@@ -1,8 +1,6 @@
 """Counts which tokens new messages name, and learns from them after the request; the flusher writes the result.
 
-A message counts once. It is identified by the digests of its conversation's opening and of its own role and text. This
-process knows which messages it has seen lately; the table ``seen_message`` knows for good, and the flush corrects what
-this process counted by mistake.
+A message counts once. It is identified by the digests of its conversation's opening and of its own role and text.
 """
 
 import asyncio
@@ -64,8 +62,8 @@ class Batch:
 
 @dataclass(slots=True)
 class Encounters:
-    """On the hot path only known names are counted, because that may make them salient. ``learn`` reads and counts the
-    rest right after the request, and hands statements to ``add_statements``."""
+    """``learn`` reads and counts right after the request what it did not wait for, and hands statements to
+    ``add_statements``."""
 
     cache: Cache
     add_statements: Callable[[list[Statement]], None] = lambda statements: None
@@ -96,6 +94,8 @@ class Encounters:
                 self._sightings.put_off((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
                 continue
             key = opening + reading.digest
+            # What this process has seen lately. The table ``seen_message`` knows for good, and the flush corrects what
+            # was counted by mistake.
             seen_at = self._seen.get(key)
             if seen_at is None:
                 at = self._sightings.first((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
@@ -106,7 +106,6 @@ class Encounters:
         return new
 
     def note_asked(self, row_ids: Iterable[int], now: float) -> None:
-        """Notes which concepts a prompt asks about."""
         self._batch.asked |= dict.fromkeys(row_ids, now)
         if self._batch.asked:
             self.wanted.set()  # the other processes must know soon, or they ask the same
@@ -181,6 +180,7 @@ class Encounters:
         self._seen[message.key] = message.at
         if len(self._seen) > SEEN_MAX:
             del self._seen[next(iter(self._seen))]  # the oldest: dicts keep the order of insertion
+        # On the hot path only known names are counted, because that may make them salient; `learn` counts the rest.
         self._count(message.counted, message.at)
         self._unlearned.append(message)
         self._has_unlearned.set()
@@ -197,7 +197,7 @@ class Encounters:
     def _hand_over(self, name: str, message: NewMessage) -> None:
         if message.at - self._handed_over.get(name, 0.0) < UNEXPLAINED_EVERY_S:
             return
-        self._handed_over.pop(name, None)
+        self._handed_over.pop(name, None)  # so that it goes to the end: the oldest are forgotten first
         self._handed_over[name] = message.at
         if len(self._handed_over) > UNEXPLAINED_MAX:
             del self._handed_over[next(iter(self._handed_over))]

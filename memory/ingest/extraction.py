@@ -12,7 +12,8 @@ from memory.domain.timing import MICROSECOND
 from memory.domain.types import Message, TripleIds
 from memory.ingest.reader import Reading, unwrap_readable
 
-# Whose mention of a concept together with its parent confirms the fact.
+# Whose mention of a concept together with its parent confirms the fact. Not the assistant's: it repeats what was
+# recalled to it.
 CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR
 
@@ -36,6 +37,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
         triples.setdefault((triple.subject, triple.parent, triple.dimension, triple.is_isa), triple)
     if not triples:
         return
+    # The spans of the triples count the characters of the text as it was read.
     text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
     for index, triple in enumerate(triples.values()):
         yield Statement(
@@ -54,7 +56,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
 
 def find_unexplained(cache: Cache, message: NewMessage) -> list[str]:
     """The concepts without facts that are named so often by now that a language model is to be asked about them."""
-    if message.reading.role != "user":
+    if message.reading.role != "user":  # tools print hundreds of words that nobody asked about
         return []
     threshold, rows = cache.tuning.saliency_write_threshold, cache.soas_by_token
     named = ((name, rows.get(name)) for name in message.reading.names - message.reading.parts)

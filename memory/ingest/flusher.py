@@ -1,13 +1,10 @@
 """Writes what a process learned from new messages: their digests, how often they name each token, the sentences they
-name it in, and the questions that were asked.
-
-Counts are exact: a message counts in the transaction that stores its digest, so a flush of which nobody knows whether
-it was committed is simply done again."""
+name it in, and the questions that were asked."""
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 
 import psycopg
@@ -16,7 +13,7 @@ from memory.cache.loader import SOAS, Pace, all_rows, batches
 from memory.cache.state import Cache
 from memory.db.connections import Connection, chunks, columns, first_line, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
-from memory.domain.types import SoasRow, TripleIds
+from memory.domain.types import SoasRow
 from memory.ingest import snippet_store
 from memory.ingest.encounters import Batch, Encounters
 from memory.ingest.extraction import NewMessage
@@ -80,6 +77,7 @@ INSERT_CONCEPTS = """
         AS unexplained (concept, digest, role, agent, at)
     ON CONFLICT DO NOTHING
 """
+# Moves ``last_confirmed`` of facts to when they were mentioned, at most hourly for each.
 # SKIP LOCKED: a worker that places facts holds locks on edges, and a mention is not worth waiting for.
 CONFIRM = """
     UPDATE urd SET last_confirmed = to_timestamp(at) FROM (
@@ -154,6 +152,8 @@ class Flusher:
         new: list[NewMessage] = []
         async with open_connection(self._dsn, "flusher") as connection:
             for portion in split_portions(batch.messages.values()):
+                # Counts are exact: a message counts in the transaction that stores its digest. So a flush of which
+                # nobody knows whether it was committed is simply done again.
                 async with take_turn(connection):
                     inserted = await insert_new_messages(connection, portion)
                     await upsert_word_counts(connection, inserted)
@@ -172,12 +172,16 @@ class Flusher:
                     self.encounters.settle([(token, SoasRow(row_id, *facts)) for row_id, token, *facts in rows])
 
     async def _write_learned(self, connection: Connection, batch: Batch, new: Iterable[NewMessage]) -> None:
-        """The messages are counted by now: an error here costs only what else they teach."""
+        # The messages are counted by now: an error here costs only what else they teach.
         try:
             async with asyncio.timeout(WRITE_S):
                 await snippet_store.store_snippets(connection, self.cache, new)
-                await insert_concepts(connection, batch.unexplained)
-                await confirm_mentioned(connection, batch.confirmed)
+                # After the sentences that name them: a worker may ask about a concept as soon as its row is there.
+                concepts = ((name, m.key, m.reading.role, m.agent, m.at) for name, m in batch.unexplained.items())
+                for chunk in chunks(concepts, WORDS_A_STATEMENT):
+                    await connection.execute(INSERT_CONCEPTS, columns(chunk, 5))
+                for some in chunks(((*triple, at) for triple, at in batch.confirmed.items()), WORDS_A_STATEMENT):
+                    await connection.execute(CONFIRM, columns(some, 4))
         except Exception as error:
             is_ours = not isinstance(error, (psycopg.Error, OSError))
             logger.warning("teaching.lost", exc_info=is_ours, extra={"error": first_line(error)})
@@ -226,18 +230,3 @@ async def upsert_word_counts(connection: Connection, new: Iterable[NewMessage]) 
     rows = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
     for chunk in chunks(rows, WORDS_A_STATEMENT):
         await connection.execute(UPSERT_WORDS, columns(chunk, 3))
-
-
-async def insert_concepts(connection: Connection, unexplained: Mapping[str, NewMessage]) -> None:
-    """Hands concepts to the workers; call it after the sentences that name them are stored."""
-    rows = [
-        (name, message.key, message.reading.role, message.agent, message.at) for name, message in unexplained.items()
-    ]
-    for chunk in chunks(rows, WORDS_A_STATEMENT):
-        await connection.execute(INSERT_CONCEPTS, columns(chunk, 5))
-
-
-async def confirm_mentioned(connection: Connection, mentioned: Mapping[TripleIds, float]) -> None:
-    """Moves ``last_confirmed`` of these facts to when they were mentioned, at most hourly for each."""
-    for chunk in chunks(((*triple, at) for triple, at in mentioned.items()), WORDS_A_STATEMENT):
-        await connection.execute(CONFIRM, columns(chunk, 4))

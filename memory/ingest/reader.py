@@ -1,11 +1,8 @@
-"""From a message to what it says: the words it names and the facts it states.
-
-Readings are remembered, because clients resend the whole history each turn.
-"""
+"""From a message to what it says: the words it names and the facts it states."""
 
 import time
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -33,24 +30,19 @@ STEP_CHARACTERS = 4_000
 
 @dataclass(slots=True)
 class Reading:
-    """What one message says. Its sender waits only for what can be recalled: for the words that the vocabulary has,
-    and for statements about concepts with facts. ``complete_reading`` reads the rest, and ``text`` is empty then.
+    """What one message says: at first the words that the vocabulary has, and statements about concepts with facts."""
 
-    ``words``, each once, stand in one string with spaces between. ``names`` are those that can be recalled or asked
-    about: all but the common ones that nothing is known about; ``parts`` are those of them that stand only within a
-    compound, which is a word of its own. ``emphasised`` are the words written as a name or within one. ``triples`` are
-    the first statements; ``read_rest`` finds all."""
-
+    # The sender waits for no more than can be recalled. ``read_rest`` reads what is left.
     digest: bytes
     role: str
-    text: str
+    text: str  # empty once all of it is read
     size: int  # bytes, roughly
-    edition: int
-    words: str = ""
-    names: frozenset[str] = frozenset()
-    parts: frozenset[str] = frozenset()
-    emphasised: frozenset[str] = frozenset()
-    triples: tuple[CueMatch, ...] | None = None  # not looked for yet
+    edition: int  # the cache's, when ``names`` were told from ordinary words
+    words: str = ""  # each once, in one string with spaces between: a set of them takes many times the memory
+    names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
+    parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
+    emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
+    triples: tuple[CueMatch, ...] | None = None  # the first statements, until all are read; None: not looked for yet
 
     def put(self, found: WordSets, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
@@ -78,9 +70,10 @@ class Allowance:
 
 
 class MessageKey(NamedTuple):
-    """Tells a message within this process: Python's hash of a text is keyed with a secret of the process, and takes a
-    fifth of the time of a digest."""
+    """Tells a message within this process."""
 
+    # Python's hash of a text is keyed with a secret of the process, so that nobody can make two messages collide, and
+    # takes a fifth of the time of a digest.
     role: str
     characters: int
     hash: int
@@ -92,21 +85,20 @@ class MessageKey(NamedTuple):
 
 @dataclass(slots=True)
 class Reader:
-    """Reads messages, each once: a resent one is remembered."""
+    """Reads messages, each once."""
 
+    # Readings are remembered, because clients resend the whole history each turn.
     cache: Cache
     _readings: dict[MessageKey, Reading] = field(default_factory=dict)
     _size: int = 0
 
     def read(self, message: Message) -> Reading:
-        """The whole reading."""
         key = MessageKey.of(message)
         return complete_reading(self.cache, self._recall(key) or self._read(key, message))
 
     def read_within(self, messages: Sequence[Message], allowance: Allowance) -> list[Reading | None]:
-        """A reading for each message, None for new ones beyond the allowance: they are read when they are resent.
-
-        The newest text matters most: it is read first, and however late it is."""
+        """A reading for each message, None for new ones beyond the allowance: they are read when they are resent."""
+        # The newest text matters most: it is read first, and however late it is.
         keys = list(map(MessageKey.of, messages))
         readings = list(map(self._recall, keys))
         missing = [index for index, reading in enumerate(readings) if reading is None]
@@ -187,7 +179,8 @@ def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
 
 
 def _split_lines(text: str, size: int) -> Iterator[str]:
-    """The text in parts of whole lines, roughly of this size: no word and no name reaches over a line's end."""
+    """The text in parts of whole lines, roughly of this size."""
+    # Only between lines: no word and no name reaches over a line's end.
     start = 0
     while start < len(text):
         end = text.find("\n", start + size) + 1 or len(text)
@@ -226,7 +219,8 @@ def readable_length(cache: Cache, message: Message) -> int:
 
 
 def unwrap_readable(cache: Cache, message: Message) -> Message:
-    """What is said in the part of the message that is read. An envelope is opened whole: half of it is no JSON."""
+    """What is said in the part of the message that is read."""
+    # An envelope is opened whole: half of it is no JSON.
     said = unwrap_message(Message(message.role, message.text[: max(readable_length(cache, message), ENVELOPE_MAX)]))
     return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])
 
@@ -238,7 +232,7 @@ def unwrap_message(message: Message) -> Message:
 
 
 def remove_recollections(text: str) -> str:
-    """What was recalled must not count as said again."""
+    # What was recalled must not count as said again.
     kept, at = [], 0
     while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
         kept.append(text[at:start])
@@ -248,11 +242,6 @@ def remove_recollections(text: str) -> str:
 
 def describe_match(triple: CueMatch) -> dict[str, Any]:
     """The triple for people and programs: in answers and in ``manage.py explain``."""
-    return {
-        "subject": triple.subject,
-        "parent": triple.parent,
-        "dimension": triple.dimension,
-        "is_isa": triple.is_isa,
-        "confidence": triple.confidence,
-        "span": [triple.start, triple.end],
-    }
+    described = asdict(triple)
+    span = [described.pop("start"), described.pop("end")]
+    return described | {"span": span}

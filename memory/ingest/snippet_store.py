@@ -59,7 +59,10 @@ async def store_snippets(connection: Connection, cache: Cache, new: Iterable[New
     found = await collect_snippets(cache, new)
     for some in chunks(found, ROWS_A_STATEMENT):
         try:
-            await write_snippets(connection, some)
+            async with connection.transaction():
+                cursor = await connection.execute(KEEP, columns(some, 5))
+                concepts = {concept for (concept,) in await cursor.fetchall()}
+                await connection.execute(TRIM, [sorted(concepts), KEPT])
         except (psycopg.IntegrityError, psycopg.DataError):
             logger.exception("evidence.refused")
 
@@ -95,13 +98,6 @@ async def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str
     if not names:
         return {}
     text = unwrap_message(Message(message.reading.role, message.text)).text
-    if len(text) > LONG_TEXT:
+    if len(text) > LONG_TEXT:  # a thread of its own: streams must not wait for a long log
         return await asyncio.to_thread(sentences_naming, text, names)
     return sentences_naming(text, names)
-
-
-async def write_snippets(connection: Connection, snippets: list[Snippet]) -> None:
-    async with connection.transaction():
-        cursor = await connection.execute(KEEP, columns(snippets, 5))
-        concepts = sorted({concept for (concept,) in await cursor.fetchall()})
-        await connection.execute(TRIM, [concepts, KEPT])

@@ -1,23 +1,10 @@
 """Language models that Festinger itself asks: Claude, OpenAI and what speaks its API, Ollama."""
 
 from memory.llm.call_log import Usage
-from memory.llm.client import WITHOUT, Answer, ask, find_chosen, missing
+from memory.llm.client import WITHOUT, Answer, ask, find_chosen, missing, try_out
 from memory.llm.errors import LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
-from memory.llm.trial import try_out
 
 __all__ = [
-    "WITHOUT",
-    "Answer",
-    "LlmError",
-    "Misconfigured",
-    "NoBudget",
-    "NoModel",
-    "Refused",
-    "Unavailable",
-    "Unreadable",
-    "Usage",
-    "ask",
-    "find_chosen",
-    "missing",
-    "try_out",
-]
+    "WITHOUT", "Answer", "LlmError", "Misconfigured", "NoBudget", "NoModel", "Refused", "Unavailable",
+    "Unreadable", "Usage", "ask", "find_chosen", "missing", "try_out"
+]  # fmt: skip

@@ -33,9 +33,9 @@ class Usage:
 
 
 def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, daily_calls: int) -> int:
-    """The id of a new row, which is written before anything goes out: a killed process has asked, too.
-
-    Raises NoBudget. Not within a transaction, which would hold a lock, and forget the call if it failed."""
+    """The id of a new row. Raises NoBudget."""
+    # Written before anything goes out: a killed process has asked, too. Durable, that is never within a transaction,
+    # which would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
         lock_until_commit(Lock.LLM_CALLS)
         if LlmCall.objects.filter(at__gte=start_of_day()).count() >= daily_calls:
@@ -64,14 +64,12 @@ def end(call_id: int, usage: Usage, *, started: float, error: str = "") -> None:
 
 def usage_of(model: LanguageModel, input_tokens: object, output_tokens: object) -> Usage:
     """What a call used; servers that do not count say nothing or null."""
-    read, written = _count(input_tokens), _count(output_tokens)
+    read, written = (
+        min(max(count, 0), TOKENS_MAX) if isinstance(count, int) else 0 for count in (input_tokens, output_tokens)
+    )
     if model.input_price is None or model.output_price is None:
         return Usage(read, written, None)
     return Usage(read, written, (read * model.input_price + written * model.output_price) / MILLION)
-
-
-def _count(tokens: object) -> int:
-    return min(max(tokens, 0), TOKENS_MAX) if isinstance(tokens, int) else 0
 
 
 def start_of_day() -> datetime:

@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, Literal, cast
 
@@ -16,9 +17,19 @@ from memory.domain.llm.json_answer import AnswerMistake, read_object
 from memory.domain.text.redaction import mask_secrets
 from memory.llm import call_log
 from memory.llm.call_log import Usage
-from memory.llm.errors import HttpFailure, LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
+from memory.llm.errors import (
+    HttpFailure,
+    LlmError,
+    Misconfigured,
+    NoBudget,
+    NoModel,
+    Refused,
+    Unavailable,
+    Unreadable,
+    no_answer,
+)  # fmt: skip
 from memory.llm.providers import claude, ollama, openai
-from memory.llm.types import Access, Provider, Question, Reply, no_answer
+from memory.llm.types import Access, Provider, Question, Reply
 from memory.models import Config, LanguageModel, LlmCall
 from memory.settings.registry import Tuning
 
@@ -37,6 +48,13 @@ WITHOUT: Final[dict[Use, str]] = {
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
+
+TRIAL_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"reasoning": {"type": "string"}, "is_there": {"type": "boolean"}},
+    "required": ["reasoning", "is_there"],
+    "additionalProperties": False,
+}
 
 # What a model or its server was found to refuse, while this process runs: by provider, address and name.
 _REFUSED: dict[tuple[str, str, str], frozenset[str]] = {}
@@ -59,7 +77,8 @@ def ask(
     ``additionalProperties: false`` and require all their properties, nothing has bounds. Raises LlmError."""
     tuning = Config.tuning()
     asking = _Asking(model, purpose, subject, tuning.llm_daily_calls, access_to(model))
-    asking.provider.load()
+    # Before the clock starts: it takes seconds the first time, and is not done in processes that never ask.
+    import_module(asking.provider.SDK)
     question = Question(system, prompt, schema)
     end = time.monotonic() + tuning.llm_timeout_s
     tries = 1
@@ -69,11 +88,20 @@ def ask(
         except HttpFailure as failure:
             if asking.goes_on_without(failure):
                 continue
-            pause_s = failure.retry_after_s or _pause_s(tries)
+            pause_s = failure.retry_after_s
+            if not pause_s:
+                pause_s = FIRST_PAUSE_S * 2.0 ** (tries - 1) * random.uniform(1 - JITTER, 1 + JITTER)
             if not failure.may_pass or tries == TRIES or time.monotonic() + pause_s >= end:
                 raise asking.as_error(failure) from None
         time.sleep(pause_s)
         tries += 1
+
+
+def try_out(model: LanguageModel) -> Answer:
+    """Asks it for almost nothing, in the form that real questions have. Raises LlmError."""
+    system = "You test a connection. Give your reasoning in a few words."
+    purpose = LlmCall.Purpose.TEST
+    return ask(model, purpose, "", system=system, prompt="Say that you are there.", schema=TRIAL_SCHEMA)
 
 
 def find_chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
@@ -104,17 +132,11 @@ def access_to(model: LanguageModel) -> Access:
         key = key_encryption.decrypt(model.api_key) if model.api_key else ""
     except key_encryption.KeyMistake as mistake:
         raise Misconfigured(f"{model}: {mistake}") from None
-    url = model.base_url or OWN_ADDRESSES.get(model.provider) or upstream_url()
+    url = model.base_url or OWN_ADDRESSES.get(model.provider)
+    if not url:
+        # The Ollama behind Festinger, where it is now. By its name: config.yaml belongs to an app above this one.
+        url = cast(str, import_string(settings.UPSTREAM_URL)())
     return Access(model.model_name, url.rstrip("/"), key)
-
-
-def upstream_url() -> str:
-    """Where the Ollama behind Festinger is now."""
-    return cast(str, import_string(settings.UPSTREAM_URL)())
-
-
-def _pause_s(tries: int) -> float:
-    return FIRST_PAUSE_S * 2.0 ** (tries - 1) * random.uniform(1 - JITTER, 1 + JITTER)
 
 
 class _Asking:
@@ -150,12 +172,13 @@ class _Asking:
             raise
         except LlmError as failure:
             error = self.clean_text(str(failure))
-            raise type(failure)(error) from None
+            raise type(failure)(error) from None  # without the cause, which may quote the key
         finally:
             call_log.end(call_id, usage, started=started, error=error)
             logger.info("llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "failed": bool(error)})
 
     def begin(self) -> int:
+        # Where the budget runs out between two tries, the operator needs to know what went wrong with the first.
         try:
             return call_log.begin(self.model, self.purpose, self.subject, self.daily_calls)
         except NoBudget:
@@ -164,7 +187,7 @@ class _Asking:
             raise self.as_error(self.failure) from None
 
     async def send(self, question: Question, timeout_s: float) -> Reply:
-        """The clients' own time-outs, which are off, start again with every byte; this one does not."""
+        # The clients' own time-outs, which are off, start again with every byte; this one does not.
         try:
             async with asyncio.timeout(timeout_s):
                 return await self.provider.send(self.access, question, _REFUSED.get(self.place, frozenset()))

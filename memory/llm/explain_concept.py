@@ -17,7 +17,6 @@ OTHER_DIMENSIONS_MAX = 40  # the most used besides the seeds
 
 def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answer]:
     """The facts that the model knows of the concept, valid and at most one a dimension; none if it is unknown.
-
     Blocks as memory.llm.ask does, and raises LlmError."""
     dimensions = list_dimensions()
     prompt = prompt_for(concept.token, evidence_of(concept), dimensions)
@@ -37,6 +36,7 @@ def evidence_of(concept: Soas) -> list[QuotedSentence]:
 
 def list_dimensions() -> dict[str, str]:
     """Names and questions: the seeds, then the others that have the most facts."""
+    # The seeds even where they are empty: without them, the first answers would name dimensions of their own making.
     seeds = {name: question for name, question, _ in SEED_DIMENSIONS}
     used = (
         Edge.objects.exclude(Q(concept=F("dim")) | Q(dim__token__in=seeds))

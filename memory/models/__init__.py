@@ -1,5 +1,4 @@
-"""What is known and heard. Every rule is a named constraint of the database; a trigger refuses rings
-(migration 0002).
+"""What is known and heard. Every rule is a named constraint of the database; a trigger refuses cycles (migration 0002).
 
 The graph is written by memory/graph/store.py, what was heard by memory/ingest/flusher.py; operators edit ``config``
 and the flags of ``soas`` in the admin.
@@ -11,19 +10,6 @@ from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
 
 __all__ = [
-    "Agent",
-    "Config",
-    "Dimension",
-    "Edge",
-    "EdgeHistory",
-    "Evidence",
-    "Heartbeat",
-    "LanguageModel",
-    "LlmCall",
-    "NormalForm",
-    "Observation",
-    "SeenMessage",
-    "Soas",
-    "Source",
-    "find_called_like",
-]
+    "Agent", "Config", "Dimension", "Edge", "EdgeHistory", "Evidence", "Heartbeat", "LanguageModel", "LlmCall",
+    "NormalForm", "Observation", "SeenMessage", "Soas", "Source", "find_called_like"
+]  # fmt: skip

@@ -34,10 +34,7 @@ JOINTS = "[_.'@+-]"  # what joins the parts of a name
 def parts_of(token: str) -> models.Func:
     """The parts of a name, as SQL: those of ``glitch_university`` are glitch and university."""
     return models.Func(
-        F(token),
-        Value(JOINTS),
-        function="regexp_split_to_array",
-        output_field=ArrayField(models.TextField()),
+        F(token), Value(JOINTS), function="regexp_split_to_array", output_field=ArrayField(models.TextField())
     )
 
 
@@ -155,14 +152,14 @@ class Dimension(models.Model):
 
 
 class Edge(models.Model):
-    """A row of URD: the concept is IN the parent, in one dimension. The concept's column is ``id``, as in
-    the canonical recollection query; the admin needs a key of one column, hence ``edge_id``."""
+    """A row of URD: the concept is IN the parent, in one dimension."""
 
+    # The concept's column is ``id``, as in the canonical recollection query; the admin needs a key of one column.
     edge_id = models.BigAutoField(primary_key=True)
     # No index of its own: urd_one_parent_per_dimension begins with it.
     concept = models.ForeignKey(Soas, models.PROTECT, db_column="id", db_index=False, related_name="edges")
     parent = models.ForeignKey(Soas, models.PROTECT, related_name="children")
-    # Indexed together with the concept: with one of its own the ring trigger would walk whole dimensions.
+    # Indexed together with the concept: with one of its own the trigger against cycles would walk whole dimensions.
     dim = models.ForeignKey(
         Soas, models.PROTECT, db_index=False, related_name="dimension_edges", verbose_name="dimension"
     )
@@ -214,6 +211,8 @@ class Edge(models.Model):
 class EdgeHistory(models.Model):
     """What happened to an edge. Append-only: a trigger refuses changes (migration 0002)."""
 
+    # Without a foreign key to the edge, which may be gone: the history tells of it by its slot.
+
     class Action(models.TextChoices):
         INSERT = "insert"
         CONFIRM = "confirm"
@@ -247,7 +246,7 @@ class EdgeHistory(models.Model):
             models.CheckConstraint(
                 condition=Q(action__in=["insert", "confirm", "supersede", "retire", "move", "undo"]),
                 name="edge_history_action_is_known",
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -17,9 +17,9 @@ class OctetLength(Length):
 
 
 class SeenMessage(models.Model):
-    """A message that was counted: the digest of its conversation's opening, then that of its role and text.
+    """A message that was counted: the digest of its conversation's opening, then that of its role and text."""
 
-    The opening comes first, so that a conversation's messages stand together in the index."""
+    # The opening comes first, so that a conversation's messages stand together in the index.
 
     digest = models.BinaryField(primary_key=True)
     last_seen = models.DateTimeField(db_default=Now(), help_text="To the day: it is only moved once a day.")

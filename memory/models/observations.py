@@ -73,9 +73,7 @@ class Observation(models.Model):
                 name="observation_says_it_once",
             ),
             models.UniqueConstraint(
-                fields=["concept"],
-                condition=Q(kind="concept", state="pending"),
-                name="observation_asks_once",
+                fields=["concept"], condition=Q(kind="concept", state="pending"), name="observation_asks_once"
             ),
             models.CheckConstraint(
                 condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="observation_digest_is_whole"

@@ -138,14 +138,14 @@ class Agent(models.Model):
 
     @property
     def token_mark(self) -> str:
-        """By which a form names the token that it replaces."""
+        # By which a form names the token that it replaces: sent again, it must not replace the new one, too.
         return self.token_hash[:16]
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of a process. Of beat there is one row, without ``host`` and ``pid``: what it sends is
-    written down by any worker."""
+    """The last sign of life of a process."""
 
+    # Of beat there is one row, without host and pid: what it sends is written down by any worker.
     SERVER, WORKER, BEAT = "proxy", "worker", "beat"
 
     name = models.CharField("part", max_length=64)

@@ -1,8 +1,8 @@
 """Files for what Postgres cannot take now: lines of bytes, one file for each process, in a folder that the processes of
 a home share.
 
-A file belongs to the process that holds its lock, to write or to replay it. The kernel releases the lock of a process
-that dies, so others can replay what it left. Everything here blocks: call it in a thread.
+A file belongs to the process that holds its lock, to write or to replay it. Everything here blocks: call it in a
+thread.
 """
 
 import fcntl
@@ -11,7 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import BinaryIO
@@ -34,9 +34,7 @@ class Journal:
 
     def append(self, lines: Sequence[bytes]) -> int:
         """Writes as many of the lines as there is room for, in their order, and returns how many. They are on the disk
-        (fsync) when it returns.
-
-        Raises OSError: then all of them may be written again."""
+        (fsync) when it returns. Raises OSError: then all of them may be written again."""
         with self._writing:
             room = self._limit_bytes - sum(size for _, size in self._files())
             fitting = sum(1 for _ in takewhile(lambda end: end <= room, accumulate(len(line) + 1 for line in lines)))
@@ -67,7 +65,7 @@ class Journal:
         end = os.fstat(self._file.fileno()).st_size
         try:
             write_whole(self._file.fileno(), data)
-            os.fsync(self._file.fileno())
+            os.fsync(self._file.fileno())  # "kept" means that it survives a power cut
         except OSError:
             try:
                 os.ftruncate(self._file.fileno(), end)  # the next line must not be glued to half of this one
@@ -85,7 +83,12 @@ class Journal:
             file = os.fdopen(descriptor, "ab", buffering=0)
             fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(descriptor).st_nlink:
-                sync_folder(self._folder)
+                # The name has to be on the disk, too: syncing the file alone does not write the folder's entry.
+                folder = os.open(self._folder, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
                 return file
             file.close()  # another process locked it first, found it empty and removed it
 
@@ -113,22 +116,18 @@ class Journal:
 
 def claim(path: Path) -> BinaryIO | None:
     """Opens the file for reading, and holds its lock until it is closed; None if another process has it, or had it.
-
     Raises OSError."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
         return None
-    try:
+    with ExitStack() as closing, suppress(BlockingIOError):
+        closing.enter_context(file)
+        # The kernel releases the lock of a process that dies: that is how others come by what it left.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(file.fileno()).st_nlink:
+        if os.fstat(file.fileno()).st_nlink:  # else another one has replayed and removed it since it was opened
+            closing.pop_all()
             return file
-    except BlockingIOError:
-        pass
-    except BaseException:
-        file.close()
-        raise
-    file.close()
     return None
 
 
@@ -138,15 +137,6 @@ def next_lines(file: BinaryIO, count: int) -> list[bytes]:
 
 
 def write_whole(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
+    rest = memoryview(data)  # a write may take only part of it, on a full disk for example
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes sure that a new file's name is on the disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

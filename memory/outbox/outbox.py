@@ -94,7 +94,8 @@ class Outbox:
         async with self._writing:
             self._wanted.clear()
             while self._backlog:
-                if (self.is_away or self._is_late()) and await self._to_journal():
+                is_late = time.monotonic() - self._backlog.waits_since() > SAFE_S
+                if (self.is_away or is_late) and await self._to_journal():
                     continue
                 if self.is_away:
                     return
@@ -112,9 +113,6 @@ class Outbox:
         self.dropped += count
         if count and self._drop_log.is_due(time.monotonic()):
             logger.error("observations.dropped", extra={"statements": count, "in_all": self.dropped, "reason": reason})
-
-    def _is_late(self) -> bool:
-        return time.monotonic() - self._backlog.waits_since() > SAFE_S
 
     # --- to the table ---
 
@@ -152,6 +150,7 @@ class Outbox:
     async def _wait_for_return(self, late: asyncio.Task[Stored]) -> None:
         """Returns when Postgres takes statements again. ``late`` is the write that took too long; its batch is in the
         journal by now."""
+        # The late write is waited for, not cancelled: where it fails or succeeds, Postgres has answered.
         failures = 0
         trying = late
         while True:
@@ -166,7 +165,7 @@ class Outbox:
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
             trying = asyncio.create_task(self._table.insert([]))
-        if trying is late and late.result().new:
+        if trying is late and late.result().new:  # the late write did arrive, beside its copy in the journal
             self._waker.ask()
         self._replay_wanted.set()
         self._wanted.set()
@@ -183,7 +182,9 @@ class Outbox:
         batch = self._take(JOURNAL_BATCH)
         kept = 0
         try:
-            kept = await asyncio.to_thread(self._append, batch)
+            # Encoded in the thread, too: thousands of statements would keep the event loop for milliseconds.
+            kept = await asyncio.to_thread(lambda: self._journal.append([encode(each.statement) for each in batch]))
+            self.journaled = await asyncio.to_thread(self._journal.count)
         except OSError as error:
             self._log_journal_error("journal.not_written", error)
         except Exception as error:  # the next batch must be written, whatever went wrong with this one
@@ -195,11 +196,6 @@ class Outbox:
         if kept and not self.is_away:
             self._replay_wanted.set()
         return kept > 0
-
-    def _append(self, batch: list[Waiting]) -> int:
-        kept = self._journal.append([encode(waiting.statement) for waiting in batch])
-        self.journaled = self._journal.count()
-        return kept
 
     def _log_journal_error(self, event: str, error: OSError) -> None:
         if self._journal_log.is_due(time.monotonic()):

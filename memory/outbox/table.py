@@ -77,9 +77,11 @@ class ObservationTable:
         """Ends a write that takes too long."""
         if work.done():
             return
-        # Cancelling alone would make psycopg roll back first, and so wait for the very Postgres that hangs.
+        # Cancelling alone would make psycopg roll back first, and so wait for the very Postgres that hangs. With the
+        # line cut, what waits for an answer on it fails at once.
         if self._connection is not None:
-            hang_up(self._connection)
+            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
             await asyncio.wait({work}, timeout=HANG_UP_S)
         work.cancel()
         await asyncio.wait({work})
@@ -87,6 +89,7 @@ class ObservationTable:
 
 async def insert(connection: Connection, batch: Sequence[Statement]) -> Stored:
     """Inserts the batch. If Postgres refuses it, it is halved until the bad statements are found."""
+    # No transaction around the halves: each statement commits by itself, and what was taken stays.
     try:
         cursor = await connection.execute(INSERT, columns(batch, len(Statement._fields)))
         return Stored(new=cursor.rowcount)
@@ -97,9 +100,3 @@ async def insert(connection: Connection, batch: Sequence[Statement]) -> Stored:
     middle = len(batch) // 2
     first, second = await insert(connection, batch[:middle]), await insert(connection, batch[middle:])
     return Stored(first.new + second.new, first.refused + second.refused)
-
-
-def hang_up(connection: Connection) -> None:
-    """Cuts the connection: what waits for an answer on it fails at once."""
-    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
-        line.shutdown(socket.SHUT_RDWR)

@@ -16,16 +16,16 @@ TOLD_EVERY_S = 60.0
 
 
 def send_wakeup(task: str) -> None:
-    """Sends a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away.
-
-    Raises what the broker's client raises."""
+    """Sends a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away. Raises what the
+    broker's client raises."""
     current_app.send_task(task, ignore_result=True)
 
 
 class Waker:
-    """Calls ``wake``, one call at a time. A call stands for all that asked before it began. What it raises is logged
-    at most once a minute: a wake-up that is lost only delays, since the workers also look by themselves."""
+    """Calls ``wake``, one call at a time. A call stands for all that asked before it began."""
 
+    # What it raises is logged at most once a minute: a wake-up that is lost only delays, since the workers also look by
+    # themselves.
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._changed = threading.Condition()
@@ -51,19 +51,15 @@ class Waker:
             self._changed.notify()
 
     def _run(self) -> None:
-        while self._wait_asked():
-            self._try_to_wake()
-
-    def _wait_asked(self) -> bool:
-        """False when it is closed and nobody asks any more."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_asked or self._is_closed)
-            was_asked, self._is_asked = self._is_asked, False
-            return was_asked
-
-    def _try_to_wake(self) -> None:
-        try:
-            self._wake()
-        except Exception as error:  # whatever the broker is: the next wake-up must come
-            if self._may_tell.is_due(time.monotonic()):
-                logger.warning("wake.failed", extra={"error": first_line(error)})
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_asked or self._is_closed)
+                if not self._is_asked:  # it is closed, and nobody asks any more
+                    return
+                self._is_asked = False
+            # Outside of the lock: whoever asks must not wait for the broker.
+            try:
+                self._wake()
+            except Exception as error:  # whatever the broker is: the next wake-up must come
+                if self._may_tell.is_due(time.monotonic()):
+                    logger.warning("wake.failed", extra={"error": first_line(error)})

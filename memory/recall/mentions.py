@@ -37,9 +37,9 @@ class Mentions:
 
 @dataclass(slots=True)
 class Beginning:
-    """What the messages of a conversation name up to some point. It grows with the conversation, so that a long history
-    is not gone through again with each turn."""
+    """What the messages of a conversation name up to some point."""
 
+    # It grows with the conversation, so that a long history is not gone through again with each turn.
     _mentions: Mentions = field(default_factory=lambda: Mentions(()))
     _taken: list[frozenset[str] | None] = field(default_factory=list)  # of each message, the names taken in
     _salient: set[str] = field(default_factory=set)

@@ -54,12 +54,14 @@ def recollect(cache: Cache, mentions: Mentions, now: float, shown: Block = NOTHI
 
 
 def still_holds(cache: Cache, block: Block, now: float) -> bool:
-    """Whether all that the block says would still be said: the facts as they were shown, the questions unanswered. What
-    has come to be known besides takes nothing back."""
+    """Whether all that the block says would still be said: the facts as they were shown, the questions unanswered."""
+    # What has come to be known besides takes nothing back: taking a block out costs the model its prompt cache.
+    for word in block.questions:
+        row = cache.soas_by_token.get(word)
+        if row is None or row.is_muted or row.id in cache.urd_by_concept:
+            return False
     bounds = _bounds(cache.tuning, now)
-    return all(_is_in_force_as_shown(cache, fact, bounds) for fact in block.facts) and not any(
-        _is_answered(cache, concept) for concept in block.questions
-    )
+    return all(_is_in_force_as_shown(cache, fact, bounds) for fact in block.facts)
 
 
 def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool:
@@ -81,16 +83,12 @@ def _bounds(tuning: Tuning, now: float) -> Bounds:
     )
 
 
-def _is_answered(cache: Cache, word: str) -> bool:
-    row = cache.soas_by_token.get(word)
-    return row is None or row.is_muted or row.id in cache.urd_by_concept
-
-
 def mark_disputes(
     cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
 ) -> None:
-    """Marks the slots that new messages contradict, where placing their statements will open a conflict: the very
-    prompt that brings a contradiction already shows its ``?``. ``conversation`` is the digest of its opening."""
+    """Marks the slots that new messages contradict, where placing their statements will open a conflict.
+    ``conversation`` is the digest of its opening."""
+    # The workers will find out, too, but later: the very prompt that brings a contradiction already shows its ``?``.
     cache.forget_old_disputes(now)
     for match in (match for reading in readings for match in reading.triples or ()):
         concept = cache.soas_by_token.get(match.subject)
@@ -128,7 +126,8 @@ def _sort(
     known, unknown, reasons = [], [], {}
     for word, row in salient.items():
         edges = cache.urd_by_concept.get(row.id)
-        if row.is_common and word not in mentions.emphasised and not _has_trusted_edge(edges):
+        is_plain_word = row.is_common and word not in mentions.emphasised
+        if is_plain_word and not any(edge.source in TRUSTED for edge in edges or ()):
             reasons[word] = "a common word"
         elif edges:
             fresh = [edge for edge in edges if (word, names.get(edge.dim_id)) not in shown_slots]
@@ -144,10 +143,6 @@ def _sort(
         else:
             unknown.append(Candidate(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
-
-
-def _has_trusted_edge(edges: Sequence[EdgeRow] | None) -> bool:
-    return any(edge.source in TRUSTED for edge in edges or ())
 
 
 def _why_not_ask(cache: Cache, word: str, row: SoasRow, mentions: Mentions, now: float) -> str:

@@ -55,8 +55,9 @@ def split_words(raw: object) -> object:
 
 
 def show_value(value: object) -> str:
-    """A value as a file may have it; of a text its beginning, without a password."""
+    """A value as a file may have it; of a text its beginning."""
     if isinstance(value, str):
+        # What is refused is logged, and an address may hold a password.
         text = re.sub(r"//.*@", "//...@", value, flags=re.DOTALL)
         return f"'{abbreviate(text)}'" if text.isprintable() else abbreviate(text)
     if isinstance(value, bool):

@@ -5,7 +5,7 @@ typed values of the stored rows that a process keeps.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -36,10 +36,7 @@ def check_cron(raw: str) -> str:
 MODEL: Final = Takes("a language model, or none")
 # The row of a language model; whether there is one is for who asks it to find out.
 ModelId = Annotated[
-    int | None,
-    Field(ge=1, le=2**31 - 1),
-    BeforeValidator(lambda raw: None if raw == "" else raw),
-    MODEL,
+    int | None, Field(ge=1, le=2**31 - 1), BeforeValidator(lambda raw: None if raw == "" else raw), MODEL
 ]
 SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes(f"some of {', '.join(SOURCES)}")]
 CRON: Final = Takes("five cron fields (minute hour day month weekday)")
@@ -152,18 +149,7 @@ REGISTRY: Final[dict[str, FieldInfo]] = Tuning.__pydantic_fields__  # type: igno
 
 
 def group_of(key: str) -> str:
-    extra = REGISTRY[key].json_schema_extra
-    assert isinstance(extra, dict)
-    return str(extra["group"])
-
-
-def is_schedule(key: str) -> bool:
-    return CRON in REGISTRY[key].metadata
-
-
-def is_model(key: str) -> bool:
-    """Whether the setting names a language model."""
-    return MODEL in REGISTRY[key].metadata
+    return str(cast(dict[str, Any], REGISTRY[key].json_schema_extra)["group"])
 
 
 def parse(key: str, raw: str) -> Any:
@@ -175,7 +161,6 @@ def parse(key: str, raw: str) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """How a typed value is stored."""
     if value is None:
         return ""
     if isinstance(value, frozenset):
@@ -188,8 +173,8 @@ def defaults() -> dict[str, str]:
 
 
 def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
-    """The typed values of stored rows, and what is wrong with them. A bad value is replaced by its default: a mistake
-    in one row must not stop recollection."""
+    """The typed values of stored rows, and what is wrong with them. A bad value is replaced by its default."""
+    # Not refused as a whole: a mistake in one row must not stop recollection.
     stored = {key: raw.strip() for key, raw in rows.items()}
     try:
         return VALIDATOR.validate_python(stored), []
@@ -200,5 +185,4 @@ def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
 
 
 def describe(key: str, raw: str) -> str:
-    """What is wrong with a row."""
     return f"{key} {describe_mistake(REGISTRY[key], raw)}" if key in REGISTRY else f"{key} is not a setting"

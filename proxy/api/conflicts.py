@@ -14,7 +14,7 @@ from django.utils.timezone import is_naive, make_aware
 from ninja import Body, Field, Query, Router, Schema
 from pydantic import AfterValidator, BaseModel
 
-from memory.cache.notify import announce
+from memory.cache.sync import announce
 from memory.domain.text.tokenizer import parse_name
 from memory.models import Source
 from proxy import runtime

@@ -17,7 +17,7 @@ from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 from psycopg import DataError, Error
 
-from memory.cache.notify import announce
+from memory.cache.sync import announce
 from memory.db.connections import first_line
 from memory.domain.fact_syntax import FactMistake, parse_fact
 from memory.domain.types import Message, Triple

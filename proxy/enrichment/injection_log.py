@@ -113,8 +113,8 @@ async def read_injections(
     async for rows in batches(connection, query, keys):
         for conversation, others, place, text, content, system, at in rows:
             others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
-            facts = tuple(ShownFact(*fact) for fact in content["facts"]) if text else ()
-            block = Block(text, facts, tuple(content["questions"]) if text else ())
+            # A block without text may still tell what was asked (placement ``system``).
+            block = Block(text, tuple(ShownFact(*fact) for fact in content["facts"]), tuple(content["questions"]))
             yield Injection(bytes(conversation), others, bytes(place), block, system, at)
 
 

@@ -80,13 +80,19 @@ class BlockPlacer:
         self, thread: Thread, mentions: Mentions, system: str | None, has_top: bool, now: float
     ) -> Placed:
         """One block, made anew each time; at the end where there is no top to put it."""
-        recollection = recollect(self._cache, mentions, now)
+        conversation = self._conversations.resume(thread, now)
+        asked_before = conversation.top.questions if conversation is not None else ()
+        recollection = recollect(self._cache, mentions, now, Block(questions=asked_before))
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
-        if text and has_top:
-            return Placed(Edit(text, system or ""), recollection, is_shown=True)
-        if text and thread.prompt.parts[last].takes_block:
-            return Placed(Edit(tails={last: text}), recollection, is_shown=True)
-        return _leave_out(Edit(), recollection)
+        if not text or not (has_top or thread.prompt.parts[last].takes_block):
+            return _leave_out(Edit(), recollection)
+        if recollection.asked:
+            # No block stays here that would show what was asked: without this the back-off alone would decide, and a
+            # conversation that is longer than it would be asked again.
+            questions = asked_before + recollection.block.questions
+            self._conversations.begin(thread, Block(questions=questions), None, now)
+        edit = Edit(text, system or "") if has_top else Edit(tails={last: text})
+        return Placed(edit, recollection, is_shown=True)
 
     def _select_standing(
         self, conversation: Conversation | None, thread: Thread, system: str | None, now: float

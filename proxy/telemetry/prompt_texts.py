@@ -40,7 +40,7 @@ def forget() -> int:
     """Deletes all that is kept, a batch at a time; of how many requests."""
     of_some = RecollectionEvent.objects.exclude(prompt_text="").order_by("at").values("pk")
     gone = 0
-    for _ in retention.turns():
+    for _ in retention.iterate_batches():
         count = RecollectionEvent.objects.filter(pk__in=of_some[: retention.BATCH]).update(prompt_text="")
         gone += count
         if count < retention.BATCH:

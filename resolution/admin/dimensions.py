@@ -1,9 +1,12 @@
 """The dimensions in the admin: their questions, and what they do on a collision."""
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
@@ -11,19 +14,41 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import LINK, Page, link, what_changed
+from memory.admin.base import LINK, Fixed, NamesChanges, Page, link
 from memory.models import Dimension, Edge
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
+from resolution.views.conflict_facts import HOLDS_FACTS
 
 SPLITS_SHOWN = 50
 
 
+class FactsFilter(SimpleListFilter):
+    """Hides the dimensions without facts, unless it is asked or searched for them."""
+
+    title = "facts"
+    parameter_name = "facts"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("none", "Without facts"), ("all", "All")]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        default, *others = super().choices(changelist)
+        yield {**default, "display": "With facts"}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Dimension]) -> QuerySet[Dimension]:
+        # Whoever types a dimension's name wants that one, used or not.
+        if self.value() == "all" or (self.value() is None and request.GET.get(SEARCH_VAR)):
+            return queryset
+        return queryset.filter(~HOLDS_FACTS if self.value() == "none" else HOLDS_FACTS)
+
+
 @admin.register(Dimension)
-class DimensionAdmin(Page):
+class DimensionAdmin(NamesChanges, Fixed, Page):
     list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
     list_display_links = ("name",)
-    list_filter = ("on_collision", "is_isa")
+    list_filter = (FactsFilter, "on_collision", "is_isa")
     search_fields = ("soas__token", "question")
     list_select_related = ("soas", "split_from__soas")
     fields = (
@@ -40,12 +65,6 @@ class DimensionAdmin(Page):
     readonly_fields = ("concept", "says_what", "policy", "facts", "open_conflicts", "split_from_link", "split_into")
     ordering = ("soas__token",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
         """The counts are made for the rows of the page alone: they take no part in the order."""
         edges = Edge.objects.filter(dim=OuterRef("pk")).order_by().values("dim")
@@ -55,9 +74,6 @@ class DimensionAdmin(Page):
             edge_count=Coalesce(Subquery(edges.values(count=Count("*"))), 0),
             conflict_count=Coalesce(Subquery(disputed.values(count=Count("*"))), 0),
         )
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return what_changed(form)
 
     @admin.display(description="dimension", ordering="soas__token")
     def name(self, dimension: Dimension) -> str:

@@ -3,7 +3,7 @@ concept. For the API, the admin and the question to a language model alike; in f
 
 from collections.abc import Iterable, Mapping
 
-from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models import Case, Exists, IntegerField, OuterRef, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
 from memory.domain.types import Slot
@@ -23,6 +23,9 @@ RING = """
         WHERE urd.dim_id = %s AND urd.parent_id <> urd.id AND step.parent_id <> %s AND number < %s)
     SELECT edge_id FROM step
 """
+
+# Not its root, which every dimension has. One without facts is a leftover, or was never used: to offer it distracts.
+HOLDS_FACTS = Exists(Edge.objects.filter(dim=OuterRef("pk")).exclude(concept=OuterRef("pk")))
 
 # How many facts a dimension has, counted no further: where it matters which is used more, none has as many.
 USED = "(SELECT count(*) FROM (SELECT FROM urd WHERE urd.dim_id = dimension.id LIMIT %s) AS counted)"
@@ -67,8 +70,8 @@ def other_facts(row: Conflict) -> QuerySet[Edge]:
 
 
 def dimensions(split_from_id: int | None = None) -> QuerySet[Dimension]:
-    """All, those that were split from this one first, then the most used."""
+    """All that hold a fact, those that were split from this one first, then the most used."""
     is_split = Case(When(split_from_id=split_from_id, then=Value(0)), default=Value(1))
     used = RawSQL(USED, [USED_MAX], output_field=IntegerField())
     first = () if split_from_id is None else (is_split,)
-    return Dimension.objects.select_related("soas").order_by(*first, used.desc(), "soas__token")
+    return Dimension.objects.filter(HOLDS_FACTS).select_related("soas").order_by(*first, used.desc(), "soas__token")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache.loader import BATCH_ROWS
+from memory.cache.loader import BATCH_ROWS, refresh_soas
 from memory.cache.state import Cache, RulingRow
-from memory.cache.sync import NAME, Coherence, refresh_soas
+from memory.cache.sync import NAME, Coherence
 from memory.db.connections import open_connection
 from memory.domain.recall.selection import Bounds, in_force
 from memory.domain.types import EdgeRow
@@ -33,7 +33,7 @@ async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnect
     coherence = Coherence(cache, dsn)
     task = asyncio.create_task(coherence.run())
     try:
-        await asyncio.wait_for(coherence.wait_tried(), WITHIN_S)
+        await asyncio.wait_for(coherence.tried.wait(), WITHIN_S)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
             yield cache, client
     finally:
@@ -183,7 +183,7 @@ def test_a_barrier_waits_until_the_cache_holds_what_was_committed(dsn: str) -> N
         cache = Cache()
         coherence = Coherence(cache, dsn)
         task = asyncio.create_task(coherence.run())
-        await asyncio.wait_for(coherence.wait_tried(), WITHIN_S)
+        await asyncio.wait_for(coherence.tried.wait(), WITHIN_S)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
 
             async def announce(payload: str) -> None:

@@ -25,14 +25,16 @@ def dsn(transactional_db: None) -> str:
 def test_what_is_written_is_read_as_it_was(dsn: str) -> None:
     now = float(int(time.time()))
     top = Injection(b"c" * SIZE, (b"k" * SIZE, b"l" * SIZE), b"", BLOCK, "Be kind.", now)
+    asked = Injection(b"d" * SIZE, (b"d" * SIZE,), b"", Block(questions=("zorblat",)), None, now)
     taken_out = Injection(b"c" * SIZE, (), b"p" * SIZE, Block(""), None, now)
 
     async def write_and_read() -> list[Injection]:
         log = InjectionLog(dsn)
         log.add(top)
+        log.add(asked)
         log.add(taken_out)
         await log.write_last()
         async with open_connection(dsn, "injections") as opened:
             return [injection async for injection in read_injections(opened, RECENT)]
 
-    assert asyncio.run(write_and_read()) == [top, taken_out]
+    assert asyncio.run(write_and_read()) == [top, asked, taken_out]

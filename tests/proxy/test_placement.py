@@ -552,6 +552,16 @@ def test_without_a_top_and_an_end_nothing_is_shown(proxy: Proxy) -> None:
     assert (placed.edit, placed.is_shown) == (Edit(), False)
 
 
+def test_at_the_top_too_a_conversation_is_asked_only_once(proxy: Proxy) -> None:
+    proxy.tune(recollection_placement="system", zero_hit_max=3)
+    talk, other = Talk(proxy, SYSTEM), Talk(proxy, ("system", "T"))
+    assert talk.says("look at gnommoweb").top == render_block([question("gnommoweb")])
+    proxy.now += 2 * DAY
+
+    assert talk.says("and gnommoweb?") == Edit()
+    assert other.says("look at gnommoweb").top == render_block([question("gnommoweb")])
+
+
 # --- what is told of it ---
 
 

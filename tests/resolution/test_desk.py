@@ -251,6 +251,7 @@ def test_a_fact_that_moved_away_is_in_the_history_of_the_slot_it_left() -> None:
 def test_names_are_offered_from_the_proposal_then_the_splits_then_the_rest() -> None:
     earlier = kinds("earlier")
     decompose(earlier.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
+    say("kvasir ispart hogwarts membership")
     conflict = kinds()
 
     names = file_on(conflict).names
@@ -261,6 +262,7 @@ def test_names_are_offered_from_the_proposal_then_the_splits_then_the_rest() -> 
     assert {names.existing, names.new} == {"artifact", "deployment"}
     assert set(names.offered[:2]) == {"artifact", "deployment"}
     assert "membership" in names.offered
+    assert "runs-on" not in names.offered  # no fact is in it
     assert (proposed.existing, proposed.new, proposed.offered[:2]) == ("purpose", "packaging", ("purpose", "packaging"))
 
 

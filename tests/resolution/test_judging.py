@@ -103,12 +103,14 @@ def test_the_dimensions_of_kinds_come_with_their_questions_the_most_used_first()
     assert gather(seen(conflict)).dimensions == (("deployment-type", ""), ("artifact-type", "What is it made as?"))
 
 
-def test_a_fact_of_the_wrong_flavour_may_go_to_any_other_dimension() -> None:
+def test_a_fact_of_the_wrong_flavour_may_go_to_any_other_dimension_with_facts() -> None:
     load_dimensions()
+    state("kvasir ispart turing runs-on")
+    state("kvasir isa worker role")
     conflict = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
 
     names = [name for name, _ in gather(seen(conflict)).dimensions]
-    assert set(names) == {"membership", "runs-on", "tech", "owned-by", "geography"}
+    assert set(names) == {"runs-on", "role"}
 
 
 def test_a_ring_comes_as_the_chain_up_to_the_fact_that_closes_it() -> None:

@@ -326,6 +326,17 @@ def test_a_dimension_is_listed_with_its_facts_and_open_conflicts(
     assert "thing2" in facts
 
 
+@pytest.mark.parametrize(
+    ("chosen", "listed"), [("", {"type"}), ("?facts=none", {"runs-on"}), ("?facts=all", {"type", "runs-on"})]
+)
+def test_a_dimension_without_facts_is_listed_where_it_is_asked_for(operator: Client, chosen: str, listed: set[str]):
+    say("gnommoweb", "repo")
+
+    told = page(operator, f"/admin/memory/dimension/{chosen}")
+
+    assert {name for name in ("type", "runs-on") if f">{name}</a>" in told} == listed
+
+
 def test_a_dimensions_page_says_what_a_change_means_and_logs_it(
     operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ):

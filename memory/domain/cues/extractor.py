@@ -11,7 +11,7 @@ from typing import Final
 from memory.domain.cues import lexicon
 from memory.domain.cues.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
 from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form, find_forms
-from memory.domain.cues.subjects import CLAUSE_BREAK, Subject, Vocabulary, read_subject
+from memory.domain.cues.subjects import CLAUSE_BREAK, Vocabulary, read_subject
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.sentences import SentenceFinder, mask
 from memory.domain.text.unicode import normalise
@@ -98,16 +98,13 @@ def iter_cues(
         yield None
         for match in _read_sentence(sentence, cues, vocabulary):
             yield match and replace(
-                match,
-                confidence=round(match.confidence * trust, 4),
-                start=start + match.start,
-                end=start + match.end,
+                match, confidence=round(match.confidence * trust, 4), start=start + match.start, end=start + match.end
             )
 
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
-    """Those of the names that stand shortly before a cue (or after it, ``as_parents``): of no other `find_cues` makes a
-    subject. A fraction of its time."""
+    """Those of the names that stand shortly before a cue (or after it, ``as_parents``)."""
+    # Of no other name does `find_cues` make a subject, and this takes a fraction of its time.
     near: set[str] = set()
     for cue in find_forms(text):
         around = text[max(0, cue.start - _GLANCE) : cue.start]
@@ -207,7 +204,11 @@ def _read_cue(place: _Place, vocabulary: Vocabulary) -> CueMatch | None:
         allows_initial=form is Form.IS_KIND_OF or (context is not None and context.is_name),
         vocabulary=vocabulary,
     )
-    return _build_match(subject, phrase, context, form) if subject is not None else None
+    dimension = context.head if context else form.dimension
+    if subject is None or len({subject.concept, phrase.head, dimension}) < 3:  # nothing is in itself
+        return None
+    end = context.end if context else phrase.end
+    return CueMatch(subject.concept, phrase.head, dimension, form.is_isa, form.confidence, subject.start, end)
 
 
 def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
@@ -219,14 +220,6 @@ def _read_object(place: _Place) -> tuple[Form, Phrase | None]:
         if after.start == phrase.next_start and after.form in _SPELLED_OUT:
             return _SPELLED_OUT[after.form], read_phrase(place.passage, after.end, place.stops)
     return form, phrase
-
-
-def _build_match(subject: Subject, phrase: Phrase, context: Phrase | None, form: Form) -> CueMatch | None:
-    dimension = context.head if context else form.dimension
-    if phrase.head == subject.concept or dimension in (subject.concept, phrase.head):
-        return None
-    end = context.end if context else phrase.end
-    return CueMatch(subject.concept, phrase.head, dimension, form.is_isa, form.confidence, subject.start, end)
 
 
 def _is_object(phrase: Phrase, form: Form, vocabulary: Vocabulary) -> bool:

@@ -77,15 +77,27 @@ class Phrase:
 
 
 def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase | None:
-    """The noun phrase that begins at a position, articles and possessives skipped; None if there is none.
-
-    It ends at punctuation, a closed-class word, a participle that governs what follows, and at any of the `stops`.
-    """
+    """The noun phrase that begins at a position, articles and possessives skipped; None if there is none. It ends at
+    punctuation, a closed-class word, a participle that governs what follows, and at any of the `stops`."""
     here = bisect_left(passage.starts, at)
     reach = range(here, min(here + _REACH, len(passage.tokens)))
     units = _read_units(passage, _skip_articles(passage, at, reach), stops)
-    # What is longer is taken for no phrase: its head cannot be told.
-    return _build_phrase(passage, units) if 0 < len(units) <= MAX_UNITS else None
+    if not 0 < len(units) <= MAX_UNITS:  # what is longer is taken for no phrase: its head cannot be told
+        return None
+    first, last = passage.tokens[units[0]], passage.tokens[units[-1]]
+    next_word = passage.word_after(units[-1])
+    following = passage.tokens[units[-1] + 1] if next_word else None
+    return Phrase(
+        units=tuple(passage.tokens[index].text for index in units),
+        is_name=first.is_capitalised,
+        start=first.start,
+        end=last.end,
+        head_is_name=last.is_capitalised,
+        next_word=next_word,
+        next_start=following.start if following else last.end,
+        next_end=following.end if following else last.end,
+        is_numbered=not next_word and _NOISE_AFTER.match(passage.text, last.end) is not None,
+    )
 
 
 def is_adjective(word: str) -> bool:
@@ -160,19 +172,3 @@ def _governs(passage: Passage, index: int) -> bool:
         is_noun = following == "of" or is_adjective(passage.tokens[index - 1].text)
         return not is_noun and (is_closed_class(following) or is_plural(following))
     return not following or is_closed_class(following) or following in lexicon.CLOSING_ADVERBS
-
-
-def _build_phrase(passage: Passage, units: list[int]) -> Phrase:
-    first, last = passage.tokens[units[0]], passage.tokens[units[-1]]
-    next_word = passage.word_after(units[-1])
-    return Phrase(
-        units=tuple(passage.tokens[index].text for index in units),
-        is_name=first.is_capitalised,
-        start=first.start,
-        end=last.end,
-        head_is_name=last.is_capitalised,
-        next_word=next_word,
-        next_start=passage.tokens[units[-1] + 1].start if next_word else last.end,
-        next_end=passage.tokens[units[-1] + 1].end if next_word else last.end,
-        is_numbered=not next_word and _NOISE_AFTER.match(passage.text, last.end) is not None,
-    )

@@ -52,8 +52,6 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The concept a statement is about, and its span in the sentence."""
-
     concept: str
     start: int
     end: int
@@ -64,35 +62,34 @@ class _Clause:
     """A clause up to its cue."""
 
     text: str  # of the sentence
-    tokens: list[Token]  # the clause's last ones
-    name_at: int  # where among them the name stands
+    name: Token
+    written: str  # the name as it is written
+    lead: list[str]  # the words before it
+    lead_end: int  # where the last of them ends; without any, where the name begins
+    is_acronym: bool
+    names_a_noun: bool  # whether a common noun follows the name: `the kvasir service`
 
-    @property
-    def name(self) -> Token:
-        return self.tokens[self.name_at]
-
-    @property
-    def written(self) -> str:
-        return self.text[self.name.start : self.name.end]
-
-    @property
-    def lead(self) -> list[str]:
-        return [token.text for token in self.tokens[: self.name_at]]
-
-    @property
-    def names_a_noun(self) -> bool:
-        """Whether a common noun follows the name: `the kvasir service`."""
-        return self.name_at < len(self.tokens) - 1
+    @classmethod
+    def of(cls, text: str, tokens: list[Token], name_at: int) -> "_Clause":
+        name, lead = tokens[name_at], tokens[:name_at]
+        written = text[name.start : name.end]
+        return cls(
+            text,
+            name,
+            written,
+            [token.text for token in lead],
+            lead[-1].end if lead else name.start,
+            is_acronym=written.isupper() and written.isalpha(),
+            names_a_noun=name_at < len(tokens) - 1,
+        )
 
 
 def read_subject(
     passage: Passage, cue: Cue, *, clause_start: int, barrier: int, allows_initial: bool, vocabulary: Vocabulary
 ) -> Subject | None:
-    """The subject of a cue; None if there is none, or none that is distinctive.
-
-    It stands after `barrier`, the end of the last match. `allows_initial` also takes an ordinary word that has its
-    capital only from beginning the sentence.
-    """
+    """The subject of a cue; None if there is none, or none that is distinctive. It stands after `barrier`, the
+    end of the last match. `allows_initial` also takes an ordinary word that has its capital only from beginning the
+    sentence."""
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return None
@@ -103,9 +100,8 @@ def read_subject(
     # What directly follows the last match, without a break or an `and`, belongs to that.
     if clause is None or not (takes_any or clause_start >= barrier or clause.lead[:1] in _JOINED):
         return None
-    if not _governs_cue(clause, cue, vocabulary):
-        return None
-    return Subject(clause.name.text, clause.name.start, clause.name.end)
+    name = clause.name
+    return Subject(name.text, name.start, name.end) if _governs_cue(clause, cue, vocabulary) else None
 
 
 def _tokens_before(passage: Passage, cue: Cue, start: int) -> list[Token]:
@@ -133,7 +129,7 @@ def _find_name(
     if named is not None and noun.text in lexicon.TRADE_NOUNS:
         return named
     if takes_any or _is_distinctive(noun, vocabulary) or (takes_initial and last == 0 and noun.is_capitalised):
-        return _Clause(text, tokens, last)
+        return _Clause.of(text, tokens, last)
     return named
 
 
@@ -144,7 +140,7 @@ def _find_name_before_noun(noun: Token, text: str, tokens: list[Token], vocabula
     name = tokens[-2]
     if text[name.end : noun.start].strip(" *_\"'") or is_closed_class(name.text):
         return None
-    return _Clause(text, tokens, len(tokens) - 2) if _is_distinctive(name, vocabulary) else None
+    return _Clause.of(text, tokens, len(tokens) - 2) if _is_distinctive(name, vocabulary) else None
 
 
 def _is_distinctive(token: Token, vocabulary: Vocabulary) -> bool:
@@ -156,8 +152,9 @@ def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     """Whether the name is what the cue speaks of, and not a kind of thing or an object of something before it."""
     lead = clause.lead
     if cue.form in OPERATORS:
-        # "the RISC-V ISA" is the acronym.
-        return not _has_determiner(lead)
+        # "the RISC-V ISA" is the acronym: a determiner belongs to the name, unless grammar stands between.
+        grammar = next((word for word in reversed(lead) if is_closed_class(word)), _COMPLEMENTIZER)
+        return grammar not in DETERMINERS or grammar == _COMPLEMENTIZER
     start = clause.name.start
     follows_sigil = _SIGIL.search(clause.text, max(0, start - _LONGEST_PATH), start) is not None
     if len(clause.name.text) == 1 or follows_sigil or _PLURAL_ACRONYM.match(clause.written):
@@ -174,35 +171,21 @@ def _governs_cue(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     return not any(is_other(lead) for is_other in readings)
 
 
-def _has_determiner(lead: list[str]) -> bool:
-    for word in reversed(lead):
-        if word in DETERMINERS and word != _COMPLEMENTIZER:
-            return True
-        if is_closed_class(word):
-            return False
-    return False
-
-
 def _is_kind(clause: _Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     """Whether the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
     # Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
-    before = clause.tokens[clause.name_at - 1].end if clause.name_at else clause.name.start
-    if clause.text[before : clause.name.start].startswith(("'s", "\u2019s")):
+    if clause.text[clause.lead_end : clause.name.start].startswith(("'s", "\u2019s")):
         return _is_word(clause, vocabulary)
     is_adjacent = True
     for word in reversed(clause.lead):
         if word in _INDEFINITE:
             return True
         if word in DETERMINERS and word != _COMPLEMENTIZER:
-            return _is_acronym(clause) if clause.names_a_noun else is_adjacent and _is_word(clause, vocabulary)
+            return clause.is_acronym if clause.names_a_noun else is_adjacent and _is_word(clause, vocabulary)
         if is_closed_class(word):
             break
         is_adjacent = is_adjacent and (is_adjective(word) or is_participle(word))
-    return clause.names_a_noun and (cue.form.is_isa or _is_acronym(clause))
-
-
-def _is_acronym(clause: _Clause) -> bool:
-    return clause.written.isupper() and clause.written.isalpha()
+    return clause.names_a_noun and (cue.form.is_isa or clause.is_acronym)
 
 
 def _is_word(clause: _Clause, vocabulary: Vocabulary) -> bool:

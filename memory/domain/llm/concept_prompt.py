@@ -1,7 +1,6 @@
 """The prompt that asks a language model what a concept is, and what is taken of its answer."""
 
 import json
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +13,10 @@ TRIPLES_MAX: Final = 20  # of one answer
 _SHOWN: Final = 60  # characters of a value that a rejection quotes
 _LONGEST_NAME: Final = 200  # characters before it is read; a name has at most 64
 
+_TRIPLE: Final = {
+    "concept": "string", "parent": "string", "dimension": "string", "is_isa": "boolean", "confidence": "number"
+}  # fmt: skip
+# The reasoning comes first: what a model writes before its answer makes the answer better.
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -23,14 +26,8 @@ SCHEMA: Final[dict[str, Any]] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {
-                    "concept": {"type": "string"},
-                    "parent": {"type": "string"},
-                    "dimension": {"type": "string"},
-                    "is_isa": {"type": "boolean"},
-                    "confidence": {"type": "number"},
-                },
-                "required": ["concept", "parent", "dimension", "is_isa", "confidence"],
+                "properties": {name: {"type": kind} for name, kind in _TRIPLE.items()},
+                "required": [*_TRIPLE],
                 "additionalProperties": False,
             },
         },
@@ -139,7 +136,11 @@ def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Ex
     is_isa = triple.get("is_isa")
     if not isinstance(is_isa, bool):
         raise _Rejected(f"is_isa is true or false, not {_shorten(is_isa)}")
-    return Explained(Triple(concept, parent, dimension, is_isa), _read_confidence(triple.get("confidence")))
+    confidence = triple.get("confidence")
+    # NaN is in no range, and True is a number only in Python.
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(confidence)}")
+    return Explained(Triple(concept, parent, dimension, is_isa), float(confidence))
 
 
 def _read_name(triple: dict[str, object], role: str) -> str:
@@ -150,14 +151,8 @@ def _read_name(triple: dict[str, object], role: str) -> str:
     return name
 
 
-def _read_confidence(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
-        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(value)}")
-    return float(value)
-
-
 def _strip_joiners(name: str) -> str:
-    """A dimension's name without its joiners: models write ``runs_on`` for ``runs-on``."""
+    # Models write ``runs_on`` for ``runs-on``.
     return "".join(sign for sign in name if sign.isalnum())
 
 

@@ -35,6 +35,7 @@ def read_object(text: str, schema: dict[str, object]) -> dict[str, object]:
     fitting = [each for each in found if isinstance(each, dict) and not _find_misfits(each, schema)]
     if not fitting:
         raise AnswerMistake(f"its {_find_misfits(found[0], schema)} is missing or of another type")
+    # The same object twice leaves no doubt about what was meant.
     if any(each != fitting[0] for each in fitting):
         raise AnswerMistake("there are several JSON objects in it")
     return fitting[0]
@@ -82,6 +83,7 @@ def _find_misfits(value: object, schema: dict[str, object]) -> str:
 
 def _is_of(value: object, schema: object) -> bool:
     """Whether a value has the schema's type; a schema without a plain type fits everything."""
+    # Python takes True for a number, JSON does not.
     kind = schema.get("type") if isinstance(schema, dict) else None
     if not isinstance(kind, str) or kind not in _TYPES:
         return True

@@ -21,9 +21,10 @@ class ShownFact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A recollection as it stands in a prompt, byte for byte, and what it says: a block that stays in a conversation
-    is asked again and again whether it still holds, and its text is never parsed for that. False where it is empty."""
+    """A recollection as it stands in a prompt, byte for byte, and what it says. False where it is empty."""
 
+    # What it says is kept beside its text: a block that stays in a conversation is asked again and again whether it
+    # still holds, and no text is parsed for that.
     text: str = ""
     facts: tuple[ShownFact, ...] = ()
     questions: tuple[str, ...] = ()  # the concepts that it asks about
@@ -38,7 +39,6 @@ class Block:
 
     @property
     def question_tokens(self) -> int:
-        """The length of its questions."""
         return _tokens(sum(len(question(concept)) for concept in self.questions))
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from operator import attrgetter, itemgetter
 from typing import Literal
 
 from memory.domain.recall.rendering import Block, ShownFact, block_length, fact_line, question, render_block
 from memory.domain.types import EdgeRow, SoasRow
 
+Show = Callable[[EdgeRow], ShownFact]
 SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
 
 
@@ -67,13 +69,12 @@ def select(
     known: Sequence[Candidate],
     unknown: Sequence[Candidate],
     *,
-    show: Callable[[EdgeRow], ShownFact],
+    show: Show,
     max_concepts: int,
     max_questions: int,
     max_characters: int,
 ) -> Selection:
-    """Facts take the budget first, questions what is left. If one concept alone exceeds it, its most
-    recently confirmed edges stay."""
+    """Facts take the budget first, questions what is left."""
     selection = Selection()
     room = max_characters - block_length([])
     room = _choose_facts(selection, by_priority(known), show, max_concepts, room)
@@ -86,11 +87,7 @@ def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _choose_facts(
-    selection: Selection,
-    candidates: Sequence[Candidate],
-    show: Callable[[EdgeRow], ShownFact],
-    max_concepts: int,
-    room: int,
+    selection: Selection, candidates: Sequence[Candidate], show: Show, max_concepts: int, room: int
 ) -> int:
     chosen: list[tuple[int, list[ShownFact]]] = []
     for candidate in candidates:
@@ -99,6 +96,7 @@ def _choose_facts(
             continue
         facts = [show(edge) for edge in candidate.edges]
         length = len(fact_line(facts))
+        # A concept that alone exceeds the budget is not left out: its most recently confirmed facts stay.
         if length >= room and not chosen:
             facts = _newest_facts_that_fit(candidate, show, room)
             length = len(fact_line(facts)) if facts else room
@@ -108,17 +106,14 @@ def _choose_facts(
         room -= length + 1
         chosen.append((candidate.row.id, facts))
         selection.reasons[candidate.token] = "recalled"
+    # In an order that no count changes: the same facts give the same bytes, which a model's prompt cache needs.
     selection.facts = [facts for _, facts in sorted(chosen, key=itemgetter(0))]
     return room
 
 
-def _newest_facts_that_fit(candidate: Candidate, show: Callable[[EdgeRow], ShownFact], room: int) -> list[ShownFact]:
+def _newest_facts_that_fit(candidate: Candidate, show: Show, room: int) -> list[ShownFact]:
     """As many of the most recently confirmed facts as there is room for in one line, dimensions descending."""
-    newest = sorted(
-        candidate.edges,
-        key=lambda edge: float("inf") if edge.last_confirmed is None else edge.last_confirmed,
-        reverse=True,
-    )
+    newest = sorted(candidate.edges, key=lambda e: inf if e.last_confirmed is None else e.last_confirmed, reverse=True)
     facts: list[ShownFact] = []
     for count in range(1, len(newest)):
         kept = {edge.dim_id for edge in newest[:count]}

@@ -22,10 +22,9 @@ class Envelope(TypedDict, total=False):
 
 
 def unwrap(text: str, role: str) -> tuple[str, str]:
-    """The text inside an envelope and the role it was said in; anything else as it is.
-
-    Clients join what follows each other: of several envelopes in one text all is said, by a tool where one of them is
-    a tool's."""
+    """The text inside an envelope and the role it was said in; anything else as it is."""
+    # Clients join what follows each other: of several envelopes in one text all is said, by a tool where one of them is
+    # a tool's, because a tool is believed least.
     # What stands behind them nobody has said: Agent Zero's ``[EXTRAS]``, what it remembers, rebuilt each turn.
     said: list[str] = []
     roles = set()

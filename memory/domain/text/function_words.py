@@ -11,9 +11,7 @@ def split_words(words: str) -> frozenset[str]:
 
 
 ARTICLES = split_words("a an the")
-
 POSSESSIVES = split_words("her his its my our their whose your")
-
 DEMONSTRATIVES = split_words("that these this those")
 
 QUANTIFIERS = split_words(

@@ -30,10 +30,8 @@ _RANDOM_LENGTH = 20  # characters
 
 
 def is_noise(word: str) -> bool:
-    """Whether a word, in the case it was written in, is kept out of the vocabulary.
-
-    Where it is false of a word, it is false of the word in lower case too.
-    """
+    """Whether a word, in the case it was written in, is kept out of the vocabulary. Where it is false of a word, it is
+    false of the word in lower case too."""
     if len(word) < SHORT:
         return not word.isalpha() and (_is_number(word) or _PREFIXED_KEY.match(word) is not None)
     if len(word) > MAX_TOKEN_LENGTH or _is_number(word):

@@ -1,8 +1,4 @@
-"""Masks the secrets in a text: what a label announces as one, and what looks like one.
-
-What is kept of what people say must not keep their secrets. Where it is unclear whether something is a secret, it is
-masked: a sentence can be read with one word less.
-"""
+"""Masks the secrets in a text, before any of it is kept: what a label announces as one, and what looks like one."""
 
 import re
 from typing import Final
@@ -121,8 +117,9 @@ def _find_announced(text: str, label: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _is_secret(text: str, label: re.Match[str], link: re.Match[str], glance: re.Match[str]) -> bool:
-    value = _value_of(glance)
+    # Where it is unclear, it is one: a sentence can be read with one word less.
     is_quoted = glance.lastgroup == "quoted"
+    value = glance["quoted"] if is_quoted else glance["bare"].rstrip(_CLOSING)
     if not value or _PLACEHOLDER.match(value) or (not is_quoted and _REFERENCE.match(value)):
         return False
     if link["wrapped"]:
@@ -140,11 +137,6 @@ def _is_secret(text: str, label: re.Match[str], link: re.Match[str], glance: re.
     if not link["assigned"] or is_closed_class(word):
         return False
     return not label["weak"] or (not value.isdigit() and _stands_alone(text, label, glance))
-
-
-def _value_of(glance: re.Match[str]) -> str:
-    value = glance[glance.lastgroup or "bare"]
-    return value if glance.lastgroup == "quoted" else value.rstrip(_CLOSING)
 
 
 def _looks_secret(value: str) -> bool:

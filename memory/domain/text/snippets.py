@@ -26,11 +26,9 @@ _BLANK: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 
 
 def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
-    """For each of these tokens that the text names, the first sentence that does, in the order of the text.
-
-    A sentence is of one line, single-spaced, at most `EVIDENCE_MAX` characters, its secrets masked: what is named only
-    within a secret is not named."""
-    # One pass, however many the names.
+    """For each of these tokens that the text names, the first sentence that does, in the order of the text: one line,
+    single-spaced, at most `EVIDENCE_MAX` characters, its secrets masked."""
+    # One pass, however many the names, and over the masked text: what is named only within a secret is not named.
     missing = _Missing(names)
     found: dict[str, str] = {}
     is_code = False

@@ -72,8 +72,8 @@ def is_plain(text: str) -> bool:
 
 
 def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> WordSets:
-    """Those of `find_words` that the vocabulary has, `besides` left out: a fraction of the time where many words are
-    new, because whether they are noise need not be known."""
+    """Those of `find_words` that the vocabulary has, `besides` left out."""
+    # A fraction of the time where many words are new, because whether they are noise need not be known.
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
         found = _to_words(tokenise(text))
@@ -85,9 +85,8 @@ def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[s
 
 
 def parse_name(text: str) -> str | None:
-    """The one token that the whole text names: ``Glitch University`` is ``glitch_university``.
-
-    None where it is no name, more than one, or a name and something else."""
+    """The one token that the whole text names: ``Glitch University`` is ``glitch_university``. None where it is no
+    name, more than one, or a name and something else."""
     tokens = tokenise(text)
     if len(tokens) != 1 or "".join(find_leftovers(text, tokens)).strip(_AROUND_NAME) or not is_name(tokens[0].text):
         return None

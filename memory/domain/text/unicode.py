@@ -1,8 +1,4 @@
-"""NFKC with a way back: which characters of the source a normalised text was made from.
-
-NFKC changes lengths (one ligature becomes two letters, a letter and its accent become one), but a token must point
-at the source. So the text is normalised in segments that NFKC cannot join, and their borders are kept.
-"""
+"""NFKC with a way back: which characters of the source a normalised text was made from."""
 
 import re
 import unicodedata
@@ -42,18 +38,10 @@ LETTER_MARK_CLASS: Final = character_class(_LETTER_MARK_CODES)
 _ATTACHING_CODES: Final = [*(code for code in _MARK_CODES if not 0xFE00 <= code < 0xFE10), 0xFF9E, 0xFF9F]
 _ATTACHING: Final = f"[{character_class(_ATTACHING_CODES)}]"
 # Hangul letters, plain, circled and half-width, which NFKC puts together to syllables.
-_JAMO_CODES: Final = [
-    *range(0x1100, 0x1200),
-    *range(0x3131, 0x318F),
-    *range(0x3260, 0x327F),
-    *range(0xFFA0, 0xFFDD),
-]
+_JAMO_CODES: Final = [*range(0x1100, 0x1200), *range(0x3131, 0x318F), *range(0x3260, 0x327F), *range(0xFFA0, 0xFFDD)]
 _JAMO: Final = f"[{character_class(_JAMO_CODES)}]"
 _JOINING: Final = frozenset(map(chr, _ATTACHING_CODES + _JAMO_CODES))
-_SEGMENT: Final = re.compile(
-    rf"[\uac00-\ud7a3]?{_JAMO}+|[\x00-\x7f]+(?!{_ATTACHING})|.{_ATTACHING}*",
-    re.DOTALL,
-)
+_SEGMENT: Final = re.compile(rf"[\uac00-\ud7a3]?{_JAMO}+|[\x00-\x7f]+(?!{_ATTACHING})|.{_ATTACHING}*", re.DOTALL)
 # NFKC sorts a run of marks in quadratic time. Real text stays far below this length, at which UAX 15 draws the line
 # too (Stream-Safe Text Format); what is beyond becomes spaces, one for one.
 _OVERLONG_MARKS: Final = re.compile(rf"({_ATTACHING}{{30}})({_ATTACHING}+)")
@@ -72,9 +60,7 @@ _FOLDED: Final = (
 @dataclass(frozen=True, slots=True)
 class NormalText:
     """A text in NFKC; segment i begins at `normal_starts[i]` in it and at `source_starts[i]` in the source.
-
-    Both end with the lengths of the texts. Both are empty where the two texts agree in every offset.
-    """
+    Both end with the lengths of the texts. Both are empty where the two texts agree in every offset."""
 
     text: str
     normal_starts: list[int]
@@ -106,6 +92,8 @@ def normalise(text: str) -> NormalText:
     folded = _fold(text, set(text))
     if unicodedata.is_normalized("NFKC", folded):
         return NormalText(folded, [], [])
+    # NFKC changes lengths (one ligature becomes two letters, a letter and its accent become one), but a token must
+    # point at the source. So the text is normalised in segments that NFKC cannot join, and their borders are kept.
     pieces: list[str] = []
     normal_starts, source_starts = [0], [0]
     for match in _SEGMENT.finditer(folded):
@@ -118,10 +106,8 @@ def normalise(text: str) -> NormalText:
 
 @lru_cache(maxsize=4)  # one text is asked for up to four times in a row
 def normal_text(text: str) -> str | None:
-    """A text with the tokens of `normalise(text).text`, in less time; None where marks or Hangul letters prevent it.
-
-    Signs beyond ASCII that are no letters become a bar: most texts are ASCII then, which Python searches faster.
-    """
+    """A text with the tokens of `normalise(text).text`, in less time; None where marks or Hangul letters prevent it."""
+    # Signs beyond ASCII that are no letters become a bar: most texts are ASCII then, which Python searches faster.
     characters = set(text)
     changing = {character: form for character in characters if (form := _plain_form(character)) != character}
     if not _JOINING.isdisjoint(characters.union(*changing.values())):
@@ -157,11 +143,9 @@ def _normal_form(character: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _fold_of(character: str) -> str:
-    """The one character that stands in for this one before NFKC; mostly itself.
-
-    A sign that spells several words or brackets (a/c in one character, a bracketed digit) is a separator:
-    no span of the source could tell its words apart.
-    """
+    """The one character that stands in for this one before NFKC; mostly itself."""
+    # A sign that spells several words or brackets (a/c in one character, a bracketed digit) is a separator: no span of
+    # the source could tell its words apart.
     if character in _FOLDED:
         return _FOLDED[character]
     spelled = _normal_form(character)

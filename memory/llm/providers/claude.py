@@ -1,30 +1,15 @@
 """Claude, by the Messages API. Nothing is taken from the environment.
 
-The answer's form is constrained by ``output_config.format``, which all models take that the pinned SDK knows. A forced
-tool call would not do: models that think refuse one. There is no temperature: the newer models refuse it."""
+The answer's form is constrained by ``output_config.format``, which all models take that the pinned SDK knows."""
 
 from typing import Any
 
-from memory.llm.errors import HttpFailure
-from memory.llm.types import (
-    HEADERS,
-    MAX_TOKENS,
-    Access,
-    Ending,
-    Question,
-    Reply,
-    error_message_in,
-    no_answer,
-    system_with_schema,
-    transport_failure,
-)
+from memory.llm.errors import HttpFailure, no_answer, transport_failure
+from memory.llm.types import HEADERS, MAX_TOKENS, Access, Ending, Question, Reply, error_message_in, system_with_schema
 
+SDK = "anthropic.resources.messages"
 FORMAT = "output_config"
 ENDINGS: dict[str, Ending] = {"refusal": "refused", "max_tokens": "cut", "model_context_window_exceeded": "cut"}
-
-
-def load() -> None:
-    import anthropic.resources.messages  # noqa: F401
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
@@ -33,12 +18,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
     async with httpx2.AsyncClient(trust_env=False) as http:
         client = anthropic.AsyncAnthropic(
-            api_key=access.key,
-            base_url=access.url,
-            timeout=None,
-            max_retries=0,
-            open_telemetry=False,
-            http_client=http,
+            api_key=access.key, base_url=access.url, timeout=None, max_retries=0, open_telemetry=False, http_client=http
         )
         client._custom_headers = HEADERS  # drops those of ANTHROPIC_CUSTOM_HEADERS
         try:
@@ -54,6 +34,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
     is_free = FORMAT in without
+    # No temperature: the newer models refuse it. No forced tool call for the form: models that think refuse one.
     body: dict[str, Any] = {
         "model": name,
         "max_tokens": MAX_TOKENS,

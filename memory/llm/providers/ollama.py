@@ -2,24 +2,11 @@
 
 from typing import Any
 
-from memory.llm.errors import HttpFailure
-from memory.llm.types import (
-    HEADERS,
-    MAX_TOKENS,
-    Access,
-    Question,
-    Reply,
-    error_message_in,
-    no_answer,
-    system_with_schema,
-    transport_failure,
-)
+from memory.llm.errors import HttpFailure, no_answer, transport_failure
+from memory.llm.types import HEADERS, MAX_TOKENS, Access, Question, Reply, error_message_in, system_with_schema
 
+SDK = "httpx"
 SCHEMA, THINK = "format", "think"
-
-
-def load() -> None:
-    import httpx  # noqa: F401
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
@@ -55,7 +42,7 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
         "options": {"temperature": 0, "num_predict": MAX_TOKENS},
     }
     if THINK not in without:
-        body[THINK] = False
+        body[THINK] = False  # the schema has a field for its reasoning
     return body
 
 

@@ -1,23 +1,11 @@
-"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment.
-
-Not all of them take all options: the newest models refuse a temperature, older servers know no
-``max_completion_tokens``, or no schema."""
+"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment."""
 
 from typing import Any
 
-from memory.llm.errors import HttpFailure
-from memory.llm.types import (
-    HEADERS,
-    MAX_TOKENS,
-    Access,
-    Question,
-    Reply,
-    error_message_in,
-    no_answer,
-    system_with_schema,
-    transport_failure,
-)
+from memory.llm.errors import HttpFailure, no_answer, transport_failure
+from memory.llm.types import HEADERS, MAX_TOKENS, Access, Question, Reply, error_message_in, system_with_schema
 
+SDK = "openai.resources.chat"
 NO_KEY = "none"  # servers of one's own often need none, but the SDK does
 SCHEMA, JSON, TEMPERATURE, MAX = "json_schema", "json_object", "temperature", "max_completion_tokens"
 # By what an error names them. The schema comes last: its messages are the longest, and may quote a request.
@@ -27,10 +15,6 @@ SIGNS = (
     (SCHEMA, ("response_format", "json_schema", "schema", "grammar", "guided", "structured output")),
     (JSON, ("response_format", "json_object")),
 )
-
-
-def load() -> None:
-    import openai.resources.chat  # noqa: F401
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
@@ -60,6 +44,8 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
+    # Not all servers take all options: the newest models refuse a temperature, older servers know no
+    # ``max_completion_tokens``, or no schema.
     body: dict[str, Any] = {
         "model": name,
         "messages": [

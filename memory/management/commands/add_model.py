@@ -3,7 +3,6 @@
 import getpass
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,12 @@ class Command(BaseCommand):
             input_price=options["input_price"],
             output_price=options["output_price"],
         )
-        self.refuse_another(model)
+        # Before the key is asked for: it would be typed in vain.
+        same = LanguageModel.objects.filter(
+            provider=model.provider, model_name=model.model_name, base_url=model.base_url
+        ).first()
+        if same is not None:
+            raise CommandError(f"{same} exists already, as model {same.pk}: change it in the admin.")
         key = read_key(options["key_file"], options["key_from_stdin"])
         try:
             model.api_key = key_encryption.encrypt(key) if key else ""
@@ -49,7 +53,9 @@ class Command(BaseCommand):
         except key_encryption.KeyMistake as mistake:
             raise CommandError(str(mistake)) from None
         except ValidationError as error:
-            raise CommandError("; ".join(describe_errors(error))) from None
+            told = {name: " ".join(why) for name, why in error.message_dict.items()}
+            lines = (why if name == NON_FIELD_ERRORS else f"{name}: {why}" for name, why in told.items())
+            raise CommandError("; ".join(lines)) from None
         if model.lacks_key:
             raise CommandError(f"{model.get_provider_display()} needs a key: give --key-file or --key-from-stdin.")
         chosen = [f"{use}_model_id" for use in ("write", "resolve") if options[use]]
@@ -59,19 +65,6 @@ class Command(BaseCommand):
                 Config.objects.update_or_create(key=setting, defaults={"value": str(model.pk)})
         self.stdout.write(f"{model} is model {model.pk}{' '.join(['; set as', *chosen]) if chosen else ''}.")
         self.stdout.write(f"Test it with: manage.py test_model {model.pk}")
-
-    def refuse_another(self, model: LanguageModel) -> None:
-        same = LanguageModel.objects.filter(
-            provider=model.provider, model_name=model.model_name, base_url=model.base_url
-        ).first()
-        if same is not None:
-            raise CommandError(f"{same} exists already, as model {same.pk}: change it in the admin.")
-
-
-def describe_errors(error: ValidationError) -> Iterator[str]:
-    """The errors of each field, and of the whole."""
-    for name, why in error.message_dict.items():
-        yield " ".join(why) if name == NON_FIELD_ERRORS else f"{name}: {' '.join(why)}"
 
 
 def price(text: str) -> Decimal:

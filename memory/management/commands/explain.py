@@ -60,7 +60,14 @@ class Command(BaseCommand):
         tokens, cues = tokens_and_cues(cache, said)
         recollection = recollect(cache, Mentions.of([Reader(cache).read(said)]), time.time())
         self.section("tokens", [" ".join(tokens)] if tokens else [])
-        self.section("cues", [as_line(cue) for cue in cues])
+        self.section(
+            "cues",
+            [
+                f"{cue.subject} {'ISA' if cue.is_isa else 'ISPART'} {cue.parent} [{cue.dimension}]"
+                f"  confidence {cue.confidence:.2f}, characters {cue.start}-{cue.end}"
+                for cue in cues
+            ],
+        )
         self.section("salient", [f"{word}: {why}" for word, why in sorted(recollection.reasons.items())])
         self.section("block", recollection.block.text.splitlines())
 
@@ -92,11 +99,3 @@ def parse(line: str, number: int, role: str) -> Message:
 def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[CueMatch]]:
     said = unwrap_message(said)
     return [token.text for token in tokenise(said.text)], find_cues(said.text, said.role, vocabulary=cache)
-
-
-def as_line(triple: CueMatch) -> str:
-    relation = "ISA" if triple.is_isa else "ISPART"
-    return (
-        f"{triple.subject} {relation} {triple.parent} [{triple.dimension}]"
-        f"  confidence {triple.confidence:.2f}, characters {triple.start}-{triple.end}"
-    )
