@@ -15,26 +15,9 @@ from django.utils import timezone
 from memory.db.transactions import GraphChanged
 from memory.domain.channels import is_weaker
 from memory.domain.types import Slot, Triple, TripleIds
+from memory.graph import store
 from memory.graph.snapshots import Snapshot, take_snapshot
-from memory.graph.store import (
-    DELIBERATE,
-    IMPORTED,
-    Action,
-    Assertion,
-    Attribution,
-    SlotTaken,
-    build_history,
-    delete_edges,
-    ensure_dimension,
-    ensure_tokens,
-    find_closing_edge,
-    insert_edges,
-    lock_dimensions,
-    make_novel,
-    new_edge,
-    update_edges,
-    write_history,
-)
+from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution, SlotTaken
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 
 # Another voice that says the same closes this share of the doubt that is left.
@@ -90,16 +73,16 @@ class Slots:
         triples = list(triples)
         self._is_import = is_import
         self._count = len(triples)
-        tokens = ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
+        tokens = store.ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
         self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
         self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
         # Words, then dimensions, then edges: all writers lock in this order, so that no two of them can deadlock.
         is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
         if not is_import:
-            lock_dimensions(is_isa)
+            store.lock_dimensions(is_isa)
         self._dimensions = {row.pk: row for row in _with_splits(is_isa)}
         for dim_id in sorted(is_isa.keys() - self._dimensions.keys()):
-            self._dimensions[dim_id] = ensure_dimension(dim_id, is_isa=is_isa[dim_id])
+            self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
         self._edges: dict[Slot, Edge] = {}
         self._voices: dict[TripleIds, dict[AgentRole, datetime | None]] = defaultdict(dict)
@@ -174,7 +157,7 @@ class Slots:
             if assertion.attribution.at < existing.said_at:
                 return Placement("outdated", ids, existing)
         # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
-        if (closing := find_closing_edge(ids, self._edges.get)) is not None:
+        if (closing := store.find_closing_edge(ids, self._edges.get)) is not None:
             return Placement("conflict", ids, closing=closing)
         return self._put(assertion, existing, imported)
 
@@ -198,7 +181,7 @@ class Slots:
     def _put(self, assertion: Assertion, replaced: Edge | None, imported: Imported | None) -> Placement:
         triple, attribution = assertion
         ids = self.ids[triple]
-        edge = new_edge(ids, triple.is_isa, attribution)
+        edge = store.new_edge(ids, triple.is_isa, attribution)
         edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
         edge.dim = self._words[triple.dimension]
         if imported is not None:
@@ -245,7 +228,7 @@ class Slots:
         voices[voice] = now
 
     def _note(self, action: Action, edge: Edge, attribution: Attribution, before: Snapshot | None) -> None:
-        row = build_history(action, edge, attribution, before=before, after=take_snapshot(edge))
+        row = store.build_history(action, edge, attribution, before=before, after=take_snapshot(edge))
         self._changes.history.append(row)
 
     # --- writing ---
@@ -254,18 +237,18 @@ class Slots:
         """Raises GraphChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
         changes, self._changes = self._changes, _Changes()
         if changes.gone:
-            delete_edges(changes.gone)
+            store.delete_edges(changes.gone)
         if changes.new:
             try:
-                insert_edges(changes.new.values())
+                store.insert_edges(changes.new.values())
             except SlotTaken as error:
                 raise GraphChanged(str(error)) from error
         if changes.changed:
-            update_edges(changes.changed.values())
+            store.update_edges(changes.changed.values())
         if changes.history:
-            write_history(changes.history)
+            store.write_history(changes.history)
         if changes.new and not self._is_import:
-            make_novel(concept_id for concept_id, _ in changes.new)
+            store.make_novel(concept_id for concept_id, _ in changes.new)
 
 
 def _with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:

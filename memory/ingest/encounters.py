@@ -65,7 +65,6 @@ class Encounters:
     """``learn`` reads and counts right after the request what it did not wait for, and hands statements to
     ``add_statements``."""
 
-    # On the hot path only known names are counted, because that may make them salient.
     cache: Cache
     add_statements: Callable[[list[Statement]], None] = lambda statements: None
     wanted: asyncio.Event = field(default_factory=asyncio.Event)  # asks for a flush before its time
@@ -181,6 +180,7 @@ class Encounters:
         self._seen[message.key] = message.at
         if len(self._seen) > SEEN_MAX:
             del self._seen[next(iter(self._seen))]  # the oldest: dicts keep the order of insertion
+        # On the hot path only known names are counted, because that may make them salient; `learn` counts the rest.
         self._count(message.counted, message.at)
         self._unlearned.append(message)
         self._has_unlearned.set()

@@ -5,18 +5,6 @@ from memory.llm.client import WITHOUT, Answer, ask, find_chosen, missing, try_ou
 from memory.llm.errors import LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
 
 __all__ = [
-    "WITHOUT",
-    "Answer",
-    "LlmError",
-    "Misconfigured",
-    "NoBudget",
-    "NoModel",
-    "Refused",
-    "Unavailable",
-    "Unreadable",
-    "Usage",
-    "ask",
-    "find_chosen",
-    "missing",
-    "try_out",
-]
+    "WITHOUT", "Answer", "LlmError", "Misconfigured", "NoBudget", "NoModel", "Refused", "Unavailable",
+    "Unreadable", "Usage", "ask", "find_chosen", "missing", "try_out"
+]  # fmt: skip

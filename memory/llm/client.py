@@ -17,9 +17,19 @@ from memory.domain.llm.json_answer import AnswerMistake, read_object
 from memory.domain.text.redaction import mask_secrets
 from memory.llm import call_log
 from memory.llm.call_log import Usage
-from memory.llm.errors import HttpFailure, LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
+from memory.llm.errors import (
+    HttpFailure,
+    LlmError,
+    Misconfigured,
+    NoBudget,
+    NoModel,
+    Refused,
+    Unavailable,
+    Unreadable,
+    no_answer,
+)  # fmt: skip
 from memory.llm.providers import claude, ollama, openai
-from memory.llm.types import Access, Provider, Question, Reply, no_answer
+from memory.llm.types import Access, Provider, Question, Reply
 from memory.models import Config, LanguageModel, LlmCall
 from memory.settings.registry import Tuning
 

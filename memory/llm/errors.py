@@ -63,3 +63,14 @@ class HttpFailure(Exception):
             return max(0.0, float(self.headers.get("retry-after", "")))
         except ValueError:  # absent, or a date, which none of the three sends
             return None
+
+
+def transport_failure(error: Exception) -> HttpFailure:
+    """No HTTP status came. The SDKs keep in the cause what happened."""
+    cause = error.__cause__ or error
+    return HttpFailure(0, str(cause) or type(cause).__name__)
+
+
+def no_answer(body: object) -> Unreadable:
+    """A good status, and then something that this API does not send: a login page, another server's JSON."""
+    return Unreadable(f"This is no answer of that API: {str(body)[:100]}")

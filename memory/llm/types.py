@@ -4,8 +4,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from memory.llm.errors import HttpFailure, Unreadable
-
 MAX_TOKENS = 8192  # of one answer, a model's thoughts included
 # Festinger's own questions must neither recall nor teach, should the address lead to a Festinger.
 HEADERS = {"X-Festinger": "off"}
@@ -69,14 +67,3 @@ def error_message_in(body: object, otherwise: str) -> str:
             break
         body = body.get("error") or body.get("message") or body.get("detail")
     return str(body) if body else otherwise
-
-
-def transport_failure(error: Exception) -> HttpFailure:
-    """No HTTP status came. The SDKs keep in the cause what happened."""
-    cause = error.__cause__ or error
-    return HttpFailure(0, str(cause) or type(cause).__name__)
-
-
-def no_answer(body: object) -> Unreadable:
-    """A good status, and then something that this API does not send: a login page, another server's JSON."""
-    return Unreadable(f"This is no answer of that API: {str(body)[:100]}")

@@ -10,19 +10,6 @@ from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
 
 __all__ = [
-    "Agent",
-    "Config",
-    "Dimension",
-    "Edge",
-    "EdgeHistory",
-    "Evidence",
-    "Heartbeat",
-    "LanguageModel",
-    "LlmCall",
-    "NormalForm",
-    "Observation",
-    "SeenMessage",
-    "Soas",
-    "Source",
-    "find_called_like",
-]
+    "Agent", "Config", "Dimension", "Edge", "EdgeHistory", "Evidence", "Heartbeat", "LanguageModel", "LlmCall",
+    "NormalForm", "Observation", "SeenMessage", "Soas", "Source", "find_called_like"
+]  # fmt: skip

@@ -4,19 +4,8 @@ The answer's form is constrained by ``output_config.format``, which all models t
 
 from typing import Any
 
-from memory.llm.errors import HttpFailure
-from memory.llm.types import (
-    HEADERS,
-    MAX_TOKENS,
-    Access,
-    Ending,
-    Question,
-    Reply,
-    error_message_in,
-    no_answer,
-    system_with_schema,
-    transport_failure,
-)
+from memory.llm.errors import HttpFailure, no_answer, transport_failure
+from memory.llm.types import HEADERS, MAX_TOKENS, Access, Ending, Question, Reply, error_message_in, system_with_schema
 
 SDK = "anthropic.resources.messages"
 FORMAT = "output_config"

@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from memory.llm.errors import HttpFailure
-from memory.llm.types import (
-    HEADERS,
-    MAX_TOKENS,
-    Access,
-    Question,
-    Reply,
-    error_message_in,
-    no_answer,
-    system_with_schema,
-    transport_failure,
-)
+from memory.llm.errors import HttpFailure, no_answer, transport_failure
+from memory.llm.types import HEADERS, MAX_TOKENS, Access, Question, Reply, error_message_in, system_with_schema
 
 SDK = "openai.resources.chat"
 NO_KEY = "none"  # servers of one's own often need none, but the SDK does
