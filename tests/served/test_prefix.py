@@ -205,8 +205,9 @@ def test_without_postgres_a_process_remembers_alone_and_tells_the_others_later(
 ) -> None:
     path, write = FORMATS["chat"]
     requests = list(turns_of("You are cut off."))
+    before = rows_of(own, recalled(CONCEPTS[0]))  # other conversations begin with the same block
     top = put(path, write(requests[0]), three[0], ollama)
-    assert eventually(lambda: rows_of(own, recalled(CONCEPTS[0])))
+    assert eventually(lambda: has_more(own, recalled(CONCEPTS[0]), before))
     in_step(three[1])
     blocks = {0: recalled(CONCEPTS[0])}
     assert top == write(with_blocks(requests[0], blocks))
