@@ -38,6 +38,7 @@ class RecollectionEvent(PromptEvent):
     """What one request was given, and why each salient concept was in or out. The prompt's own text is not kept,
     unless the setting ``live_prompt_text`` is on: then what its last user's message said, secrets masked."""
 
+    # Written behind, and again where nobody knows whether it was: the key makes the second one void.
     request = models.CharField(max_length=16, primary_key=True, help_text="As in the header X-Festinger-Request.")
     block = models.TextField(blank=True)
     reasons = models.JSONField(default=dict, help_text="By concept.")

@@ -3,15 +3,12 @@
 import asyncio
 import gc
 import logging
-from dataclasses import dataclass, field
 from functools import partial
 
 from django.apps import apps
 from django.conf import settings
 
 from memory.apps import MemoryConfig
-from memory.cache.state import Cache
-from memory.cache.sync import Coherence
 from memory.heartbeats import ServerPulse
 from memory.ingest.encounters import Encounters
 from memory.ingest.flusher import Flusher
@@ -26,6 +23,7 @@ from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.telemetry.events import Events
+from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
 from proxy.upstream.modelfiles import Modelfiles
 
@@ -37,71 +35,45 @@ SETTLE = "resolution.tasks.settle_observations"
 LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 
 
-@dataclass(slots=True)
 class Runtime:
     """Started and stopped by the ASGI lifespan."""
 
-    world: Cache
-    settings_file: SettingsFile
-    upstream: Upstream
-    modelfiles: Modelfiles
-    outbox: Outbox
-    encounters: Encounters
-    enricher: Enricher
-    coherence: Coherence
-    flusher: Flusher
-    events: Events
-    conversations: Conversations
-    injection_log: InjectionLog
-    pulse: ServerPulse
-    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
-
-    @classmethod
-    def from_settings(cls) -> "Runtime":
+    def __init__(self) -> None:
         app = apps.get_app_config("memory")
         assert isinstance(app, MemoryConfig)
-        world, coherence = app.cache, app.coherence
-        settings_file = SettingsFile.from_settings()
-        server = settings_file.rules.upstream
-        upstream = Upstream(server.url, server.connect_timeout_s)
-        modelfiles = Modelfiles(upstream, broadcast=partial(coherence.signal, MODELS_CHANGED))
-        coherence.subscribe(MODELS_CHANGED, lambda _: modelfiles.forget())
-        outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
-        encounters = Encounters(world, outbox.add)
-        events = Events(settings.DATABASE_URL)
-        injection_log = InjectionLog(settings.DATABASE_URL)
-        conversations = Conversations(record=injection_log.add)
-        coherence.follow("injection", InjectionFollower(conversations))
-        guard = LoopGuard(broadcast=partial(tell_trip, coherence))
-        coherence.subscribe(TRIPS, lambda told: guard.remember(trip_of(told)))
-        settings_file.subscribe(partial(follow, upstream, modelfiles, conversations))
-        follow(upstream, modelfiles, conversations, settings_file.rules)
-        enricher = Enricher(
-            cache=world,
-            reader=Reader(world),
-            encounters=encounters,
-            conversations=conversations,
-            placer=BlockPlacer(world, conversations, modelfiles),
+        self.world, self.coherence = app.cache, app.coherence
+        self.settings_file = SettingsFile.from_settings()
+        server = self.settings_file.rules.upstream
+        self.upstream = Upstream(server.url, server.connect_timeout_s)
+        self.modelfiles = Modelfiles(self.upstream, broadcast=partial(self.coherence.signal, MODELS_CHANGED))
+        self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
+        self.encounters = Encounters(self.world, self.outbox.add)
+        self.events = Events(settings.DATABASE_URL)
+        self.injection_log = InjectionLog(settings.DATABASE_URL)
+        self.conversations = Conversations(record=self.injection_log.add)
+        guard = LoopGuard(broadcast=self._tell_trip)
+        self.enricher = Enricher(
+            cache=self.world,
+            reader=Reader(self.world),
+            encounters=self.encounters,
+            conversations=self.conversations,
+            placer=BlockPlacer(self.world, self.conversations, self.modelfiles),
             guard=guard,
-            events=events,
-            loops=lambda: settings_file.rules.loops,
+            events=self.events,
+            loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
         )
-        return cls(
-            world=world,
-            settings_file=settings_file,
-            upstream=upstream,
-            modelfiles=modelfiles,
-            outbox=outbox,
-            encounters=encounters,
-            enricher=enricher,
-            coherence=coherence,
-            flusher=Flusher(world, encounters, settings.DATABASE_URL),
-            events=events,
-            conversations=conversations,
-            injection_log=injection_log,
-            pulse=ServerPulse(settings.DATABASE_URL),
-        )
+        self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL)
+        self.pulse = ServerPulse(settings.DATABASE_URL)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._telling: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
+
+        # What other processes tell, and what changes in config.yaml.
+        self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
+        self.coherence.follow("injection", InjectionFollower(self.conversations))
+        self.coherence.subscribe(TRIPS, lambda told: guard.remember(read_trip(told)))
+        self.settings_file.subscribe(self._follow)
+        self._follow(self.settings_file.rules)
 
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
@@ -113,12 +85,14 @@ class Runtime:
         if self.world.loaded_at is not None:
             await self.flusher.remember_seen()
         self.enricher.warm_up()
-        # What is there now stays: the collector need not look through it again and again.
+        # The cache stays: a full collection would walk through all of it, and every stream waits meanwhile.
         gc.collect()
         gc.freeze()
 
     async def stop(self) -> None:
         """Writes what was counted, closes what was opened."""
+        # In this order: nothing writes any more; what was heard last is learned, which may bring statements; what waits
+        # is written; and what the last flush has learned.
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last flush must come
@@ -126,33 +100,30 @@ class Runtime:
         await asyncio.gather(
             self.outbox.write(),
             self.flusher.flush_last(),
-            self.events.write_last(),
-            self.injection_log.write_last(),
+            self.events.write(LAST_WRITE_S),
+            self.injection_log.write(LAST_WRITE_S),
             self.pulse.write_last(),
         )
-        await self.outbox.write_last()  # also what the last flush learned
-        await self.modelfiles.aclose()
+        await self.outbox.write_last()
+        self.modelfiles.forget()
         await self.upstream.aclose()
 
+    def _follow(self, rules: Rules) -> None:
+        """The upstream moves to where the rules say it is."""
+        self.conversations.conversations_max = rules.limits.conversations
+        if self.upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s):
+            self.modelfiles.forget()
 
-def follow(upstream: Upstream, modelfiles: Modelfiles, conversations: Conversations, rules: Rules) -> None:
-    """The upstream moves to where the rules say it is."""
-    conversations.conversations_max = rules.limits.conversations
-    if upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s):
-        modelfiles.forget()
-
-
-_telling: set[asyncio.Task[None]] = set()
-
-
-def tell_trip(coherence: Coherence, trip: Trip) -> None:
-    """The model rests whichever process serves its conversation next."""
-    task = asyncio.create_task(coherence.signal(TRIPS, f"{trip.conversation.hex()} {trip.until!r} {trip.count}"))
-    _telling.add(task)
-    task.add_done_callback(_telling.discard)
+    def _tell_trip(self, trip: Trip) -> None:
+        """The model rests whichever process serves its conversation next."""
+        told = f"{trip.conversation.hex()} {trip.until!r} {trip.count}"
+        task = asyncio.create_task(self.coherence.signal(TRIPS, told))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
 
 
-def trip_of(told: str) -> Trip:
+def read_trip(told: str) -> Trip:
+    """From what another process told."""
     conversation, until, count = told.split()
     return Trip(bytes.fromhex(conversation), float(until), int(count))
 
@@ -169,7 +140,7 @@ def current() -> Runtime:
 
 async def start() -> None:
     global _current
-    runtime = Runtime.from_settings()
+    runtime = Runtime()
     await runtime.start()
     _current = runtime
 

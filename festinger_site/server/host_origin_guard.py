@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import ip_address
 
-from proxy.auth.caller import is_loopback
+from proxy.auth import is_loopback
 from proxy.upstream.asgi_types import Application, Receive, Scope, Send, body, start
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "0.0.0.0", "[[]::1]")  # as patterns: [[] is a bracket

@@ -1,25 +1,28 @@
-"""What was recalled, and what was done about loops, in the admin."""
+"""What was recalled, and what was done about loops, in the admin; and the live view of it."""
 
 import json
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.db.models.functions import Length
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET
 
 from memory.admin.base import Page, ReadOnly, link, render_preformatted
 from memory.models import Config
-from proxy.admin import live
 from proxy.domain.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
-from proxy.telemetry.live_feed import SHOWN, ids_of
+from proxy.telemetry import live_feed
+from proxy.telemetry.live_feed import SHOWN, FeedFilter, Mark, ids_of
 
 
 class WireFilter(admin.SimpleListFilter):
@@ -94,8 +97,8 @@ class RecollectionEventAdmin(EventAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         own = [
-            path("live/", view(live.page), name="proxy_live"),
-            path("live/rows/", view(live.rows), name="proxy_live_rows"),
+            path("live/", view(live_page), name="proxy_live"),
+            path("live/rows/", view(live_rows), name="proxy_live_rows"),
         ]
         return [*own, *super().get_urls()]
 
@@ -103,9 +106,9 @@ class RecollectionEventAdmin(EventAdmin):
         return super().get_queryset(request).annotate(block_length=Length("block"))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """With what its page shows besides, since each display of a page is asked for several times."""
         event: Any = super().get_object(request, object_id, from_field)
         if event is not None:
+            # Looked up here and not by the displays: Django calls each of them several times for one page.
             event.keeps_prompt_text = Config.tuning().keeps_prompt_text
             event.ids = ids_of(set(event.reasons))
             event.loops = list(LoopEvent.objects.filter(request=event.pk).order_by("at", "id"))
@@ -137,7 +140,11 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="loops")
     def loops_met(self, event: Any) -> SafeString | str:
-        return format_html_join("", "{}<br>", ((link(loop, describe_event(loop)),) for loop in event.loops)) or "none"
+        told = [
+            link(loop, f"{loop.get_kind_display()}, {loop.count} times: {', '.join(loop.steps)}")
+            for loop in event.loops
+        ]
+        return format_html_join("", "{}<br>", ((each,) for each in told)) or "none"
 
     @admin.display(description="last message of a user")
     def what_was_said(self, event: Any) -> SafeString:
@@ -185,5 +192,39 @@ class LoopEventAdmin(EventAdmin):
         return render_preformatted("\n".join(event.repeated))
 
 
-def describe_event(loop: LoopEvent) -> str:
-    return f"{loop.get_kind_display()}, {loop.count} times: {', '.join(loop.steps)}"
+# --- the live view ---
+
+
+@require_GET
+def live_page(request: HttpRequest) -> HttpResponse:
+    """The live view: the last recollections as they are served, the newest first."""
+    wanted = read_feed_filter(request)
+    served, mark = live_feed.newest(wanted)
+    agents, models = live_feed.names()
+    shown = {
+        "title": "Live",
+        "agents": sorted({*agents, wanted.agent} - {""}),
+        "models": sorted({*models, wanted.model} - {""}),
+        "wanted": wanted,
+        "rows_max": live_feed.ROWS_MAX,
+    }
+    context = {**admin.site.each_context(request), **shown, **show_rows(served, mark)}
+    return render(request, "proxy/live.html", context)
+
+
+@require_GET
+def live_rows(request: HttpRequest) -> HttpResponse:
+    """The fragment with which that page goes on: the events since a mark, and the next mark."""
+    served, mark = live_feed.since(Mark.read(request.GET.get("since", "")), read_feed_filter(request))
+    return render(request, "proxy/live_rows.html", show_rows(served, mark))
+
+
+def read_feed_filter(request: HttpRequest) -> FeedFilter:
+    if not request.user.has_perm("proxy.view_recollectionevent"):
+        raise PermissionDenied
+    told = request.GET
+    return FeedFilter(told.get("agent", ""), told.get("model", ""), with_block=told.get("block") == "1")
+
+
+def show_rows(served: list[live_feed.Served], mark: Mark) -> dict[str, Any]:
+    return {"served": served, "mark": mark, "keeps_prompt_text": Config.tuning().keeps_prompt_text}

@@ -17,8 +17,7 @@ from memory.admin.base import Page, ReadOnly
 from memory.graph.store import find_unexplained
 from memory.models import Config
 from memory.settings.registry import Tuning
-from proxy.admin.charts import charts
-from proxy.health import probes, status
+from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
@@ -92,10 +91,11 @@ def loops() -> dict[str, int]:
 
 @require_GET
 def health(request: HttpRequest) -> HttpResponse:
-    """How this process and its surroundings do, as a piece of the page: whatever hangs, the page is there."""
+    """How this process and its surroundings do, as a piece of the page."""
+    # Asked for by the page when it is there: finding out may take seconds, where something hangs.
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
-    signs = status.signs(probes.findings())
+    signs = status.signs(findings.find())
     found = {
         "summary": status.summary(signs),
         "worst": status.worst(signs),
@@ -108,6 +108,14 @@ def health(request: HttpRequest) -> HttpResponse:
     return render(request, "proxy/home/health.html", found)
 
 
+@require_GET
+def charts(request: HttpRequest) -> HttpResponse:
+    """The charts of ``range``, as they stand on the home page."""
+    if not request.user.has_perm("proxy.view_hourlyfigures"):
+        raise PermissionDenied
+    return render(request, "proxy/home/charts_of_range.html", {"charts": hourly_stats.charts(request.GET.get("range"))})
+
+
 def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
     """The address and the name of the page that helps."""
     permission, address, name = SEE.get(part, ("", "", ""))
@@ -116,8 +124,7 @@ def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
 
 @admin.register(HourlyFigures)
 class HourlyFiguresAdmin(ReadOnly, Page):
-    """What the page's charts are drawn from. A site of Django's takes no pages but those of its models: the piece with
-    the health comes with these."""
+    """What the page's charts are drawn from."""
 
     list_display = (
         "hour",
@@ -135,6 +142,7 @@ class HourlyFiguresAdmin(ReadOnly, Page):
     ordering = ("-hour",)
 
     def get_urls(self) -> list[URLPattern]:
+        # Pieces of the home page. A site of Django's takes no pages but those of its models.
         own = [
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),

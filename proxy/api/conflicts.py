@@ -19,7 +19,7 @@ from memory.domain.text.tokenizer import parse_name
 from memory.models import Source
 from proxy import runtime
 from proxy.api import serializers
-from proxy.auth.permissions import Permission, caller_of, require
+from proxy.auth import Permission, caller_of, require
 from proxy.errors import NotFound, ProxyError
 from resolution import decisions, resolver
 from resolution.actors import Actor

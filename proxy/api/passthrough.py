@@ -6,19 +6,22 @@ from collections.abc import AsyncIterator, Mapping
 from posixpath import normpath
 from typing import Any
 
+import httpx
+
 from proxy import runtime
-from proxy.auth.permissions import strip_own_token
+from proxy.auth import strip_own_token
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Scope, Send
 from proxy.upstream.modelfiles import CHANGING, forgetting
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
+# Where Go's servers have their profiler. New routes of Ollama's are forwarded without being known here.
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
 SMALL_BYTES = 64 * 1024
 
 
-class IncomingBody(AsyncIterator[bytes]):
+class IncomingBody(httpx.AsyncByteStream):
     """The request's body as the upstream client reads it. ``done`` is set when nothing more will come."""
 
     def __init__(self, receive: Receive) -> None:
@@ -26,7 +29,7 @@ class IncomingBody(AsyncIterator[bytes]):
         self._receive = receive
         self._read: deque[bytes] = deque()
 
-    async def content(self) -> bytes | AsyncIterator[bytes]:
+    async def content(self) -> bytes | httpx.AsyncByteStream:
         """A small body as a whole, so that it can be sent again on another connection; a large one as a stream.
 
         Raises ClientGone and BodyTooLarge."""
@@ -38,17 +41,17 @@ class IncomingBody(AsyncIterator[bytes]):
                 return self
         return b"".join(self._read)
 
-    async def __anext__(self) -> bytes:
-        if self._read:
-            return self._read.popleft()
-        if self.done.is_set():
-            raise StopAsyncIteration
-        return await self._next()
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while self._read:
+            yield self._read.popleft()
+        while not self.done.is_set():
+            yield await self._next()
 
     async def _next(self) -> bytes:
         message = await self._receive()
         if not message.get("more_body", False):
             self.done.set()
+        # Half a model file must not look like a whole one: the upload to the upstream is broken off, too.
         if message["type"] != "http.request":
             raise ClientGone
         chunk: bytes = message.get("body", b"")
@@ -62,8 +65,9 @@ async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
 
     async def wait_until_gone() -> Event:
         await incoming.done.wait()
+        # A request without a body still has one empty message before the disconnect.
         while (event := await receive())["type"] != "http.disconnect":
-            pass  # a request without a body still has one empty message
+            pass
         return event
 
     await until_client_leaves(_forward(scope, incoming, send), wait_until_gone)
@@ -91,12 +95,14 @@ async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
     current = runtime.current()
     headers = strip_own_token(current.world, scope)
     given = dict(scope["headers"])
+    # Without either header there is no body (RFC 9112 section 6.3): nothing is waited for, and none is sent on.
     if b"content-length" not in given and b"transfer-encoding" not in given:
         incoming.done.set()
         content = None
     else:
         content = await incoming.content()
-    if isinstance(content, AsyncIterator) and b"content-length" in given:
+    # A stream of known length keeps it: the upstream gets the request that it would have got directly.
+    if content is incoming and b"content-length" in given:
         headers.append((b"content-length", given[b"content-length"]))
     return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
 

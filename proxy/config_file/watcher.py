@@ -39,10 +39,6 @@ class Found:
     content: bytes | None = None
     mistake: str = ""
 
-    @property
-    def is_nothing(self) -> bool:
-        return not self.mistake and not (self.content or b"").strip()
-
     def rules(self) -> Rules:
         """The rules, with defaults for what is not set. Raises RulesMistakes."""
         if self.mistake:
@@ -55,8 +51,9 @@ class Found:
 
 def read_at(file: Path) -> Found:
     try:
+        # Looked at before it is opened: to open a pipe would block.
         if not stat.S_ISREG(mode := file.stat().st_mode):
-            return Found(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")  # a pipe would block
+            return Found(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")
         with file.open("rb") as stream:
             content = stream.read(FILE_MAX_BYTES + 1)
     except FileNotFoundError:
@@ -76,11 +73,13 @@ class LastGood:
     def rules(self) -> Rules:
         """Defaults where there is no copy."""
         found = read_at(self._copy)
+        # The heading names the file: a home may have been used with another one before.
         if found.content is None or not found.content.startswith(self._heading):
             return Rules()
         try:
             return Found(found.content.removeprefix(self._heading)).rules()
-        except RulesMistakes:  # of another version
+        except RulesMistakes:
+            # Written by another version of Festinger, whose keys were others.
             return Rules()
 
     def keep(self, content: bytes | None) -> None:
@@ -94,6 +93,7 @@ class LastGood:
             logger.warning("config.not_kept", extra={"file": self._copy, "error": error.strerror})
 
     def _write(self, content: bytes) -> None:
+        # Put in place as a whole: another process may be reading, or writing the same at this moment.
         unfinished = self._copy.with_suffix(f".{os.getpid()}")
         try:
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
@@ -172,6 +172,7 @@ class SettingsFile:
             return
         self._seen = found
         try:
+            # In a thread: the parser takes a second for the largest file, and all streams would wait.
             rules = await asyncio.to_thread(found.rules)
         except RulesMistakes as mistakes:
             self._refuse(mistakes)
@@ -182,7 +183,10 @@ class SettingsFile:
     async def _wait_settled(self) -> Found:
         found = await asyncio.to_thread(read_at, self.path)
         while found != self._seen:
-            await asyncio.sleep(GONE_S if found.is_nothing else SETTLED_S)
+            # Editors write a file in steps: empty it or take it away, then write, or put another in its place. A file
+            # that is read in between would be refused, or worse, taken for one without keys.
+            is_nothing = not found.mistake and not (found.content or b"").strip()
+            await asyncio.sleep(GONE_S if is_nothing else SETTLED_S)
             before, found = found, await asyncio.to_thread(read_at, self.path)
             if found == before:
                 break

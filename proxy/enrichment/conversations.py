@@ -49,8 +49,8 @@ class Conversation:
         self.size = KEY_BYTES * len(self.keys) + _size_of(self.top) + CHARACTER_BYTES * len(self.system or "")
 
     def put(self, place: bytes, block: Block, at: float) -> None:
-        """Puts the block after this link, unless something later is known of it; an empty block removes what stood
-        there."""
+        """Puts the block after this link; an empty block removes what stood there."""
+        # What another process did may be heard of late, when something newer is known already.
         if place in self.tails and self.tails[place][1] > at:
             return
         self._remove(place)
@@ -122,6 +122,7 @@ class Conversations:
     def remember(self, injection: Injection) -> None:
         """Takes over a change that was recorded, unless something later is known."""
         known = self._recent.get(injection.conversation)
+        # Two processes may have begun the conversation at once; and this one hears of its own changes, too.
         if known is not None and known.at > injection.at:
             return
         if injection.place:
@@ -150,20 +151,23 @@ class Conversations:
         self._make_room()
 
     def _make_room(self) -> None:
-        """The conversations that were used longest ago go; the newest stays."""
+        """The conversations that were used longest ago go."""
+        # The newest stays however large it is: its request is under way.
         while len(self._recent) > self.conversations_max or (self._size > SIZE_MAX and len(self._recent) > 1):
             self._forget(self._recent.pop(next(iter(self._recent))))
 
     def _forget(self, conversation: Conversation) -> None:
         self._size -= conversation.size
         for key in conversation.keys:
+            # A later conversation may have taken over a key that both begin with.
             if self._by_key.get(key) is conversation:
                 del self._by_key[key]
 
     def _use(self, conversation: Conversation, now: float) -> None:
         self._recent.pop(conversation.key, None)
         self._recent[conversation.key] = conversation
-        if now - conversation.at > HOUR:  # a start loads only the last day: what is in use must not grow that old
+        # A process that starts loads only what is of the last day: what is in use must not grow that old.
+        if now - conversation.at > HOUR:
             conversation.at = now
             self._record_top(conversation)
             for place, (block, _) in conversation.tails.items():
@@ -176,19 +180,18 @@ class Conversations:
     # --- mentions ---
 
     def mentions(self, cache: Cache, thread: Thread, readings: Sequence[MaybeReading]) -> Mentions:
-        """What the messages name. Of a conversation that goes on only what is new is looked at; its last message may be
-        rebuilt next time, so it is never taken for granted."""
+        """What the messages name. Of a conversation that goes on only what is new is looked at."""
+        # Clients rebuild the last message from turn to turn, so it is never kept with the beginning.
         last = len(readings) - 1
-        beginning = self._beginning(thread, last)
+        link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))
+        self._names -= len(beginning)
+        # The client may have gone back, or on from an earlier message.
+        if index >= last or thread.links[index] != link:
+            beginning = Beginning()
         beginning.take(cache, readings[:last])
         if last:
             self._keep(thread.key, thread.links[last - 1], last - 1, beginning)
         return beginning.extend_with(cache, readings[:last], readings[last:])
-
-    def _beginning(self, thread: Thread, last: int) -> Beginning:
-        link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))
-        self._names -= len(beginning)
-        return beginning if index < last and thread.links[index] == link else Beginning()
 
     def _keep(self, key: bytes, link: bytes, index: int, beginning: Beginning) -> None:
         self._beginnings[key] = (link, index, beginning)

@@ -1,4 +1,5 @@
-"""Looks at each prompt for a loop of its model, and says what is to be done about it.
+"""Looks at each prompt for a loop of its model, and says what is to be done about it. Ends a streamed answer whose
+tail repeats.
 
 What is seen of a loop comes from the history that the client sends: every process sees the same. Only how long a model
 rests after the circuit breaker has tripped is remembered, by conversation.
@@ -11,9 +12,11 @@ from random import getrandbits
 
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
+from proxy.domain.formats.streams import AnswerWatch
 from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import LoopDetector
 from proxy.domain.loops.mitigations import Intervention
+from proxy.domain.loops.repeating_tail import Tail, TailLoop
 
 RESTS_MAX = 10_000  # conversations, of some 300 bytes
 TRIES_MAX = 3  # of one prompt: a client that lost the answer sends the same again
@@ -41,6 +44,7 @@ class Rest:
 
     def may_try(self, count: int, length: int) -> bool:
         """Whether this prompt is the try, or the same one sent again; if so, that is noted."""
+        # A loop that has grown has had its try. A try of another length is another prompt, as from a fork.
         if count > self.count or self.tries >= TRIES_MAX or (self.tries and length != self.length):
             return False
         self.length = length
@@ -96,7 +100,30 @@ class LoopGuard:
             self._rests.popitem(last=False)
 
     def _forget(self, conversation: bytes, now: float) -> None:
-        """The loop is over. While the model rests, the prompt may be of another conversation that began likewise."""
+        """The loop is over."""
+        # Not while the model rests: this prompt may be of another conversation that began likewise.
         rest = self._rests.get(conversation)
         if rest is not None and now >= rest.until:
             del self._rests[conversation]
+
+
+class TailGuard:
+    """A StreamGuard; ``on_loop`` is told of the loop just before the answer ends."""
+
+    def __init__(self, watch: AnswerWatch, tail: Tail, on_loop: Callable[[TailLoop], None]) -> None:
+        self._watch = watch
+        self._tail = tail
+        self._on_loop = on_loop
+
+    def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
+        """The chunk as it is; where the tail repeats, what is whole of it, then the answer's end."""
+        text = self._watch.feed(chunk)
+        loop = self._tail.add(text) if text else None
+        if loop is None:
+            return chunk, False
+        ending = self._watch.ending()
+        if not ending:  # the model has stopped by itself
+            return chunk, False
+        self._on_loop(loop)
+        # Only whole lines or events go on: half of one before the ending would spoil both.
+        return chunk[: len(chunk) - self._watch.unfinished] + ending, True

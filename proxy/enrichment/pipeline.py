@@ -22,13 +22,13 @@ from memory.recall.recollect import mark_disputes, recollect
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
+from proxy.domain.formats.streams import parse_object
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
 from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.loop_guard import LoopGuard
+from proxy.enrichment.loop_guard import LoopGuard, TailGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.enrichment.stream_guard import TailGuard
 from proxy.telemetry.events import Events, shorten_reasons
 from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.relay import StreamGuard
@@ -104,18 +104,21 @@ class Enricher:
         try:
             return self._enrich(path, body, agent)
         except Exception:
+            # Whatever it is, the agent's request must not fail for it: the original goes on.
             self.counts.errors += 1
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
             return Enriched(body)
 
     def _enrich(self, path: str, body: bytes, agent: str) -> Enriched:
         started, now = time.perf_counter(), time.time()
-        wire, payload = FORMATS[path], parse(body)
-        prompt = wire.read(payload) if payload is not None else None
-        if payload is None or prompt is None:
+        # Parsed whatever its Content-Type says: LiteLLM sends JSON as application/octet-stream.
+        wire, payload = FORMATS[path], parse_object(body)
+        prompt = wire.read(payload)
+        if prompt is None:
             return Enriched(body)
         request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
-        asked = RequestInfo(request=request, agent=agent, model=printable(prompt.model), wire=wire.name, at=now)
+        model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
+        asked = RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
         done = Enriched(body, prompt, asked)
 
         messages = [Message(part.role, part.text) for part in prompt.parts]
@@ -129,6 +132,7 @@ class Enricher:
         ]
         conversation = digests[opening_of(message.role for message in messages) or 0]
 
+        # Before the recall: the very prompt that brings a contradiction already shows its question mark.
         if is_loaded:
             with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
             new = self.encounters.observe(conversation, with_text, now, agent)
@@ -142,7 +146,9 @@ class Enricher:
         placed = None
         if intervention is not None and intervention.answer:
             done.step = intervention.step
-            done.answer = compose_answer(path, prompt, intervention.answer, asked)
+            done.answer = wire.write_answer(
+                prompt.model, intervention.answer, is_stream=prompt.is_stream, now=now, unique=request
+            )
         else:
             if is_loaded:
                 thread = Thread.of(prompt, digests)
@@ -150,8 +156,12 @@ class Enricher:
                 placed = self.placer.place(thread, mentions, now)
             self._apply(wire, payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
-            self._note_asked(placed, now)
+            for row in placed.recollection.asked:
+                row.asked_count += 1
+                row.asked_at = now
+            self.encounters.note_asked([row.id for row in placed.recollection.asked], now)
 
+        # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, unread if is_loaded else 0, started)
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
@@ -168,7 +178,8 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
-        """What is to be done against a loop. An error here costs neither the answer nor the recollection."""
+        """What is to be done against a loop."""
+        # An error here costs neither the answer nor the recollection, so it is caught here and not with all others.
         try:
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
             if intervention is not None:
@@ -203,13 +214,6 @@ class Enricher:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
 
-    def _note_asked(self, placed: Placed, now: float) -> None:
-        asked = placed.recollection.asked
-        for row in asked:
-            row.asked_count += 1
-            row.asked_at = now
-        self.encounters.note_asked([row.id for row in asked], now)
-
 
 def request_event(asked: RequestInfo, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
     """What ``/why`` and the live view say of the request."""
@@ -224,12 +228,6 @@ def request_event(asked: RequestInfo, placed: Placed | None, unread: int, starte
     }
 
 
-def compose_answer(path: str, prompt: Prompt, text: str, asked: RequestInfo) -> tuple[str, bytes]:
-    """Content type and body of an answer that says the text, in the format that the request asks for."""
-    wire = FORMATS[path]
-    return wire.write_answer(prompt.model, text, is_stream=prompt.is_stream, now=asked["at"], unique=asked["request"])
-
-
 def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
     """The edit with the note at the very end, where it takes nothing from what the next prompt shares with this one,
     and without the repeats."""
@@ -240,16 +238,3 @@ def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
     if met.without:
         tails = {index: text for index, text in tails.items() if prompt.parts[index].place not in met.without}
     return Edit(edit.top, edit.modelfile_system, tails, met.without)
-
-
-def parse(body: bytes) -> Payload | None:
-    """The JSON object in the body, whatever its Content-Type says; None for anything else."""
-    try:
-        payload = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    return payload if isinstance(payload, dict) else None
-
-
-def printable(name: str) -> str:
-    return "".join(character for character in name[:NAME_MAX] if character.isprintable())

@@ -54,6 +54,7 @@ class BlockPlacer:
         has_top = prompt.has_system or system is not None
         if self._cache.tuning.recollection_placement == "system":
             return self._place_at_top(thread, mentions, system, has_top, now)
+        # Blocks stay where they were first put, byte for byte, so that the upstream's prompt cache stays valid.
         conversation = self._conversations.resume(thread, now)
         standing = self._select_standing(conversation, thread, system, now)
         shown = join_blocks((standing.top, *standing.tails.values()), GAP)
@@ -97,18 +98,19 @@ class BlockPlacer:
     def _select_standing(
         self, conversation: Conversation | None, thread: Thread, system: str | None, now: float
     ) -> Standing:
-        """The blocks that still hold. From the first that does not, all are removed: what follows it would have to be
-        evaluated again in any case."""
+        """The blocks that still hold, up to the first that does not."""
         if conversation is None:
             return Standing()
         parts = thread.prompt.parts
         tails = {at: block for at, block in conversation.use_tails(thread.links).items() if parts[at].takes_block}
-        is_other_model = bool(conversation.top) and system is not None and system != conversation.system
-        if is_other_model or not still_holds(self._cache, conversation.top, now):
+        # The Modelfile's SYSTEM stands before the top: where that has changed, the whole prompt is new to the model.
+        is_other_system = bool(conversation.top) and system is not None and system != conversation.system
+        if is_other_system or not still_holds(self._cache, conversation.top, now):
             return Standing(is_stale=True)
         kept: dict[int, Block] = {}
         for index, block in tails.items():
             if not still_holds(self._cache, block, now):
+                # Without it, whatever follows has to be evaluated again in any case: so all later ones go as well.
                 return Standing(conversation.top, kept, [other for other in tails if other >= index])
             kept[index] = block
         return Standing(conversation.top, kept)

@@ -36,13 +36,14 @@ COUNTED: Final = ("conflicts_opened", "conflicts_closed", "requests", "recollect
 
 
 def together(hours: Sequence[Figures]) -> Figures:
-    """The figures of a period, at least one hour, in order. Percentiles do not add up: of the medians it is their mean,
-    each counting as often as its hour had prompts; of the 99th percentiles the worst."""
+    """The figures of a period, at least one hour, in order."""
     known: dict[str, Any] = {
         name: next((value for one in reversed(hours) if (value := getattr(one, name)) is not None), None)
         for name in STANDING
     }
     known |= {name: sum(getattr(one, name) for one in hours) for name in COUNTED}
+    # Percentiles do not add up. Of the medians it is their mean, each counting as often as its hour had prompts; of the
+    # 99th percentiles the worst, which overstates rather than hides.
     timed = [(one.enrich_ms_p50, one.requests) for one in hours if one.enrich_ms_p50 is not None]
     requests = sum(count for _, count in timed)
     p50 = sum(median * count for median, count in timed) / requests if requests else None

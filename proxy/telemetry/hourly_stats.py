@@ -1,5 +1,6 @@
 """Figures over time: one row an hour, taken in the background, and what charts show of them."""
 
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -58,8 +59,9 @@ TAKE = """
 
 
 def take(now: datetime) -> list[datetime]:
-    """Takes the figures of the running hour, and of those before it that were not taken after their end; which it took.
-    Taking them again changes nothing."""
+    """Takes the figures of the running hour, and of those before it that were not taken after their end; which it
+    took."""
+    # Taking an hour again changes nothing: where this is cut off, the next one takes what is left.
     running = hour_of(now)
     hours = [*find_missed_hours(running), running]
     with connection.cursor() as cursor:
@@ -96,28 +98,13 @@ def charts(chosen: str | None = None) -> dict[str, Any]:
     figures in it."""
     now, zone, shown = timezone.now(), timezone.get_current_timezone(), range_of(chosen)
     begin = shown.begins(now, zone)[0]
-    rows = list(HourlyFigures.objects.filter(hour__gte=begin).order_by("hour"))
-    taken_at = max((row.taken_at for row in rows), default=None)
+    columns = [field.name for field in fields(Figures)[1:]]
+    since = HourlyFigures.objects.filter(hour__gte=begin).order_by("hour")
+    rows = list(since.values_list("taken_at", "hour", *columns))
     return {
         "chosen": shown,
         "ranges": RANGES,
         "is_empty": not rows,
-        "taken_at": taken_at,
-        **drawn([figures_of(row) for row in rows], shown, now, zone),
+        "taken_at": max((taken_at for taken_at, *_ in rows), default=None),
+        **drawn([Figures(*figures) for _, *figures in rows], shown, now, zone),
     }
-
-
-def figures_of(row: HourlyFigures) -> Figures:
-    return Figures(
-        row.hour,
-        tokens=row.tokens,
-        edges=row.edges,
-        conflicts_open=row.conflicts_open,
-        conflicts_opened=row.conflicts_opened,
-        conflicts_closed=row.conflicts_closed,
-        requests=row.requests,
-        recollections=row.recollections,
-        loops=row.loops,
-        enrich_ms_p50=row.enrich_ms_p50,
-        enrich_ms_p99=row.enrich_ms_p99,
-    )

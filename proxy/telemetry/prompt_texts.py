@@ -19,8 +19,8 @@ NUL: Final = "\0"  # which Postgres does not store
 
 
 def find_last_user_text(parts: Sequence[Part], readings: Sequence[MaybeReading]) -> str:
-    """How the last message of a user begins, as it came; empty where there is none. Who said a message is known of
-    those that were read; of the others as the client says."""
+    """How the last message of a user begins, as it came; empty where there is none."""
+    # Who said a message is known of those that were read: an agent's framework speaks in the user's role, too.
     for part, reading in zip(reversed(parts), reversed(readings), strict=True):
         role = part.role if reading is None else reading.role
         if role == "user" and part.text:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 
 import httpx
 from aiohttp import ClientError, encode_basic_auth
@@ -45,7 +45,7 @@ class Upstream:
         method: str,
         target: str,
         headers: Iterable[tuple[bytes, bytes]],
-        content: bytes | AsyncIterator[bytes] | None,
+        content: bytes | httpx.AsyncByteStream | None,
     ) -> httpx.Response:
         """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
 
@@ -84,13 +84,22 @@ class Server:
         method: str,
         target: str,
         headers: Iterable[tuple[bytes, bytes]],
-        content: bytes | AsyncIterator[bytes] | None,
+        content: bytes | httpx.AsyncByteStream | None,
     ) -> httpx.Request:
+        sent: Headers = list(headers)
+        # User and password in upstream.url are for this server: they win over what the client sends.
+        if self._credentials:
+            sent = [header for header in sent if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
+        # Never both a length and an encoding: a server may read the body by either (RFC 9112 section 6.3).
+        if isinstance(content, bytes):
+            sent.append((b"content-length", b"%d" % len(content)))
+        elif content is not None and not any(name == b"content-length" for name, _ in sent):
+            sent.append((b"transfer-encoding", b"chunked"))
         return httpx.Request(
             method,
             self._url,
-            headers=frame_body(self._authorized(headers), content),
-            stream=Body(content) if isinstance(content, AsyncIterator) else httpx.ByteStream(content or b""),
+            headers=sent,
+            stream=content if isinstance(content, httpx.AsyncByteStream) else httpx.ByteStream(content or b""),
             extensions={"target": self._prefix + target.encode("latin-1")},
         )
 
@@ -98,30 +107,6 @@ class Server:
         if isinstance(error, TimeoutError):
             return f"no connection within {self.connect_timeout_s:g} s"
         return first_line(error)
-
-    def _authorized(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-        if not self._credentials:
-            return list(headers)
-        return [header for header in headers if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
-
-
-class Body(httpx.AsyncByteStream):
-    """A request's body that is still arriving."""
-
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._chunks
-
-
-def frame_body(headers: Headers, content: bytes | AsyncIterator[bytes] | None) -> Headers:
-    """The headers with the length of the content, or with its encoding where the length is not known."""
-    if isinstance(content, bytes):
-        headers.append((b"content-length", b"%d" % len(content)))
-    elif content is not None and not any(name == b"content-length" for name, _ in headers):
-        headers.append((b"transfer-encoding", b"chunked"))
-    return headers
 
 
 def without_password(url: str) -> str:
@@ -137,8 +122,9 @@ def _credentials(address: URL) -> bytes:
 
 
 def _let_go(error: BaseException | None) -> None:
-    """Frees what the frames of its traceback hold, the request's body above all: aiohttp's frames hold the error
-    in turn, and only the collector of cycles would find them, much later."""
+    """Frees what the frames of its traceback hold, the request's body above all."""
+    # aiohttp's frames hold the error in turn: only the collector of cycles would find them, much later, while a client
+    # that tries again and again brings one body of many megabytes after the other.
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__

@@ -15,7 +15,7 @@ from proxy.upstream.client import Upstream
 
 logger = logging.getLogger(__name__)
 
-KEPT_S = 600.0
+KEPT_S = 600.0  # a model may be changed past this proxy, too
 RETRY_S = 10.0
 MODELS_MAX = 1_000
 # These change what a model is. A stream of progress says so with its last line: {"status":"success"}.
@@ -33,27 +33,24 @@ class KnownSystem:
 
 def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
     """``send`` for the answer of a request that changes models: what was known is forgotten, here and in the other
-    processes, before the client hears of the change, so that its next prompt asks anew."""
+    processes."""
 
     async def tell(message: Event) -> None:
         is_progress = message.get("more_body", False) and CHANGED not in message["body"]
+        # Before the client hears of the change: its next prompt, which may go to another process, has to ask anew.
         if not is_progress:
             modelfiles.forget()
-            if message["type"] == "http.response.body":
+            if message["type"] == "http.response.body" and modelfiles.broadcast is not None:
                 await modelfiles.broadcast()
         await send(message)
 
     return tell
 
 
-async def nobody() -> None:
-    """The others of a process that is alone."""
-
-
 class Modelfiles:
-    """``broadcast`` makes the other processes forget."""
+    """``broadcast`` makes the other processes forget; None where there are none."""
 
-    def __init__(self, upstream: Upstream, broadcast: Callable[[], Awaitable[None]] = nobody) -> None:
+    def __init__(self, upstream: Upstream, broadcast: Callable[[], Awaitable[None]] | None = None) -> None:
         self.broadcast = broadcast
         self._upstream = upstream
         self._known: dict[str, KnownSystem] = {}
@@ -61,22 +58,21 @@ class Modelfiles:
 
     def system_of(self, model: str) -> str | None:
         """The model's SYSTEM text, "" if it has none, None while it is not known. Never waits: the upstream is
-        asked in the background, and until a new answer is there the old one stands, so that a prompt's
-        beginning does not change back and forth."""
+        asked in the background."""
+        # An old answer stands until a new one is there: else the beginning of prompts would change back and forth, and
+        # the model evaluate all of them anew.
         known = self._known.get(model)
         if (known is None or known.until <= time.monotonic()) and model not in self._asking:
             self._asking[model] = asyncio.create_task(self._ask(model))
         return None if known is None else known.system
 
     def forget(self) -> None:
-        """Something that changes models passed through. Questions under way would bring the old answer."""
+        """Something that changes models passed through."""
         self._known.clear()
+        # Questions under way would bring the old answer.
         for task in self._asking.values():
             task.cancel()
         self._asking.clear()
-
-    async def aclose(self) -> None:
-        self.forget()
 
     async def _ask(self, model: str) -> None:
         try:
@@ -85,8 +81,10 @@ class Modelfiles:
             logger.info("modelfile.unknown", extra={"model": model, "error": str(error)[:200]})
             known = KnownSystem(None, time.monotonic() + RETRY_S)
         finally:
+            # Not where it was forgotten: by now somebody else may be asking about the same model.
             if self._asking.get(model) is asyncio.current_task():
                 del self._asking[model]
+        # That the upstream did not answer says nothing about the model.
         if known.system is None and (old := self._known.get(model)) is not None:
             known = KnownSystem(old.system, known.until)
         while len(self._known) >= MODELS_MAX:
@@ -94,7 +92,6 @@ class Modelfiles:
         self._known[model] = known
 
     async def _fetch(self, model: str) -> KnownSystem:
-        """A server that only speaks the prompt endpoints has no Modelfiles: its models have no SYSTEM."""
         headers = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
         answer = await self._upstream.open("POST", "/api/show", headers, orjson.dumps({"model": model}))
         try:
@@ -102,6 +99,8 @@ class Modelfiles:
         finally:
             await answer.aclose()
         now = time.monotonic()
+        # A server that only speaks the prompt endpoints has no Modelfiles: its models have no SYSTEM. Ollama itself
+        # answers 404 for a model that is not there yet, so this is asked again soon.
         if answer.status_code in (404, 405, 501):
             return KnownSystem("", now + RETRY_S)
         if answer.status_code != 200:

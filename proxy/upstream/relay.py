@@ -30,8 +30,7 @@ class StreamGuard(Protocol):
 
 
 class GuardedStream(AsyncIterator[bytes]):
-    """The stream as its guard passes it on. Where that ends the answer, the upstream is stopped; where it fails, the
-    rest goes by unguarded."""
+    """The stream as its guard passes it on."""
 
     def __init__(self, stream: httpx.AsyncByteStream, guard: StreamGuard) -> None:
         self._stream = stream
@@ -46,21 +45,17 @@ class GuardedStream(AsyncIterator[bytes]):
         try:
             chunk, self._has_ended = self._pass_on(chunk)
         except Exception:
+            # The answer matters more than its guard: the rest goes by unguarded.
             logger.exception("guard.failed")
-            self._pass_on = pass_all
+            self._pass_on = lambda chunk: (chunk, False)
         if self._has_ended:
-            await self._stream.aclose()
+            await self._stream.aclose()  # stops the model
         return chunk
-
-
-def pass_all(chunk: bytes) -> tuple[bytes, bool]:
-    return chunk, False
 
 
 class Relay(HttpResponseBase):
     """The upstream's open answer as a Django response, with ``more_headers`` of Festinger's own. Whoever has it
-    calls ``aclose``, which stops the upstream where it is not done yet. Only a stream that went well has use for a
-    ``guard``: it is left out where the length of the answer is known."""
+    calls ``aclose``, which stops the upstream where it is not done yet. ``guard`` watches it where it is streamed."""
 
     streaming = True
 
@@ -70,13 +65,17 @@ class Relay(HttpResponseBase):
         super().__init__(status=answer.status_code)
         self._answer = answer
         self._more_headers = more_headers or []
-        self._guard = guard if guard is not None and is_good_stream(answer) else None
+        # An answer of known length is no stream, and an error is none to be ended.
+        is_stream = answer.status_code == 200 and "content-length" not in answer.headers
+        self._guard = guard if is_stream else None
 
     async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
-        """Status, headers, chunks. Where the upstream breaks off, so does this: returning without the last
-        message makes the server cut the connection, and the client sees what it would see directly."""
+        """Status, headers, chunks."""
         headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
-        if knows_no_chunks(scope) and not any(name == b"content-length" for name, _ in headers):
+        # A client of HTTP/1.0 knows no chunks: it gets an answer of unknown length as a whole. For HEAD the server
+        # sends none in any case.
+        knows_no_chunks = scope["http_version"] == "1.0" and scope["method"] != "HEAD"
+        if knows_no_chunks and not any(name == b"content-length" for name, _ in headers):
             await self._send_whole(send, scope, headers)
             return
         await send(start(self.status_code, headers))
@@ -84,6 +83,7 @@ class Relay(HttpResponseBase):
             async for chunk in self._chunks():
                 await send(body(chunk, more=True))
         except (httpx.TransportError, aiohttp.ClientError) as error:
+            # Without the last message the server cuts the connection, and the client sees what it would see directly.
             logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
             return
         await send(body(b"", more=False))
@@ -109,17 +109,9 @@ class Relay(HttpResponseBase):
         return self._answer.stream
 
 
-def is_good_stream(answer: httpx.Response) -> bool:
-    return answer.status_code == 200 and "content-length" not in answer.headers
-
-
-def knows_no_chunks(scope: Mapping[str, Any]) -> bool:
-    """A client of HTTP/1.0 gets an answer of unknown length as a whole. The server sends no chunks for HEAD."""
-    return scope["http_version"] == "1.0" and scope["method"] != "HEAD"
-
-
 def limit_body(receive: Receive, limit: int) -> Receive:
     """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge."""
+    # Counted as they come: Content-Length may be missing, and clients may lie.
     size = 0
 
     async def count() -> Event:
@@ -152,6 +144,7 @@ async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive)
     except asyncio.CancelledError:
         if not has_left:
             raise  # the server stops
+        # This cancellation was our own: left standing, it would make an asyncio.timeout further out end the wrong way.
         current.uncancel()
     finally:
         watching.cancel()

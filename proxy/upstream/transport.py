@@ -48,9 +48,19 @@ class ExactTransport(AiohttpTransport):
         self._idle.set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._begin()
+        self._begin()  # once for the request, so that nobody retires this between two connections
         try:
-            return await self._answer(request)
+            with map_aiohttp_exceptions():
+                while True:
+                    connection, is_new = await self._connect()
+                    self._begin()  # and once for each connection, until it is given back or closed
+                    exchange = Exchange(connection, request, on_end=self._end)
+                    try:
+                        return await exchange.answer()
+                    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+                        # A kept connection that the upstream closed just as it was used again: nobody read the request.
+                        if is_new or not exchange.is_repeatable or _has_begun(error):
+                            raise
         finally:
             self._end()
 
@@ -70,23 +80,11 @@ class ExactTransport(AiohttpTransport):
         if not self._under_way:
             self._idle.set()
 
-    async def _answer(self, request: httpx.Request) -> httpx.Response:
-        with map_aiohttp_exceptions():
-            while True:
-                connection, is_new = await self._connect()
-                self._begin()
-                exchange = Exchange(connection, request, on_end=self._end)
-                try:
-                    return await exchange.answer()
-                except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-                    # A kept connection that the upstream closed just as it was used again: nobody read the request.
-                    if is_new or not exchange.is_repeatable or _has_begun(error):
-                        raise
-
     async def _connect(self) -> tuple[Connection, bool]:
         """A connection, and whether it is a new one. Raises TimeoutError, without a text."""
         if not isinstance(self.client, aiohttp.ClientSession):
             self.client = self.get_client()
+        # aiohttp keeps connections by the address of a request: this one is never sent, and serves for all.
         if self._where is None:
             self._where = aiohttp.ClientRequest("GET", self._address, loop=asyncio.get_running_loop())
         assert self.client.connector is not None
@@ -95,7 +93,8 @@ class ExactTransport(AiohttpTransport):
             assert connection.protocol is not None
             if not connection.protocol.should_close:
                 break
-            connection.close()  # something came that nobody had asked for: it would be taken for the answer
+            # Something came that nobody had asked for: it would be taken for the answer.
+            connection.close()
         is_new = connection.protocol not in self._used
         self._used.add(connection.protocol)
         return connection, is_new
@@ -136,7 +135,7 @@ class Exchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
         return chunk
 
     async def aclose(self) -> None:
-        """The connection is kept where both request and answer are complete."""
+        # Kept only where both request and answer are complete: what is left of either would be read as the next one.
         if self._content.is_eof() and (self._upload is None or self._upload.done()):
             self._connection.release()
             self._tell_end()
@@ -157,7 +156,7 @@ class Exchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
     async def _send(self) -> None:
         self._protocol.set_response_params(
             skip_payload=self._request.method == "HEAD",
-            read_until_eof=True,
+            read_until_eof=True,  # without a length and without chunks, the connection's end is the answer's
             auto_decompress=False,
             max_line_size=HEAD_LINE_MAX_BYTES,
             max_field_size=HEAD_LINE_MAX_BYTES,
@@ -181,14 +180,18 @@ class Exchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
                 await writer.write(chunk)
             await writer.write_eof()
         except OSError:
-            pass  # the upstream takes no more: what it answered, or that it has gone, is found when reading
+            # The upstream takes no more. It may have answered all the same, such as 413 in the middle of an upload:
+            # that, or that it has gone, is found when reading.
+            pass
         except Exception as error:
+            # What the client's side raised, such as ClientGone, has to reach whoever waits for the answer.
             self._protocol.set_exception(error)
             self._connection.close()
 
     async def _receive(self) -> RawResponseMessage:
         try:
             message, self._content = await self._protocol.read()
+            # Interim answers are skipped (RFC 9110 section 15.2). 101 is none: it changes the protocol, and is refused.
             while 100 <= message.code < 200 and message.code != 101:
                 message, self._content = await self._protocol.read()
         except HttpProcessingError as error:
@@ -213,6 +216,8 @@ def _has_begun(error: Exception) -> bool:
 
 
 def _session(connect_s: float) -> aiohttp.ClientSession:
+    # No limit of connections: a prompt would wait for the models of other agents. None of time: a model may load for
+    # minutes before its first byte. No cookies: what one client was given must not be sent for another.
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_tcp_socket),
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_s),

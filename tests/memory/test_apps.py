@@ -37,7 +37,7 @@ def test_a_server_serves_from_the_cache_of_the_app() -> None:
     app = apps.get_app_config("memory")
     assert isinstance(app, MemoryConfig)
 
-    runtime = Runtime.from_settings()
+    runtime = Runtime()
 
     assert runtime.world is app.cache
     assert runtime.coherence is app.coherence

@@ -5,18 +5,9 @@ from typing import Any
 
 import pytest
 
-from proxy.health.status import (
-    Broker,
-    Findings,
-    Learning,
-    Models,
-    Sign,
-    SignState,
-    format_duration,
-    signs,
-    summary,
-    worst,
-)
+from memory.domain.formatting import format_duration
+from proxy.health.findings import Broker, Findings, Learning, Models
+from proxy.health.status import Sign, SignState, signs, summary, worst
 
 
 def process(**changes: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> 
             while events.waiting:
                 await asyncio.sleep(0.01)
             writing.cancel()
-            last = asyncio.create_task(events.write_last())
+            last = asyncio.create_task(events.write())
             await asyncio.sleep(0.1)
 
             assert not last.done()

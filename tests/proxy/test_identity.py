@@ -4,7 +4,7 @@ import pytest
 
 from memory.access.agent_tokens import new_token, token_hash
 from memory.cache.state import AgentRow, Cache
-from proxy.auth.caller import identify, is_loopback, own_tokens
+from proxy.auth import identify, is_loopback, own_tokens
 
 
 def test_the_owner_of_a_token_is_known_by_it() -> None:

@@ -33,7 +33,7 @@ def test_what_is_written_is_read_as_it_was(dsn: str) -> None:
         log.add(top)
         log.add(asked)
         log.add(taken_out)
-        await log.write_last()
+        await log.write()
         async with open_connection(dsn, "injections") as opened:
             return [injection async for injection in read_injections(opened, RECENT)]
 

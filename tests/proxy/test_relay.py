@@ -10,7 +10,7 @@ import pytest
 
 from proxy.domain.formats import FORMATS
 from proxy.domain.loops.repeating_tail import Tail, TailLoop
-from proxy.enrichment.stream_guard import TailGuard
+from proxy.enrichment.loop_guard import TailGuard
 from proxy.upstream.asgi_types import Event
 from proxy.upstream.client import Upstream
 from proxy.upstream.relay import Relay, StreamGuard

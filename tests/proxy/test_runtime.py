@@ -35,7 +35,7 @@ def runtime(
     monkeypatch.setattr(app, "cache", app.cache)  # a new one for this test; both are put back
     monkeypatch.setattr(app, "coherence", app.coherence)
     app.ready()
-    yield Runtime.from_settings()
+    yield Runtime()
     gc.unfreeze()
     gc.collect()  # a connection that was not closed is found now, and fails the test
 

@@ -7,19 +7,6 @@ from typing import Any
 
 from proxy.domain.formats import payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, Role, join_texts
-from proxy.domain.formats.payloads import (
-    HEARD,
-    TEXT_BLOCKS,
-    BlockStyle,
-    has_media,
-    is_stream,
-    model_of,
-    read_call,
-    role_of,
-    says_something,
-    takes_text,
-    text_of,
-)
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -36,88 +23,47 @@ from proxy.domain.formats.streams import (
     write_line,
 )
 
-STYLE = BlockStyle("text", gap=GAP)
+STYLE = payloads.BlockStyle("text", gap=GAP)
 CALLS = ("tool_use", "server_tool_use")
-DEFAULT_TEMPERATURE = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
-HOTTEST = 1.0  # temperature, the most that Anthropic's API takes
 NO_USAGE: Json = {"input_tokens": 0, "output_tokens": 0}
 DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
-
-
-class AnthropicMessages:
-    name = "messages"
-
-    def read(self, payload: Payload) -> Prompt | None:
-        messages, system = payload.get("messages"), payload.get("system")
-        if not isinstance(messages, list) or not isinstance(system, str | list | None):
-            return None
-        system_text = text_of(system)
-        parts = [Part("system", system_text, 0)] if system_text else []
-        for place, message in enumerate(messages, len(parts)):
-            parts += parts_of(message, place)
-        if not messages or not says_something(parts):
-            return None
-        return Prompt(model_of(payload), parts, bool(system_text), is_stream(payload, default=False))
-
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        messages: list[Any] = payload["messages"]
-        first = 1 if prompt.has_system else 0
-        for index, block in edit.tails.items():
-            message = messages[prompt.parts[index].place - first]
-            message["content"] = STYLE.put_after(message["content"], block)
-        if edit.without:
-            messages[:] = [message for place, message in enumerate(messages, first) if place not in edit.without]
-        if edit.top:
-            top = edit.top if prompt.has_system else join_texts(edit.modelfile_system, edit.top)
-            payload["system"] = STYLE.put_before(payload.get("system") or "", top)
-
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        """The format has no seed."""
-        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE, hottest=HOTTEST)
-
-    def watch(self) -> "MessageWatch":
-        return MessageWatch()
-
-    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
-        head = build_head(f"msg_{unique}", model)
-        if not is_stream:
-            content = [{"type": "text", "text": text}]
-            return TRANSLATED_TYPE, write_line(
-                {**head, "content": content, "stop_reason": "end_turn", "usage": NO_USAGE}
-            )
-        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
-        events = write_start(head)
-        events += write_event("content_block_start", index=0, content_block=block)
-        events += write_event("content_block_delta", index=0, delta=delta)
-        return SSE_TYPE, complete_stream(events, self.watch())
 
 
 def parts_of(message: object, place: int) -> list[Part]:
     if not isinstance(message, dict):
         return [Part("user", "", place)]
-    role, content = role_of(message), message.get("content")
+    role, content = payloads.role_of(message), message.get("content")
     if isinstance(content, list) and role == "user":
         return split_user_message(content, place)
     calls = [block for block in content if type_of(block) in CALLS] if isinstance(content, list) else []
-    takes_block = role in HEARD and takes_text(content)
-    return [Part(role, text_of(content), place, takes_block, tuple(read_call(block, "input") for block in calls))]
+    takes_block = role in payloads.HEARD and payloads.takes_text(content)
+    return [
+        Part(
+            role,
+            payloads.text_of(content),
+            place,
+            takes_block,
+            tuple(payloads.read_call(block, "input") for block in calls),
+        )
+    ]
 
 
 def split_user_message(content: list[Any], place: int) -> list[Part]:
-    """The results of tools, then what the user says: in this order Ollama makes messages of them."""
+    """The results of tools, then what the user says."""
+    # In this order Ollama makes messages of them, wherever the results stand between the other blocks.
     said: list[tuple[Role, object]] = [
         ("tool", block.get("content")) for block in content if type_of(block) == "tool_result"
     ]
-    if not said or any(type_of(block) in TEXT_BLOCKS for block in content):
+    if not said or any(type_of(block) in payloads.TEXT_BLOCKS for block in content):
         said.append(("user", content))
     last = len(said)
     return [
         Part(
             role,
-            text_of(each),
+            payloads.text_of(each),
             place,
-            takes_block=number == last and takes_text(content),
-            has_media=has_media(each) or (number == last and has_media(content)),
+            takes_block=number == last and payloads.takes_text(content),
+            has_media=payloads.has_media(each) or (number == last and payloads.has_media(content)),
         )
         for number, (role, each) in enumerate(said, 1)
     ]
@@ -150,6 +96,7 @@ class MessageWatch(AnswerWatch):
             self._has_begun = True
             self._prompt_tokens = get_number(get_object(get_object(value, "message"), "usage"), "input_tokens")
         elif kind == "message_delta":
+            # It has the stop reason, and comes once: a second one would contradict it.
             self._has_finished = True
         elif kind in ("message_stop", "error"):
             self._is_over = True
@@ -169,6 +116,8 @@ class MessageWatch(AnswerWatch):
         return text
 
     def _end(self) -> bytes:
+        # Anthropic's clients build the message from these events: what was begun is ended from the inside out, and only
+        # message_delta says why it stopped.
         events = b"" if self._has_begun else write_start(build_head("", ""))
         if self._open is not None:
             events += write_event("content_block_stop", index=self._open)
@@ -184,6 +133,51 @@ class MessageWatch(AnswerWatch):
         is_whole = is_json(arguments) or (not arguments and self._open is None)
         # A call that is cut ends like one that was too long for the model, so that nobody takes it for complete.
         return "tool_use" if is_whole else "max_tokens"
+
+
+class AnthropicMessages(payloads.SamplingBesidePrompt):
+    name = "messages"
+    default_temperature = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
+    hottest = 1.0  # the most that Anthropic's API takes
+    has_seed = False
+    watch = MessageWatch
+
+    def read(self, payload: Payload) -> Prompt | None:
+        messages, system = payload.get("messages"), payload.get("system")
+        if not isinstance(messages, list) or not isinstance(system, str | list | None):
+            return None
+        system_text = payloads.text_of(system)
+        parts = [Part("system", system_text, 0)] if system_text else []
+        for place, message in enumerate(messages, len(parts)):
+            parts += parts_of(message, place)
+        if not messages or not payloads.says_something(parts):
+            return None
+        return Prompt(payloads.model_of(payload), parts, bool(system_text), payloads.is_stream(payload, default=False))
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        messages: list[Any] = payload["messages"]
+        first = 1 if prompt.has_system else 0
+        for index, block in edit.tails.items():
+            message = messages[prompt.parts[index].place - first]
+            message["content"] = STYLE.put_after(message["content"], block)
+        if edit.without:
+            messages[:] = [message for place, message in enumerate(messages, first) if place not in edit.without]
+        if edit.top:
+            top = edit.top if prompt.has_system else join_texts(edit.modelfile_system, edit.top)
+            payload["system"] = STYLE.put_before(payload.get("system") or "", top)
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        head = build_head(f"msg_{unique}", model)
+        if not is_stream:
+            content = [{"type": "text", "text": text}]
+            return TRANSLATED_TYPE, write_line(
+                {**head, "content": content, "stop_reason": "end_turn", "usage": NO_USAGE}
+            )
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
+        events = write_start(head)
+        events += write_event("content_block_start", index=0, content_block=block)
+        events += write_event("content_block_delta", index=0, delta=delta)
+        return SSE_TYPE, complete_stream(events, self.watch())
 
 
 def build_head(identity: str, model: str) -> Json:

@@ -4,7 +4,7 @@ Payloads are parsed JSON objects and are changed in place. No format raises on a
 not understand it leaves alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -84,8 +84,9 @@ class WireFormat(Protocol):
         """From the format's default where none is given, up to what the format takes; sets the seed, too, where the
         format has one."""
 
-    def watch(self) -> AnswerWatch:
-        """A reader for one answer that is streamed."""
+    @property
+    def watch(self) -> Callable[[], AnswerWatch]:
+        """Makes the reader of one answer that is streamed."""
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         """Content type and body of a whole answer that says ``text``, as the model server would send it. ``now`` is in

@@ -51,8 +51,8 @@ def find_sections(prompt: str) -> list[FlatSection]:
 
 
 def parts_of(prompt: str, found: Sequence[FlatSection], first_place: int) -> list[Part]:
-    """One for each section, each at a place of its own. A section without text takes no block: the next header may
-    follow at once."""
+    """One for each section, each at a place of its own."""
+    # A section without text takes no block: the next header may follow at once.
     return [
         Part(role, prompt[text_start:text_end].lstrip(), place, role == "user" and text_end > text_start)
         for place, (role, _, text_start, text_end) in enumerate(found, first_place)

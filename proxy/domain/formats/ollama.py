@@ -9,7 +9,6 @@ import orjson
 
 from proxy.domain.formats import litellm_flattened, payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
-from proxy.domain.formats.payloads import HEARD, MessageList, calls_of, is_stream, model_of, role_of
 from proxy.domain.formats.streams import (
     JSON_TYPE,
     NDJSON_TYPE,
@@ -34,6 +33,7 @@ class OllamaFormat(ABC):
     context: Json = {}
 
     def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+        # Nothing else here: where num_ctx, num_batch and the like change, Ollama loads the model anew.
         options = payload.get("options")
         if options is None:
             options = payload["options"] = {}
@@ -49,6 +49,7 @@ class OllamaFormat(ABC):
         last = self.last_fields(tokens=0)
         if not is_stream:
             return JSON_TYPE, write_json({**head, **self.text_fields(text), **last})
+        # The last line has an empty text: LiteLLM raises on a line of generate without one.
         first = write_line({**head, **self.text_fields(text), "done": False})
         return NDJSON_TYPE, first + write_line({**head, **self.text_fields(""), **last})
 
@@ -83,6 +84,7 @@ class OllamaWatch(AnswerWatch):
 
     def _read(self, frame: bytes) -> str:
         value = parse_object(frame)
+        # The status has long been 200 when a running answer fails: the error is its last line, and no done line comes.
         if value.get("done") is True or "error" in value:
             self._is_over = True
         if "model" in value:
@@ -96,19 +98,19 @@ class OllamaWatch(AnswerWatch):
         return write_line({**head, **self._format.text_fields(""), **last})
 
 
-class OllamaChat(OllamaFormat, MessageList):
+class OllamaChat(OllamaFormat, payloads.MessageList):
     name = "chat"
     streams_by_default = True
 
     def part_of(self, message: object, place: int) -> Part:
         if not isinstance(message, dict):
             return Part("user", "", place)
-        role, content = role_of(message), message.get("content")
-        calls = calls_of(message) if role == "assistant" else ()
-        has_images = role in HEARD and bool(message.get("images"))
+        role, content = payloads.role_of(message), message.get("content")
+        calls = payloads.calls_of(message) if role == "assistant" else ()
+        has_images = role in payloads.HEARD and bool(message.get("images"))
         if not isinstance(content, str):
             return Part(role, "", place, calls=calls, has_media=has_images)
-        return Part(role, content, place, role in HEARD, calls, has_images)
+        return Part(role, content, place, role in payloads.HEARD, calls, has_images)
 
     def is_system(self, message: object) -> bool:
         # Not a developer's: for that message Ollama does not leave out the Modelfile's SYSTEM.
@@ -120,7 +122,8 @@ class OllamaChat(OllamaFormat, MessageList):
     def read_line(self, value: Json) -> str:
         message = get_object(value, "message")
         text = get_text(message, "thinking") + get_text(message, "content")
-        for call in get_objects(message, "tool_calls"):  # each comes as a whole
+        # Unlike OpenAI's, each call comes as a whole, its arguments as an object.
+        for call in get_objects(message, "tool_calls"):
             function = get_object(call, "function")
             text += get_text(function, "name") + orjson.dumps(function.get("arguments")).decode()
         return text
@@ -135,12 +138,15 @@ class OllamaGenerate(OllamaFormat):
 
     def read(self, payload: Payload) -> Prompt | None:
         prompt, system = payload.get("prompt"), payload.get("system")
+        # Without a prompt the request loads a model, or unloads it: an injected one would make it answer.
         if not isinstance(prompt, str) or not prompt or not isinstance(system, str | None):
-            return None  # loads or unloads the model, or is not understood
+            return None
+        # A suffix asks to complete code. Ollama refuses raw beside a system text (status 400), and a template of the
+        # request's own may have no place for one.
         if payload.get("raw") or payload.get("suffix") or payload.get("template"):
             return None
         top = [Part("system", system, 0)] if system else []
-        model, asks_stream = model_of(payload), is_stream(payload, default=True)
+        model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=True)
         if litellm_flattened.is_flattened(prompt):
             has_system = bool(system) or prompt.startswith(litellm_flattened.SYSTEM_HEADER)
             return litellm_flattened.read(prompt, top, model, has_system=has_system, is_stream=asks_stream)
@@ -152,8 +158,10 @@ class OllamaGenerate(OllamaFormat):
         if isinstance(prompt, litellm_flattened.FlattenedPrompt):
             text = litellm_flattened.edit_sections(text, prompt, edit)
         elif tail := edit.tails.get(len(prompt.parts) - 1):
+            # Before the white space at its end, which stays the last thing that the model reads.
             said = text.rstrip()
             text = join_texts(said, tail) + text[len(said) :]
+        # A system text switches off the Modelfile's SYSTEM, so a new one has to begin with that.
         if edit.top and system:
             payload["system"] = edit.top + GAP + system
         elif edit.top and prompt.has_system:

@@ -7,17 +7,6 @@ from abc import ABC, abstractmethod
 
 from proxy.domain.formats import litellm_flattened, payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
-from proxy.domain.formats.payloads import (
-    HEARD,
-    MessageList,
-    calls_of,
-    has_media,
-    is_stream,
-    model_of,
-    role_of,
-    takes_text,
-    text_of,
-)
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -34,18 +23,9 @@ from proxy.domain.formats.streams import (
     write_line,
 )
 
-DEFAULT_TEMPERATURE = 1.0  # Ollama's for these formats
 DONE = b"[DONE]"
 FINGERPRINT = "fp_ollama"
 USAGE: Json = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-
-
-class OpenAIFormat:
-    """What both have in common: options stand beside the prompt."""
-
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE)
-        payload["seed"] = seed
 
 
 def build_head(identity: str, kind: str, model: str, now: float) -> Json:
@@ -70,7 +50,8 @@ class ChunkWatch(AnswerWatch, ABC):
         chunk = parse_object(frame)
         if frame == DONE or "error" in chunk:
             self._is_over = True
-        if chunk.get("model"):  # a chunk without one is how Ollama tells of an error
+        # A chunk without a model is how Ollama tells of an error: its head would be wrong for the chunks that end this.
+        if chunk.get("model"):
             self._last = chunk
         choices = get_objects(chunk, "choices")
         if any(choice.get("finish_reason") for choice in choices):
@@ -78,6 +59,7 @@ class ChunkWatch(AnswerWatch, ABC):
         return "".join([self._read_choice(choice) for choice in choices])
 
     def _end(self) -> bytes:
+        # The usage goes: with stream_options.include_usage each chunk has one, and all but the last are null.
         head = {key: value for key, value in self._last.items() if key not in ("choices", "usage")}
         finish = b"" if self._has_finished else write_data({**head, "choices": [self._last_choice()]})
         return finish + b"data: " + DONE + b"\n\n"
@@ -97,10 +79,12 @@ class ChatWatch(ChunkWatch):
 
     def _read_choice(self, choice: Json) -> str:
         delta = get_object(choice, "delta")
+        # What a model thinks comes under two names, Ollama's and DeepSeek's.
         text = get_text(delta, "reasoning") + get_text(delta, "reasoning_content") + get_text(delta, "content")
         for call in get_objects(delta, "tool_calls"):
             function = get_object(call, "function")
             name, arguments = get_text(function, "name"), get_text(function, "arguments")
+            # Only the first piece of a call has a name.
             if name or self._arguments is None:
                 self._arguments = []
             self._arguments.append(arguments)
@@ -115,27 +99,31 @@ class ChatWatch(ChunkWatch):
         return {"index": 0, "delta": {}, "finish_reason": reason}
 
 
-class OpenAIChat(OpenAIFormat, MessageList):
+class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageList):
     """The content of a message is a string or a list of blocks; the arguments of calls are JSON in a string."""
 
     name = "chat_completions"
     streams_by_default = False
+    watch = ChatWatch
 
     def part_of(self, message: object, place: int) -> Part:
         if not isinstance(message, dict):
             return Part("user", "", place)
-        role, content = role_of(message), message.get("content")
-        calls = calls_of(message) if role == "assistant" else ()
-        is_heard = role in HEARD
-        takes_block = is_heard and takes_text(content)
-        return Part(role, text_of(content), place, takes_block, calls, is_heard and has_media(content))
+        role, content = payloads.role_of(message), message.get("content")
+        calls = payloads.calls_of(message) if role == "assistant" else ()
+        is_heard = role in payloads.HEARD
+        takes_block = is_heard and payloads.takes_text(content)
+        return Part(
+            role, payloads.text_of(content), place, takes_block, calls, is_heard and payloads.has_media(content)
+        )
 
     def is_system(self, message: object) -> bool:
         # A developer's too: OpenAI's models take it for the system's.
-        return isinstance(message, dict) and role_of(message) == "system" and takes_text(message.get("content"))
-
-    def watch(self) -> ChatWatch:
-        return ChatWatch()
+        return (
+            isinstance(message, dict)
+            and payloads.role_of(message) == "system"
+            and payloads.takes_text(message.get("content"))
+        )
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"chatcmpl-{unique}", "chat.completion", model, now)
@@ -156,17 +144,19 @@ class CompletionWatch(ChunkWatch):
         return build_choice("", "stop")
 
 
-class OpenAICompletions(OpenAIFormat):
+class OpenAICompletions(payloads.SamplingBesidePrompt):
     name = "completions"
+    watch = CompletionWatch
 
     def read(self, payload: Payload) -> Prompt | None:
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or not prompt or payload.get("suffix"):
             return None
-        model, asks_stream = model_of(payload), is_stream(payload, default=False)
+        model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=False)
         if litellm_flattened.is_flattened(prompt):
             return litellm_flattened.read(prompt, [], model, has_system=True, is_stream=asks_stream)
-        # It takes no block at its end: the model continues it exactly there.
+        # It takes no block at its end: the model continues it exactly there. A block before it is no system text,
+        # so the Modelfile's SYSTEM stays in force, and nothing has to come before the block.
         return Prompt(model, [Part("user", prompt, 0)], has_system=True, is_stream=asks_stream)
 
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
@@ -176,9 +166,6 @@ class OpenAICompletions(OpenAIFormat):
             payload["prompt"] = litellm_flattened.put_on_top(text, edit.top) if edit.top else text
         elif edit.top:
             payload["prompt"] = edit.top + GAP + text
-
-    def watch(self) -> CompletionWatch:
-        return CompletionWatch()
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"cmpl-{unique}", "text_completion", model, now)

@@ -3,22 +3,12 @@
 Its answers are one JSON object, or the named events in which a response's items grow, one after the other.
 """
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from proxy.domain.formats import payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
-from proxy.domain.formats.payloads import (
-    HEARD,
-    BlockStyle,
-    has_media,
-    is_stream,
-    model_of,
-    read_call,
-    role_of,
-    says_something,
-    takes_text,
-    text_of,
-)
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -35,8 +25,7 @@ from proxy.domain.formats.streams import (
     write_line,
 )
 
-DEFAULT_TEMPERATURE = 1.0  # Ollama's for this format
-STYLE = BlockStyle("input_text", gap=GAP)
+STYLE = payloads.BlockStyle("input_text", gap=GAP)
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 BEGUN = ("response.created", "response.in_progress")
@@ -68,61 +57,6 @@ PLAIN: Json = {
 }
 
 
-class OpenAIResponses:
-    name = "responses"
-
-    def read(self, payload: Payload) -> Prompt | None:
-        instructions, given = payload.get("instructions"), payload.get("input")
-        if not isinstance(instructions, str | None):
-            return None
-        parts = [Part("system", instructions, 0)] if instructions else []
-        parts += parts_of(given, len(parts))
-        if not given or not says_something(parts):
-            return None
-        has_system = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
-        return Prompt(model_of(payload), parts, has_system, is_stream(payload, default=False))
-
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        instructions = payload.get("instructions")
-        first = 1 if instructions else 0
-        for index, block in edit.tails.items():
-            put_at_end(payload, prompt.parts[index].place - first, block)
-        # Items are taken out last: has_system and the places are as the request came.
-        items = payload["input"]
-        if edit.top and prompt.has_system and not instructions:
-            items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
-        elif edit.top and instructions:
-            payload["instructions"] = edit.top + GAP + instructions
-        elif edit.top:
-            payload["instructions"] = join_texts(edit.modelfile_system, edit.top)
-        if edit.without and isinstance(items, list):
-            items[:] = [item for place, item in enumerate(items, first) if place not in edit.without]
-
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        """The format has no seed."""
-        payloads.raise_temperature(payload, by, default=DEFAULT_TEMPERATURE)
-
-    def watch(self) -> "ResponseWatch":
-        return ResponseWatch()
-
-    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
-        response = build_response(f"resp_{unique}", model, int(now))
-        item: Json = {"id": f"msg_{unique}", "type": "message", "status": "completed", "role": "assistant"}
-        if not is_stream:
-            item["content"] = [build_part(text)]
-            return TRANSLATED_TYPE, write_line(finish_response(response, [item], status="completed", tokens=0))
-        writer, at = EventWriter(), {"item_id": item["id"], "output_index": 0, "content_index": 0}
-        growing = {**item, "status": "in_progress", "content": []}
-        events = [
-            writer.write("response.created", response=response),
-            writer.write("response.in_progress", response=response),
-            writer.write("response.output_item.added", output_index=0, item=growing),
-            writer.write("response.content_part.added", **at, part=build_part("")),
-            writer.write("response.output_text.delta", **at, delta=text, logprobs=[]),
-        ]
-        return SSE_TYPE, complete_stream(b"".join(events), self.watch())
-
-
 def parts_of(given: object, first: int) -> list[Part]:
     if isinstance(given, str):
         return [Part("user", given, first, takes_block=True)]
@@ -134,21 +68,24 @@ def part_of(item: object, place: int) -> Part:
         return Part("user", "", place)
     kind = kind_of(item)
     if kind == "message":
-        role, content = role_of(item), item.get("content")
-        is_heard = role in HEARD
+        role, content = payloads.role_of(item), item.get("content")
+        is_heard = role in payloads.HEARD
         return Part(
             role,
-            text_of(content),
+            payloads.text_of(content),
             place,
-            is_heard and takes_text(content),
-            has_media=is_heard and has_media(content),
+            is_heard and payloads.takes_text(content),
+            has_media=is_heard and payloads.has_media(content),
         )
     if kind in RESULTS:
         output = item.get("output")
-        return Part("tool", text_of(output), place, takes_text(output), has_media=has_media(output))
+        return Part(
+            "tool", payloads.text_of(output), place, payloads.takes_text(output), has_media=payloads.has_media(output)
+        )
     if kind in CALLS:
-        return Part("assistant", "", place, calls=(read_call(item, CALLS[kind]),))
-    return Part("assistant", "", place)  # reasoning, and what else the model brought forth
+        return Part("assistant", "", place, calls=(payloads.read_call(item, CALLS[kind]),))
+    # Reasoning, and what else the model brought forth. It says nothing that clients show, but has its place.
+    return Part("assistant", "", place)
 
 
 def kind_of(item: dict[str, Any]) -> str:
@@ -160,7 +97,7 @@ def kind_of(item: dict[str, Any]) -> str:
 def is_system(item: object) -> bool:
     if not isinstance(item, dict) or kind_of(item) != "message":
         return False
-    return role_of(item) == "system" and takes_text(item.get("content"))
+    return payloads.role_of(item) == "system" and payloads.takes_text(item.get("content"))
 
 
 def put_at_end(payload: Payload, number: int, block: str) -> None:
@@ -173,15 +110,9 @@ def put_at_end(payload: Payload, number: int, block: str) -> None:
     item[field] = STYLE.put_after(item[field], block)
 
 
-class EventWriter:
-    """Writes events; ``number`` is that of the next one."""
-
-    def __init__(self, number: int = 0) -> None:
-        self._number = number
-
-    def write(self, kind: str, **fields: object) -> bytes:
-        self._number += 1
-        return write_event(kind, sequence_number=self._number - 1, **fields)
+def write_numbered(numbers: Iterator[int], kind: str, **fields: object) -> bytes:
+    """An event with the next number."""
+    return write_event(kind, sequence_number=next(numbers), **fields)
 
 
 class ResponseWatch(AnswerWatch):
@@ -199,6 +130,7 @@ class ResponseWatch(AnswerWatch):
     def _read(self, frame: bytes) -> str:
         value = parse_object(frame)
         kind = get_text(value, "type")
+        # Each event has a number, one more than the last: the events that end this answer continue them.
         if kind:
             self._next = max(self._next, get_number(value, "sequence_number") + 1)
         if kind.endswith(".delta"):
@@ -232,20 +164,22 @@ class ResponseWatch(AnswerWatch):
         return delta
 
     def _end(self) -> bytes:
-        writer = EventWriter(self._next)
+        numbers = count(self._next)
         events, response = b"", self._response
         if not response:  # not even its beginning has come
             response = build_response("", "", 0)
-            events = writer.write("response.created", response=response)
+            events = write_numbered(numbers, "response.created", response=response)
         items = self._items
         if self._item is not None:
             item = self._finish_item(self._item)
-            events += self._finish_part(writer, item)
-            events += writer.write("response.output_item.done", output_index=self._at["output_index"], item=item)
+            events += self._finish_part(numbers, item)
+            events += write_numbered(
+                numbers, "response.output_item.done", output_index=self._at["output_index"], item=item
+            )
             items = [*items, item]
         status = "incomplete" if items and items[-1].get("status") == "incomplete" else "completed"
         last = finish_response(response, items, status=status, tokens=self._text_count)
-        return events + writer.write(f"response.{status}", response=last)
+        return events + write_numbered(numbers, f"response.{status}", response=last)
 
     def _finish_item(self, item: Json) -> Json:
         """The item that grows, with what it says so far."""
@@ -253,25 +187,78 @@ class ResponseWatch(AnswerWatch):
         if kind == "message":
             return {**item, "status": "completed", "content": [build_part(text)] if self._text else []}
         if kind == "reasoning":
+            # Like Ollama, which encrypts nothing: it wants the plain text back with the next request.
             return {**item, "summary": [{"type": "summary_text", "text": text}], "encrypted_content": text}
         if kind == "function_call":
             # One that is cut is incomplete, and so is its response, like one that was too long for the model.
             return {**item, "status": "completed" if is_json(text) else "incomplete", "arguments": text}
         return item
 
-    def _finish_part(self, writer: EventWriter, item: Json) -> bytes:
+    def _finish_part(self, numbers: Iterator[int], item: Json) -> bytes:
         """The events that end what grows in the item."""
         kind, text, events = item.get("type"), "".join(self._text), b""
         if kind == "reasoning" and self._text and not self._is_part_over:
-            return writer.write("response.reasoning_summary_text.done", **self._at, summary_index=0, text=text)
+            return write_numbered(
+                numbers, "response.reasoning_summary_text.done", **self._at, summary_index=0, text=text
+            )
         if kind == "function_call" and item["status"] == "completed" and not self._is_part_over:
-            return writer.write("response.function_call_arguments.done", **self._at, arguments=text)
+            return write_numbered(numbers, "response.function_call_arguments.done", **self._at, arguments=text)
         if kind == "message" and self._part_at is not None:
             at = {**self._at, **self._part_at}
             if not self._is_part_over:
-                events = writer.write("response.output_text.done", **at, text=text, logprobs=[])
-            events += writer.write("response.content_part.done", **at, part=build_part(text))
+                events = write_numbered(numbers, "response.output_text.done", **at, text=text, logprobs=[])
+            events += write_numbered(numbers, "response.content_part.done", **at, part=build_part(text))
         return events
+
+
+class OpenAIResponses(payloads.SamplingBesidePrompt):
+    name = "responses"
+    has_seed = False
+    watch = ResponseWatch
+
+    def read(self, payload: Payload) -> Prompt | None:
+        instructions, given = payload.get("instructions"), payload.get("input")
+        if not isinstance(instructions, str | None):
+            return None
+        parts = [Part("system", instructions, 0)] if instructions else []
+        parts += parts_of(given, len(parts))
+        if not given or not payloads.says_something(parts):
+            return None
+        has_system = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
+        return Prompt(payloads.model_of(payload), parts, has_system, payloads.is_stream(payload, default=False))
+
+    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
+        instructions = payload.get("instructions")
+        first = 1 if instructions else 0
+        for index, block in edit.tails.items():
+            put_at_end(payload, prompt.parts[index].place - first, block)
+        # Items are taken out last: has_system and the places are as the request came.
+        items = payload["input"]
+        if edit.top and prompt.has_system and not instructions:
+            items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
+        elif edit.top and instructions:
+            payload["instructions"] = edit.top + GAP + instructions
+        elif edit.top:
+            payload["instructions"] = join_texts(edit.modelfile_system, edit.top)
+        if edit.without and isinstance(items, list):
+            items[:] = [item for place, item in enumerate(items, first) if place not in edit.without]
+
+    def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
+        response = build_response(f"resp_{unique}", model, int(now))
+        item: Json = {"id": f"msg_{unique}", "type": "message", "status": "completed", "role": "assistant"}
+        if not is_stream:
+            item["content"] = [build_part(text)]
+            return TRANSLATED_TYPE, write_line(finish_response(response, [item], status="completed", tokens=0))
+        numbers, at = count(), {"item_id": item["id"], "output_index": 0, "content_index": 0}
+        growing = {**item, "status": "in_progress", "content": []}
+        events = [
+            write_numbered(numbers, "response.created", response=response),
+            write_numbered(numbers, "response.in_progress", response=response),
+            write_numbered(numbers, "response.output_item.added", output_index=0, item=growing),
+            write_numbered(numbers, "response.content_part.added", **at, part=build_part("")),
+            write_numbered(numbers, "response.output_text.delta", **at, delta=text, logprobs=[]),
+        ]
+        return SSE_TYPE, complete_stream(b"".join(events), self.watch())
 
 
 def build_part(text: str) -> Json:

@@ -38,11 +38,25 @@ def is_stream(payload: Payload, *, default: bool) -> bool:
     return stream if isinstance(stream, bool) else default
 
 
+class SamplingBesidePrompt:
+    """A format whose sampling options stand beside the prompt, not in an object of their own."""
+
+    default_temperature = 1.0  # which Ollama sets where OpenAI's formats are asked for
+    hottest = HOTTEST
+    has_seed = True
+
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+        raise_temperature(payload, by, default=self.default_temperature, hottest=self.hottest)
+        if self.has_seed:
+            payload["seed"] = seed
+
+
 def raise_temperature(options: Payload, by: float, *, default: float, hottest: float = HOTTEST) -> None:
-    """Never over ``hottest``; a temperature that is there already, or is no number, stays."""
+    """Never over ``hottest``; one that is hotter already, or is no number, stays."""
     temperature = options.get("temperature")
     if temperature is None:
         temperature = default
+    # True is an int for Python.
     if isinstance(temperature, bool) or not isinstance(temperature, int | float):
         return
     if by > 0 and temperature < hottest:
@@ -53,7 +67,7 @@ def raise_temperature(options: Payload, by: float, *, default: float, hottest: f
 
 
 def role_of(message: dict[str, Any]) -> Role:
-    """Ollama takes a role in any case; one that is not known is the user's."""
+    # Ollama takes a role in any case. One that is not known counts as the user's.
     role = message.get("role")
     return (ROLES.get(role) or ROLES.get(role.lower(), "user")) if isinstance(role, str) else "user"
 
@@ -71,7 +85,8 @@ def read_call(function: dict[str, Any], field: str = "arguments") -> ToolCall:
     """``field``: where its arguments are, an object or its JSON."""
     name, arguments = function.get("name"), function.get(field)
     if isinstance(arguments, str):
-        with suppress(orjson.JSONDecodeError):  # models also write arguments that are no JSON
+        # Models also write arguments that are no JSON.
+        with suppress(orjson.JSONDecodeError):
             arguments = orjson.loads(arguments)
     return ToolCall(name if isinstance(name, str) else "", arguments)
 
@@ -80,14 +95,14 @@ def read_call(function: dict[str, Any], field: str = "arguments") -> ToolCall:
 
 
 def text_of(content: object) -> str:
-    """What the content says, empty where it says nothing. Two blocks are at least a line apart, else the last word of
-    the one and the first of the next would be read as one."""
+    """What the content says, empty where it says nothing."""
     if isinstance(content, str):
         return content
     texts = [text for block in content if (text := block_text(block))] if isinstance(content, list) else []
     if len(texts) < 2:
         return texts[0] if texts else ""
     pieces = [texts[0]]
+    # At least a line apart: else the last word of one block and the first of the next would be read as one.
     for before, following in pairwise(texts):
         if not before.endswith("\n") and not following.startswith("\n"):
             pieces.append("\n")

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Protocol
 
 import orjson
 
@@ -27,19 +26,8 @@ HTML_ESCAPES = (
 )
 
 
-class Frames(Protocol):
-    """Cuts a body into the frames that hold its JSON; chunks may break anywhere."""
-
-    @property
-    def unfinished(self) -> int:
-        """How many of the last bytes that were fed belong to a frame whose end has not come."""
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The contents of the frames that end in this chunk."""
-
-
 class LineFrames:
-    """Lines without their line feed, in time linear in their bytes."""
+    """Cuts a body into lines without their line feed, in time linear in its bytes; chunks may break anywhere."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -47,14 +35,17 @@ class LineFrames:
 
     @property
     def unfinished(self) -> int:
+        """How many of the last bytes that were fed belong to a frame whose end has not come."""
         return len(self._rest)
 
     def feed(self, chunk: bytes) -> list[bytes]:
+        """The contents of the frames that end in this chunk."""
         end = chunk.rfind(b"\n")
         if end < 0 or self._is_lost:
             self._keep(chunk)
             return []
         whole = chunk[:end]
+        # Joined only when a line ends: a line of a million chunks would be copied a million times.
         if self._rest:
             whole = bytes(self._rest) + whole
             self._rest.clear()
@@ -93,9 +84,13 @@ class EventFrames:
                 if self._data:
                     found.append(b"\n".join(self._data))
                 self._data, self._begun_bytes = [], 0
+            # An event without end, of many lines: what its lines bound one by one, this bounds for all of them.
             if self._begun_bytes > LINE_MAX_BYTES:
                 self._data.clear()
         return found
+
+
+Frames = LineFrames | EventFrames
 
 
 class AnswerWatch(ABC):

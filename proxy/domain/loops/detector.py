@@ -10,7 +10,7 @@ from proxy.domain.loops.history import Turn, Turns
 from proxy.domain.loops.memo import TextMemo
 from proxy.domain.loops.near_duplicates import Gist, differ
 from proxy.domain.loops.normalization import fold
-from proxy.domain.loops.react_scratchpad import unfold_scratchpad
+from proxy.domain.loops.outputs import unfold_scratchpad
 
 LoopKind = Literal["same", "near", "cycle", "complaint"]
 
@@ -65,6 +65,7 @@ class _Search:
         may_be_near = last.output.is_text and self._rules.similarity < 1
         if may_be_near and (near := self._count_alike(last, self._is_near)) > length:
             kind, length = "near", near
+        # A client that complains has compared outputs itself: that counts as a loop whatever was found here.
         if last.result.is_complaint:
             return self._build_loop("complaint", max(LEAST, length), 1, length)
         count = self._subtract_patience(length, 1)
@@ -73,10 +74,12 @@ class _Search:
     def find_cycle(self) -> Loop | None:
         """Where the last outputs go round in a cycle."""
         for period in PERIODS:
+            # The newest period has nothing to be compared with; each earlier output is, with that one period later.
             length = period
             while self._is_repeat(length, length - period):
                 length += 1
             count = self._subtract_patience(length // period, period)
+            # A cycle of equal outputs is a row, which find_row has judged.
             if count >= LEAST and len({turn.output.essence for turn in self._turns.first(period)}) > 1:
                 return self._build_loop("cycle", count, period, length // period * period)
         return None
@@ -86,6 +89,7 @@ class _Search:
         texts = last.result.texts
         length = 1
         while (turn := self._turns.get(length)) is not None:
+            # An output without a result of its own goes with any.
             if texts is not None and turn.result.texts not in (None, texts):
                 break
             if not is_alike(turn, last):
@@ -116,6 +120,7 @@ class _Search:
 
     def _was_known(self, name: str, before: int) -> bool:
         """Whether anybody but the model named the id before that part."""
+        # Ids are kept in lower case; people and programs may have written them in upper case.
         heard = (part.text for part in self._parts[max(0, before - ID_SEARCH_MAX) : before] if part.role != "assistant")
         return any(name in text or name.upper() in text for text in heard)
 

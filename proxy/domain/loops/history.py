@@ -33,7 +33,7 @@ class Turn(NamedTuple):
 
 
 class Turns:
-    """Of no more than the ``window`` last outputs. The circuit breaker's answers are none: it may answer often."""
+    """Of no more than the ``window`` last outputs. The circuit breaker's answers are none."""
 
     def __init__(self, memo: TextMemo, parts: Sequence[Part], window: int) -> None:
         self._memo = memo
@@ -50,6 +50,7 @@ class Turns:
             raw, output = unread
             result = self._read_result(raw, output)
             if result is None:
+                # A human has spoken: what came before was another task, and repeating it then was not a loop.
                 self._last_human = raw.following
                 self._unread = iter(())
             elif not output.is_made_up:
@@ -70,7 +71,9 @@ class Turns:
         left = self._window
         for raw in split_turns(self._parts):
             output = self._memo.read_output(raw.output)
+            # Code at the end of a text was run if anything follows it; then it is the code that is compared.
             yield raw, output.code if output.code and raw.following else output
+            # The circuit breaker may have answered often: its answers must not push the loop out of the window.
             left -= not output.is_made_up
             if not left:
                 return
@@ -87,12 +90,14 @@ class Turns:
             said = self._memo.read_follow_up(part.text)
             if part.has_media:
                 pictures.append(-1 - part.place)
+            # Clients put news of their own beside a result; alone, such a message is the result.
             if part.role == "system":
                 (notices if heard else heard).append(said)
             elif part.role == "tool":
                 heard.append(said)
                 tool_at, awaits = part.place, False
             elif said.is_blank:
+                # A picture without words is a tool's where one is awaited, or has just answered; else a human sent it.
                 if part.has_media and not (awaits or part.place == tool_at):
                     return None
             else:

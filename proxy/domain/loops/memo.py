@@ -55,6 +55,7 @@ class TextMemo:
     def read_gist(self, parts: Sequence[Part]) -> Gist | None:
         text = parts[0].text if len(parts) == 1 else "\n".join(part.text for part in parts)
         key = (len(text), hash(text))
+        # A gist may be None, so a missing one is told by its key.
         if key not in self._gists:
             remember(self._gists, key, near_duplicates.gist(text), GISTS_MAX)
         return self._gists[key]

@@ -94,7 +94,8 @@ def trip_breaker(loop: Loop, left_s: float) -> Intervention:
 def write_note(loop: Loop) -> str:
     """The forbidden-action note."""
     forbidden = "This exact action is" if loop.period == 1 else "Each of these exact actions is"
-    excerpts = quote_excerpts(loop).replace("<", "&lt;")  # so that nothing in it ends the note
+    # Escaped, so that nothing that a model wrote ends the note early.
+    excerpts = quote_excerpts(loop).replace("<", "&lt;")
     return _NOTE.format(what=describe_loop(loop), excerpts=excerpts, forbidden=forbidden)
 
 
@@ -121,5 +122,6 @@ def quote_excerpts(loop: Loop) -> str:
 
 def cut_excerpt(text: str) -> str:
     """The beginning of a text, in one line."""
+    # Printable characters only: the excerpt goes into prompts, answers and pages.
     line = " ".join("".join(each if each.isprintable() else " " for each in text[: 4 * EXCERPT_MAX]).split())
     return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1].rstrip() + "…"

@@ -58,8 +58,21 @@ def gist(text: str) -> Gist | None:
 
 
 def _content_words(text: str) -> list[str]:
-    spelled = [_expand_contraction(word.casefold()) for word in _WORD.findall(text)]
-    return [word if word in _NUMBER_WORDS else _stem(word) for word in spelled if word not in _FILLER_WORDS]
+    """Stems, and numbers as they are."""
+    found = []
+    for spelled in _WORD.findall(text):
+        word = spelled.casefold()
+        # Of a contraction only a negation changes what is said: "isn't" counts as "not", "it's" as "it".
+        word = "not" if word.endswith(("n't", "n’t")) else word.partition("'")[0].partition("’")[0]
+        if word in _FILLER_WORDS:
+            continue
+        if word not in _NUMBER_WORDS:
+            for ending in _ENDINGS:
+                if len(word) - len(ending) >= 3 and word.endswith(ending):
+                    word = word[: -len(ending)]
+                    break
+        found.append(word)
+    return found
 
 
 def likeness(one: Gist, other: Gist) -> float:
@@ -76,17 +89,3 @@ def differ(one: Gist, other: Gist, asked: Gist) -> bool:
     named = one.words ^ other.words
     named &= asked.words
     return not (named.isdisjoint(one.words) or named.isdisjoint(other.words))
-
-
-def _expand_contraction(word: str) -> str:
-    """What a word is short for, as far as it matters."""
-    if word.endswith(("n't", "n’t")):
-        return "not"
-    return word.partition("'")[0].partition("’")[0]
-
-
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if len(word) - len(ending) >= 3 and word.endswith(ending):
-            return word[: -len(ending)]
-    return word

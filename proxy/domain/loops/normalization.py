@@ -57,13 +57,11 @@ def fold(text: str) -> str:
     return " ".join(text.split()).casefold() if len(text) <= NORMALISED_MAX else text
 
 
-def without_times(text: str) -> str:
-    return _TIME.sub(TIME_MARK, text) if len(text) <= NORMALISED_MAX else text
-
-
-def without_moments(text: str) -> str:
-    """For arguments: only points in time to the second are volatile there."""
-    return _MOMENT.sub(TIME_MARK, text) if len(text) <= NORMALISED_MAX else text
+def without_times(text: str, *, only_moments: bool = False) -> str:
+    """``only_moments``: for arguments, where only points in time to the second are volatile."""
+    if len(text) > NORMALISED_MAX:
+        return text
+    return (_MOMENT if only_moments else _TIME).sub(TIME_MARK, text)
 
 
 def split_ids(text: str) -> tuple[str, tuple[str, ...]]:

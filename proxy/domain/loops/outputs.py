@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from proxy.domain.formats.base import Part, ToolCall
-from proxy.domain.loops.normalization import canonicalize, fold, split_ids, without_moments, without_times
+from proxy.domain.formats.base import Part, Role, ToolCall
+from proxy.domain.loops.normalization import canonicalize, fold, split_ids, without_times
 from proxy.domain.loops.tool_calls import Call, Calls, get_fenced_code, read_calls, without_thinking
 
 EXCERPT_MAX: Final = 300  # characters
@@ -34,6 +34,14 @@ _STEP: Final = re.compile(
 )
 
 
+# LangChain's agents send a whole ReAct run in the last text of the prompt.
+SCRATCHPAD_MAX: Final = 200_000  # characters that are looked at
+SCRATCHPAD_STEPS_MAX: Final = 500
+_OBSERVATION: Final = "\nObservation:"
+_REACT_STEP: Final = re.compile(r"^(Question|Thought|Action|Observation)[ \t]*:", re.MULTILINE)
+_SPEAKERS: Final[dict[str, Role]] = {"Question": "user", "Observation": "tool"}
+
+
 class RawTurn(NamedTuple):
     start: int  # the index of its first part in the prompt
     output: Sequence[Part]  # consecutive assistant parts
@@ -56,6 +64,31 @@ class Output:
     code: "Output | None" = None  # what a text that ends in code is compared as where that was run
 
 
+def unfold_scratchpad(parts: Sequence[Part]) -> Sequence[Part]:
+    """The parts as if each step of the run had been sent on its own. All of them are of one place."""
+    if not parts or parts[-1].text.count(_OBSERVATION) < 2 or parts[-1].role not in ("user", "assistant"):
+        return parts
+    last = parts[-1]
+    steps = list(_split_scratchpad(last.text[-SCRATCHPAD_MAX:]))[-SCRATCHPAD_STEPS_MAX:]
+    if not any(role == "assistant" for role, _ in steps):
+        return parts
+    return [*parts[:-1], *(Part(role, text, last.place) for role, text in steps)]
+
+
+def _split_scratchpad(text: str) -> Iterator[tuple[Role, str]]:
+    """Roles and texts: a question, then outputs and observations in turn."""
+    role: Role = "user"
+    start = 0
+    for step in _REACT_STEP.finditer(text):
+        begins = _SPEAKERS.get(step[1], "assistant")
+        if begins == role:
+            continue
+        yield role, text[start : step.start()]
+        role, start = begins, step.start()
+    if role != "assistant":  # else the last step is only begun: the model is to write it
+        yield role, text[start:]
+
+
 def split_turns(parts: Sequence[Part]) -> Iterator[RawTurn]:
     """The newest first."""
     end = len(parts)
@@ -67,7 +100,8 @@ def split_turns(parts: Sequence[Part]) -> Iterator[RawTurn]:
         while start > 0 and parts[start - 1].role == "assistant":
             start -= 1
         if start == at:
-            return
+            return  # nothing but what came before the first output is left
+        # Bounded, like the output below: a client may send thousands of parts in a row, and all streams wait meanwhile.
         following = parts[max(at, end - RUN_MAX) : end]
         for begin, stop in reversed(_split(parts, max(start, at - RUN_MAX), at)):
             yield RawTurn(begin, parts[begin:stop], following)
@@ -117,7 +151,7 @@ def read_native(calls: Sequence[ToolCall]) -> Output:
 
 def _read_called(found: Calls, text: str) -> Output:
     # In arguments a date may be what is asked for; only a time to the second is made up anew.
-    exact = without_moments("\n".join(f"{call.name} {call.arguments}" for call in found.calls))
+    exact = without_times("\n".join(f"{call.name} {call.arguments}" for call in found.calls), only_moments=True)
     essence, ids = split_ids(exact)
     shown = " ".join(f"{call.name}({call.arguments})" if call.name else call.arguments for call in found.calls)
     return Output(

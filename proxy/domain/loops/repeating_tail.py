@@ -69,6 +69,7 @@ class Tail:
 
     def add(self, text: str) -> TailLoop | None:
         """The loop that the answer is in, if it is."""
+        # Tokens come by the thousand, a few characters each: most are only kept until there is enough to look at.
         self._waiting.append(text)
         self._waiting_characters += len(text)
         if self._waiting_characters < _STEP:
@@ -88,6 +89,7 @@ class Tail:
         return None if self._resting else self._repetition()
 
     def _follow_fences(self, text: str) -> None:
+        # "." stands for a line in which no fence can begin any more: most of a long answer is passed over here.
         if "\n" not in text and self._line == ".":
             return
         text = self._line + text
@@ -145,6 +147,7 @@ def _has_period(text: str, period: int, characters: int) -> bool:
     """Whether so much of the text's end repeats after so many characters."""
     if characters > len(text):
         return False
+    # One comparison of two slices, in C: it does not slow down where much of the text repeats.
     end = text[-characters:]
     return end[period:] == end[:-period]
 

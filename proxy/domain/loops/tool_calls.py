@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold
 
-_DECODER: Final = json.JSONDecoder(strict=False)  # models write raw line breaks into strings
+# Not orjson: models write raw line breaks into strings, and text after the object, which only this one takes.
+_DECODER: Final = json.JSONDecoder(strict=False)
 _FAILURES_MAX: Final = 4  # braces that open no object
 _CALLS_MAX: Final = 20
 
@@ -62,6 +63,7 @@ def read_calls(text: str) -> Calls:
 
 def without_thinking(text: str) -> str:
     """The text after what a model thinks aloud before it answers."""
+    # Whether it was opened does not matter: some templates put the opening tag into the prompt.
     for closing in ("</think>", "</thinking>"):
         if closing in text:
             text = text.rpartition(closing)[2]
@@ -103,6 +105,7 @@ def _read_json(text: str) -> Calls | None:
     if calls := tuple(call for one in found for call in _calls_of(one)):
         is_agent_zero = isinstance(found[0].get("tool_name"), str)
         return Calls(calls, is_agent_zero, is_sure=is_agent_zero or _is_alone(text) or not _SURE.isdisjoint(found[0]))
+    # Nothing but JSON, without a name that is known for a call: compared by what it says, order aside.
     if found and _is_alone(text):
         return Calls(tuple(Call("", canonicalize("", one)) for one in found), is_sure=False)
     return _read_broken_json(text)
@@ -128,6 +131,7 @@ def _calls_of(found: dict[str, Any], depth: int = 0) -> Iterator[Call]:
     if call := _call_of(found):
         yield call
         return
+    # As deep as OpenAI nests them, a function in tool_calls: in arguments, which may be deeper, nothing is called.
     if depth == 2:
         return
     for key in _WITHIN:
@@ -208,6 +212,7 @@ def _read_react(text: str) -> Calls | None:
     calls = []
     is_sure = False
     for action in _ACTION.finditer(text):
+        # The input stands on the next line, or after an empty one.
         given = _INPUT.match(text, action.end() + 1) or _INPUT.match(text, action.end() + 2)
         arguments = ""
         if given:

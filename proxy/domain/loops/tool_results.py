@@ -100,6 +100,7 @@ def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
         # An error without what differs each time; another result may be news by a single digit.
         exact=hash(essence_of_error(low) if is_error else normal),
         characters=len(normal),
+        # Where a result stands before what a person says, the person counts.
         is_person=any(key in keys for key in _PERSONS),
         is_program=bool(keys) or _OBSERVED.match(text) is not None,
         is_envelope=bool(keys),
@@ -117,6 +118,7 @@ def without_surroundings(text: str) -> str:
     for tag in _SURROUNDINGS:
         if f"<{tag}>" in text:
             text = _without(text, f"<{tag}>", f"</{tag}>")
+    # What is taken out below has a colon in it, and a colon is quickly looked for.
     if len(text) > NORMALISED_MAX or ":" not in text:
         return text
     if "Wall time" in text or "Chunk ID" in text:
@@ -133,11 +135,11 @@ def _without(text: str, opening: str, closing: str) -> str:
 
 
 def _envelopes(text: str, complaints: tuple[str, ...]) -> tuple[set[str], bool]:
-    """What kinds of Agent Zero's envelopes a text is made of, and whether one of them complains. Where a result stands
-    before what a person says, the person counts."""
+    """What kinds of Agent Zero's envelopes a text is made of, and whether one of them complains."""
     if not text[:1000].lstrip().startswith("{"):
         return set(), False
     envelopes = list(_objects(text))
+    # One that is not well formed, or was cut short, still tells its kind by its first key.
     if not envelopes and (broken := _BROKEN_ENVELOPE.match(text)):
         return {broken[1]}, _complains(fold(text), complaints)
     keys = {key for envelope in envelopes for key in (*_PERSONS, *_RESULTS, *_WARNINGS) if envelope.get(key)}
@@ -174,6 +176,7 @@ def _is_error(low: str) -> bool:
 
 
 def _is_under_way(low: str) -> bool:
+    # "Build failed while waiting for ..." is over, whatever else it says.
     if len(low) > _UNDER_WAY_MAX or not _UNDER_WAY.search(low):
         return False
     return _FAILURE.search(_NO_ERROR.sub("", low)) is None

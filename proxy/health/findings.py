@@ -1,0 +1,345 @@
+"""Finds out how Festinger does: for ``/health`` from the event loop of a server, with its limits of time; for the home
+page from a thread, with what only Django's connection and the broker can tell besides. proxy/health/status.py judges.
+"""
+
+import asyncio
+import os
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import orjson
+import psycopg
+from asgiref.sync import async_to_sync
+from celery import current_app
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from psycopg.rows import TupleRow, dict_row
+
+from memory import llm
+from memory.cache.state import Cache
+from memory.db.connections import Connection, first_line, open_connection
+from memory.llm import call_log
+from memory.models import Config, LanguageModel
+from memory.settings import registry
+from memory.settings.registry import Tuning
+from proxy import runtime
+from proxy.auth import VIA
+from proxy.errors import ProxyError
+from proxy.runtime import Runtime
+from proxy.upstream.client import Upstream
+
+UPSTREAM_S = 2.0
+DATABASE_S = 2.0
+BROKER_S = 2.0
+COUNTED_MAX = 10_000  # rows that wait: more are not counted
+NEWEST = 5_000  # observations among which failed ones are counted
+
+# The youngest of each part first: it is alive while one of its processes is.
+BEATS = "SELECT name, pid, extract(epoch FROM clock_timestamp() - at)::float8 FROM heartbeat ORDER BY name, at DESC"
+WAITING = """
+    SELECT
+        (SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')),
+        (SELECT count(*) FROM observation WHERE state = 'pending')
+"""
+LAST_RUN = "SELECT id, status, started_at, ended_at, counts, note FROM run ORDER BY started_at DESC, id DESC LIMIT 1"
+MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"
+# What it means that there is no model, by what it would do.
+NO_MODEL = {
+    "write": "unknown concepts wait for one (the setting write_model_id)",
+    "resolve": "conflicts need an operator, or a model (the setting resolve_model_id)",
+}
+NOTHING_KNOWN = dict.fromkeys(("open_conflicts_count", "waiting_observations", "last_resolution_run", "models"))
+
+WAKE_UPS = (
+    "SELECT coalesce(sum(queue_length), 0)::int, coalesce(max(oldest_msg_age_sec), 0)::float8 FROM pgmq.metrics_all()"
+)
+LEARNING = """
+    WITH statements AS (
+        SELECT next_attempt_at FROM observation WHERE state = 'pending' AND kind = 'triple'
+        ORDER BY next_attempt_at LIMIT %(most)s
+    ), concepts AS (
+        SELECT FROM observation WHERE state = 'pending' AND kind = 'concept' LIMIT %(most)s
+    ), newest AS (
+        SELECT state FROM observation WHERE created_at > now() - interval '1 day' ORDER BY created_at DESC
+        LIMIT %(newest)s
+    )
+    SELECT
+        (SELECT count(*) FROM statements),
+        (SELECT count(*) FROM concepts),
+        (SELECT extract(epoch FROM clock_timestamp() - min(next_attempt_at))::float8 FROM statements),
+        (SELECT count(*) FROM newest WHERE state = 'failed'),
+        (SELECT count(*) FROM newest)
+"""
+CALLS = """
+    SELECT
+        (SELECT count(*) FROM (SELECT FROM llm_call WHERE at >= %(since)s LIMIT %(most)s) today),
+        (SELECT error FROM llm_call WHERE at >= %(since)s AND error <> %(under_way)s ORDER BY at DESC LIMIT 1)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """``waiting``: wake-ups that no worker has taken; ``oldest_s`` 0 where that is not known."""
+
+    name: str
+    waiting: int = 0
+    oldest_s: float = 0.0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """The queue of what was said. ``overdue_s``: for how long the statement that is due longest has been. ``failed``:
+    of the ``looked_at`` newest rows of a day."""
+
+    statements: int = 0
+    concepts: int = 0
+    is_counted_whole: bool = True
+    overdue_s: float = 0.0
+    failed: int = 0
+    looked_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """``missing``: by what a model would do, why there is none. ``last_error``: of the newest call, empty if it went
+    well."""
+
+    names: tuple[str, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
+    last_error: str = ""
+    asked_today: int = 0
+    daily_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """``process``: what /health says of this process; None outside of a server. ``ages_s``: of the signs of life,
+    by part, each process's last, the youngest first."""
+
+    process: dict[str, Any] | None
+    ages_s: dict[str, list[float]]
+    broker: Broker
+    learning: Learning
+    models: Models
+    config_mistakes: tuple[str, ...] = ()
+
+    @property
+    def server(self) -> dict[str, Any]:
+        """``process``, for what is only asked about inside of a server."""
+        assert self.process is not None
+        return self.process
+
+    @property
+    def lacks_database(self) -> bool:
+        return self.process is not None and not self.process["database"]["reachable"]
+
+
+# --- for /health ---
+
+
+async def report_health(current: Runtime) -> dict[str, Any]:
+    """``ready``: prompts are forwarded and recalled for. It stays true while Postgres or the upstream is away;
+    their own entries say so."""
+    upstream, (database, stored) = await asyncio.gather(
+        ask_upstream(current.upstream), ask_database(current.world.tuning)
+    )
+    counts = current.enricher.counts
+    config = current.settings_file
+    # Of the rules in force; null where they are those of another process, from before a mistake.
+    loaded = None if config.loaded_at is None else datetime.fromtimestamp(config.loaded_at, UTC)
+    return {
+        "ready": current.world.loaded_at is not None,
+        "version": settings.VERSION,
+        "process": {"pid": os.getpid(), "tasks": len(asyncio.all_tasks())},
+        "config": {
+            "path": str(config.path),
+            "exists": config.is_there,
+            "loaded_at": None if loaded is None else loaded.isoformat(timespec="milliseconds"),
+            "error": config.error,
+            "overridden": config.overridden,
+        },
+        "upstream": upstream,
+        "database": database | {"listening": current.coherence.is_listening},
+        "cache": describe_cache(current.world),
+        **stored,
+        "unflushed": current.encounters.pending(),
+        "dropped_encounters": current.encounters.dropped,
+        "unwritten_observations": current.outbox.waiting,
+        "journaled_observations": current.outbox.journaled,
+        "dropped_observations": current.outbox.dropped,
+        "dropped_events": current.events.dropped,
+        "dropped_injections": current.injection_log.dropped,
+        "conversations": len(current.conversations),
+        "requests": counts.requests,
+        "enriched": counts.enriched,
+        "partly_enriched": counts.partial,
+        "loops_met": counts.loops,
+        "enrich_errors": counts.errors,
+        "config_errors": [
+            *current.world.config_mistakes,
+            *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
+        ],
+    }
+
+
+def describe_cache(cache: Cache) -> dict[str, Any]:
+    loaded = cache.loaded_at
+    return {
+        "tokens": len(cache.soas_by_token),
+        "edges": len(cache.urd_by_concept_dim),
+        "pending": len(cache.pending_by_concept_dim),
+        "age_s": None if loaded is None else round(time.time() - loaded, 1),
+    }
+
+
+async def ask_upstream(upstream: Upstream) -> dict[str, Any]:
+    found: dict[str, Any] = {"url": upstream.base_url, "reachable": False}
+    try:
+        async with asyncio.timeout(UPSTREAM_S):
+            # With VIA, or an upstream.url that leads back to this Festinger would be forwarded to itself without end.
+            answer = await upstream.open("GET", "/api/version", [(b"accept-encoding", b"identity"), VIA], None)
+            try:
+                content = await answer.aread()
+            finally:
+                await answer.aclose()
+    except (ProxyError, httpx.TransportError) as error:
+        return found | {"error": str(error)}
+    except TimeoutError:
+        return found | {"error": f"no answer within {UPSTREAM_S:g} s"}
+    # Any other status is an answer: servers that only speak OpenAI's API have no such route, and no version.
+    if answer.status_code >= 500:
+        return found | {"error": f"it answers {answer.status_code}: {content[:200].decode(errors='replace')}"}
+    version = None
+    with suppress(orjson.JSONDecodeError, KeyError, TypeError):
+        version = str(orjson.loads(content)["version"])
+    return found | {"reachable": True, "version": version}
+
+
+async def ask_database(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How the database does, and what it knows of the work that waits; None for what it cannot be asked."""
+    try:
+        # Over a connection of its own: what is asked is also whether Postgres still takes new ones.
+        async with asyncio.timeout(DATABASE_S), open_connection(settings.DATABASE_URL, "health") as asked:
+            beats = [(name, pid, round(age, 1)) for name, pid, age in await fetch(asked, BEATS)]
+            stored = await ask_stored(asked, tuning)
+    except TimeoutError:
+        return {"reachable": False, "error": f"no answer within {DATABASE_S:g} s"}, NOTHING_KNOWN
+    except (psycopg.Error, OSError) as error:
+        return {"reachable": False, "error": first_line(error)}, NOTHING_KNOWN
+    youngest = {name: age for name, _, age in reversed(beats)}
+    each = [{"part": name, "pid": pid, "age_s": age} for name, pid, age in beats]
+    return {"reachable": True, "heartbeat_ages_s": youngest, "heartbeats": each}, stored
+
+
+async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
+    chosen = {"write": tuning.write_model_id, "resolve": tuning.resolve_model_id}
+    names: dict[int, str] = dict(await fetch(asked, MODELS, [key for key in chosen.values() if key is not None]))
+    [(conflicts, observations)] = await fetch(asked, WAITING)
+    last_run = await (await asked.cursor(row_factory=dict_row).execute(LAST_RUN)).fetchone()
+    return {
+        "open_conflicts_count": conflicts,
+        "waiting_observations": observations,
+        "last_resolution_run": last_run,
+        "models": {what: name_model(what, key, names) for what, key in chosen.items()},
+    }
+
+
+async def fetch(asked: Connection, query: str, *arguments: object) -> list[TupleRow]:
+    return await (await asked.execute(query, arguments)).fetchall()
+
+
+def name_model(what: str, key: int | None, names: Mapping[int, str]) -> str:
+    """Its name; without one, what that means."""
+    if key is None:
+        return f"none: {NO_MODEL[what]}"
+    return names.get(key, f"none: there is no model {key}; {NO_MODEL[what]}")
+
+
+# --- for the home page ---
+
+
+def find() -> Findings:
+    """Takes at most a few seconds, whatever does not answer. In a thread, not on the event loop; raises DatabaseError
+    where Django itself cannot ask Postgres."""
+    tuning, mistakes = registry.read_rows(dict(Config.objects.values_list("key", "value")))
+    try:
+        current = runtime.current()
+    except RuntimeError:
+        process = None
+    else:
+        process = async_to_sync(report_health)(current)  # on the event loop, where the server's parts live
+    # Asked here once more, since the page is also shown where no server runs.
+    ages_s: defaultdict[str, list[float]] = defaultdict(list)
+    for name, _, age_s in fetch_by_django(BEATS):
+        ages_s[name].append(age_s)
+    is_pgmq = settings.CELERY_BROKER_URL.startswith("pgmq")
+    return Findings(
+        process=process,
+        ages_s=ages_s,
+        broker=find_pgmq() if is_pgmq else find_other_broker(),
+        learning=find_learning(),
+        models=find_models(tuning),
+        config_mistakes=tuple(mistakes),
+    )
+
+
+def find_pgmq() -> Broker:
+    try:
+        # In a savepoint where a transaction is open: an extension that is not installed must not spoil that.
+        with transaction.atomic():
+            [(waiting, oldest_s)] = fetch_by_django(WAKE_UPS)
+    except DatabaseError as error:
+        return Broker("PGMQ", error=first_line(error))
+    return Broker("PGMQ", waiting, oldest_s)
+
+
+def find_other_broker() -> Broker:
+    # Named without its address, which may hold a password.
+    name = settings.CELERY_BROKER_URL.partition(":")[0]
+    try:
+        with current_app.connection_for_write(connect_timeout=BROKER_S) as opened:
+            opened.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=BROKER_S)
+            channel = opened.channel()
+            try:
+                queue = channel.queue_declare(queue=current_app.conf.task_default_queue, passive=True)
+                return Broker(name, int(queue.message_count))
+            except opened.channel_errors:  # nobody has used the queue yet
+                return Broker(name)
+            finally:
+                channel.close()
+    except Exception as error:  # whatever the broker's client raises
+        return Broker(name, error=first_line(error))
+
+
+def find_learning() -> Learning:
+    limits = {"most": COUNTED_MAX, "newest": NEWEST}
+    [(statements, concepts, overdue_s, failed, looked_at)] = fetch_by_django(LEARNING, limits)
+    is_whole = max(statements, concepts) < COUNTED_MAX
+    return Learning(statements, concepts, is_whole, max(0.0, overdue_s or 0.0), failed, looked_at)
+
+
+def find_models(tuning: Tuning) -> Models:
+    chosen = {setting: getattr(tuning, setting) for setting in llm.WITHOUT}
+    known = {model.pk: str(model) for model in LanguageModel.objects.filter(pk__in=filter(None, chosen.values()))}
+    since, most = call_log.start_of_day(), tuning.llm_daily_calls
+    [(asked, error)] = fetch_by_django(CALLS, {"since": since, "most": most, "under_way": call_log.UNDER_WAY})
+    return Models(
+        names=tuple(known[key] for key in chosen.values() if key in known),
+        missing={setting: llm.WITHOUT[setting] for setting, key in chosen.items() if key not in known},
+        last_error=error or "",
+        asked_today=asked,
+        daily_calls=most,
+    )
+
+
+def fetch_by_django(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, arguments)
+        return cursor.fetchall()
