@@ -35,7 +35,7 @@ def sweep() -> None:
 
 @shared_task
 def explain_concepts() -> None:
-    """Slow, and so for one process at a time: the others are there for what is said."""
+    # Slow, and so for one process at a time: the other workers are there for what is said.
     try:
         with try_job_lock("explaining") as is_alone:
             if is_alone:

@@ -115,7 +115,8 @@ class ConflictAdmin(ReadOnly, Page):
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
         given = request.POST.dict()
         seen = conflict_list.unseal(given.get("seen", ""))
-        if seen is None or seen.pk != conflict_id:  # without it, a conflict that has changed since would be decided
+        # Without it, a conflict that has changed since it was shown would be decided.
+        if seen is None or seen.pk != conflict_id:
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._page(request, conflict_id, typed=given)
         try:

@@ -150,8 +150,8 @@ def build_schema(collision_type: str) -> dict[str, object]:
 
 
 def quote_json(document: Mapping[str, object]) -> str:
-    """JSON in which no text can end its own quotation, begin a line, or pass for a tag: what people and programs said
-    must not read as instructions."""
+    """JSON in which no text can end its own quotation, begin a line, or pass for a tag."""
+    # What people and programs said must not read as instructions to the model.
     return json.dumps(document, ensure_ascii=False, indent=1).translate(_ODD)
 
 

@@ -84,10 +84,10 @@ class Queue:
 
 def rebase(slot: Slot, *, fill: bool) -> None:
     """Puts the open conflicts of this slot against what is in their way now. Where nothing is, and the slot is to be
-    filled, the first in the queue's order takes it, as if it had been said now. The caller holds the dimension's
-    lock."""
+    filled, the first in the queue's order takes it. The caller holds the dimension's lock."""
     rows = Conflict.objects.select_for_update(of=("self",)).filter(concept_id=slot[0], dim_id=slot[1], status__in=OPEN)
     for row in rows.order_by(*IN_ORDER):
+        # Looked at anew for each row: the one before may have filled the slot.
         edge = store.lock_edge(slot)
         if edge is not None and edge.parent_id != row.incoming_parent_id:
             _turn_against(row, edge.parent_id, None, classify_collision(edge.is_isa, row.incoming_is_isa))
@@ -96,6 +96,7 @@ def rebase(slot: Slot, *, fill: bool) -> None:
         elif (closing := store.find_closing_edge(row.incoming)) is not None:
             _turn_against(row, None, closing.concept_id, CollisionType.CYCLE)
         elif fill:
+            # As if it had been said now: nothing contradicts it any more.
             store.insert(store.new_edge(row.incoming, row.incoming_is_isa, row.attribution), row.attribution)
             _resolve(row)
 

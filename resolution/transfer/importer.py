@@ -148,7 +148,7 @@ def preview(file: BinaryIO, differences: Differences = "queue", progress: Report
             for table, rows in TABLES.items():
                 cursor.execute(COPY.format(table=table, rows=rows, key="edge_id" if table == "urd" else "id"))
         _write(contents, by, differences, progress, is_preview=True)
-        transaction.set_rollback(True)
+        transaction.set_rollback(True)  # also the words that it added
     return contents.report
 
 
