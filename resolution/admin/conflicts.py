@@ -38,10 +38,7 @@ REASONS_TOLD = 5  # of conflicts that were skipped
 # What can be done with several at once.
 BULK = {"dismiss": "kept as they stand", "update": "given to the new", "approve": "decided as proposed"}
 # The fields as the page names them.
-FIELDS = {
-    "existing_dimension": "dimension of what stands",
-    "new_dimension": "dimension of the new",
-}
+FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "dimension of the new"}
 
 
 @admin.register(Conflict)

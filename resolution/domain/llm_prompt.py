@@ -141,12 +141,7 @@ def build_schema(collision_type: str) -> dict[str, object]:
     }
     for name, meaning in _NAMES[collision_type].items():
         properties[name] = {"type": "string", "description": meaning}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def quote_json(document: Mapping[str, object]) -> str:

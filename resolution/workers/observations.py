@@ -65,7 +65,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
 
 def _settle(rows: Sequence[Observation]) -> None:
     """All of them in one transaction; or, where that fails, each in its own."""
-    # In the order in which they were said: an older statement after a newer one would be outdated, and so in no history.
+    # In the order in which they were said: an older one after a newer one would be outdated, and in no history.
     rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
     try:
         found = run_transaction(lambda: _settle_together(rows))
