@@ -22,7 +22,7 @@ from memory.domain.formatting import format_fact
 from memory.domain.types import Triple
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin import concept_flags
-from resolution.admin.pages import ReadPage, actor_of, changes
+from resolution.admin.pages import Kept, ReadPage, actor_of, changes
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
 from resolution.intake.conflict_queue import OPEN
@@ -85,7 +85,7 @@ class ConceptList(ChangeList):
 
 
 @admin.register(Soas)
-class SoasAdmin(ReadPage):
+class SoasAdmin(Kept, ReadPage):
     template = "resolution/concept.html"
     missing = "There is no concept {}."
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
@@ -95,12 +95,6 @@ class SoasAdmin(ReadPage):
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # as the index has it
     actions = ("mute", "unmute")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_urls(self) -> list[URLPattern]:
         own: list[tuple[str, Callable[..., HttpResponse]]] = [

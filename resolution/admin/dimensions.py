@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from memory.admin.base import LINK, Page, link, what_changed
 from memory.models import Dimension, Edge
-from resolution.admin.pages import link_to
+from resolution.admin.pages import Kept, link_to
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
 
@@ -21,7 +21,7 @@ SPLITS_SHOWN = 50
 
 
 @admin.register(Dimension)
-class DimensionAdmin(Page):
+class DimensionAdmin(Kept, Page):
     list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
     list_display_links = ("name",)
     list_filter = ("on_collision", "is_isa")
@@ -31,12 +31,6 @@ class DimensionAdmin(Page):
               "split_from_link", "split_into")  # fmt: skip
     readonly_fields = ("concept", "says_what", "policy", "facts", "open_conflicts", "split_from_link", "split_into")
     ordering = ("soas__token",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
         # Subqueries, not joins: as the counts take no part in the order, Postgres makes them for the page's rows alone.

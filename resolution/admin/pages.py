@@ -38,6 +38,16 @@ def link_to(field: str, description: str = "", text: str | None = None) -> Calla
     return column
 
 
+class Kept:
+    """Rows that nobody adds or deletes by hand."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 class ReadPage(Page):
     """Each row has a page to read, not a form. What an account may view of it, the template asks ``perms``."""
 
