@@ -123,6 +123,11 @@ class Conflict(models.Model):
         return TripleIds(self.concept_id, self.dim_id, self.incoming_parent_id)
 
     @property
+    def existing_is_isa(self) -> bool:
+        """What the fact said that it collided with in its slot."""
+        return self.incoming_is_isa != (self.collision_type == CollisionType.MISCLASSIFICATION)
+
+    @property
     def incoming_text(self) -> str:
         return f"{self.concept} {'-isa' if self.incoming_is_isa else '-ispart'} {self.incoming_parent}"
 

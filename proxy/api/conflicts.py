@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
-from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.http import JsonResponse
 from django.utils.timezone import is_naive, make_aware
@@ -27,8 +27,9 @@ from resolution.decisions import undo
 from resolution.domain.verdicts import NAME_MAX, REASON_MAX, Verdict, VerdictMistake, read_reason, read_verdict
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import CollisionType, Conflict, Run
+from resolution.models import CollisionType, Run
 from resolution.resolver import AlreadyRunning
+from resolution.views import conflict_list
 
 Done = TypeVar("Done")
 
@@ -303,28 +304,19 @@ def _decision_out(decision: Any) -> dict[str, Any]:
 
 
 def find_conflicts(wanted: ConflictQuery) -> dict[str, Any]:
-    rows = _matching(wanted)
-    is_open = Case(When(status__in=OPEN, then=Value(0)), default=Value(1))
-    in_order = rows.order_by(is_open, "-priority", "created_at", "id")
-    items = serializers.conflicts_out(in_order[wanted.offset : wanted.offset + wanted.limit])
-    return {"items": items, "count": rows.count()}
-
-
-def _matching(wanted: ConflictQuery) -> QuerySet[Conflict]:
-    filters = {
-        "collision_type": wanted.type,
-        "concept__token": wanted.concept,
-        "dim__token": wanted.dimension,
-        "agent": wanted.agent,
-        "incoming_source": wanted.source,
-        "created_at__gte": wanted.since,
-    }
-    rows = Conflict.objects.filter(**{name: value for name, value in filters.items() if value is not None})
+    rows = conflict_list.find_conflicts(
+        wanted.status or "all",
+        collision_type=wanted.type,
+        concept__token=wanted.concept,
+        dim__token=wanted.dimension,
+        agent=wanted.agent,
+        incoming_source=wanted.source,
+        created_at__gte=wanted.since,
+    )
     if wanted.status is None:
-        return rows.filter(Q(status__in=OPEN) | Q(resolved_at__gte=Now() - RECENT))
-    if wanted.status == "open":
-        return rows.filter(status__in=OPEN)
-    return rows if wanted.status == "all" else rows.filter(status=wanted.status)
+        rows = rows.filter(Q(status__in=OPEN) | Q(resolved_at__gte=Now() - RECENT))
+    shown = conflict_list.in_order(rows)[wanted.offset : wanted.offset + wanted.limit]
+    return {"items": serializers.conflicts_out(shown), "count": rows.count()}
 
 
 def find_runs(page: PageQuery) -> dict[str, Any]:

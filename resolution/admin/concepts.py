@@ -10,21 +10,19 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET
 from unfold.views import ChangeList
 
-from memory.admin.base import COUNTED_MAX, Page, address, as_token, limit_selection, link, next_page, with_keys
+from memory.admin.base import COUNTED_MAX, Fixed, address, as_token, limit_selection, link, next_page, with_keys
 from memory.domain.formatting import format_fact
-from memory.domain.types import Triple, whole_number
+from memory.domain.types import Triple
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin import concept_flags
-from resolution.admin.acting import actor_of
-from resolution.admin.looking import sees
+from resolution.admin.pages import ReadPage, actor_of, changes
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
 from resolution.intake.conflict_queue import OPEN
@@ -50,7 +48,7 @@ class KindFilter(SimpleListFilter):
             ("common", "Dictionary words"),
             ("muted", "Muted"),
         ]
-        return [*kinds, ("disputed", "Disputed")] if sees(request).conflicts else kinds
+        return [*kinds, ("disputed", "Disputed")] if request.user.has_perm("resolution.view_conflict") else kinds
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         standard, *others = super().choices(changelist)
@@ -68,7 +66,7 @@ class KindFilter(SimpleListFilter):
                 return queryset.filter(is_common=True)
             case "muted":
                 return queryset.filter(is_muted=True)
-            case "disputed" if sees(request).conflicts:
+            case "disputed" if request.user.has_perm("resolution.view_conflict"):
                 disputed = Conflict.objects.filter(status__in=OPEN).values_list("concept", flat=True)
                 return with_keys(queryset, set(disputed[:COUNTED_MAX]))
             case _:
@@ -87,7 +85,9 @@ class ConceptList(ChangeList):
 
 
 @admin.register(Soas)
-class SoasAdmin(Page):
+class SoasAdmin(Fixed, ReadPage):
+    template = "resolution/concept.html"
+    missing = "There is no concept {}."
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
     list_filter = (KindFilter,)
     search_fields = ("token",)
@@ -95,12 +95,6 @@ class SoasAdmin(Page):
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # as the index has it
     actions = ("mute", "unmute")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_urls(self) -> list[URLPattern]:
         own: list[tuple[str, Callable[..., HttpResponse]]] = [
@@ -153,33 +147,16 @@ class SoasAdmin(Page):
 
     # --- a concept ---
 
-    @method_decorator(require_safe)
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        key = whole_number(object_id)
-        found = portrait(key, sees(request)) if key is not None else None
-        if found is None:
-            self.message_user(request, f"There is no concept {object_id}.", messages.WARNING)
-            return redirect("admin:memory_soas_changelist")
-        may = request.user.has_perm
-        context = {
+    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
+        if (found := portrait(key)) is None:
+            return None
+        return {
             "title": found.concept.token,
-            "opts": self.opts,
             "original": found.concept,
             "portrait": found,
-            "sees": found.sees,
             "marks": concept_flags.last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
-            "may_teach": may("memory.add_edge"),
-            "may_retire": may("memory.delete_edge"),
-            "may_mark": may("memory.change_soas"),
-            "sees_observations": may("memory.view_observation"),
         }
-        site = self.admin_site.each_context(request)
-        return TemplateResponse(request, "resolution/concept.html", {**site, **context, **(extra_context or {})})
 
     @method_decorator(require_GET)
     def neighbourhood(self, request: HttpRequest, concept_id: int) -> HttpResponse:
@@ -190,13 +167,11 @@ class SoasAdmin(Page):
         if depth not in map(str, range(1, DEPTH_MAX + 1)):
             return JsonResponse({"error": f"depth is 1 to {DEPTH_MAX}"}, status=400)
         concept = get_object_or_404(Soas, pk=concept_id)
-        found = concept_graph.look(concept, int(depth), with_conflicts=sees(request).conflicts)
-        return JsonResponse(as_graph(found))
+        with_conflicts = request.user.has_perm("resolution.view_conflict")
+        return JsonResponse(as_graph(concept_graph.look(concept, int(depth), with_conflicts=with_conflicts)))
 
-    @method_decorator(require_POST)
+    @changes("memory.add_edge")
     def teach(self, request: HttpRequest, concept_id: int) -> HttpResponse:
-        if not request.user.has_perm("memory.add_edge"):
-            raise PermissionDenied
         concept = get_object_or_404(Soas, pk=concept_id)
         back = next_page(request) or reverse(PAGE, args=[concept_id])
         statement = request.POST.get("statement", "")
@@ -212,26 +187,21 @@ class SoasAdmin(Page):
             return redirect(again(back, concept, statement))
         return redirect(back)
 
-    @method_decorator(require_POST)
+    @changes("memory.change_soas")
     def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
-        concept, is_muted = self._marked(request, concept_id, "muted")
+        concept, is_muted = get_object_or_404(Soas, pk=concept_id), request.POST.get("muted") == "true"
         concept_flags.mute([concept.pk], request.user, to=is_muted)
         become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
         self.message_user(request, format_html("{} {}.", link(concept), become), messages.SUCCESS)
         return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
 
-    @method_decorator(require_POST)
+    @changes("memory.change_soas")
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
-        concept, is_common = self._marked(request, concept_id, "common")
+        concept, is_common = get_object_or_404(Soas, pk=concept_id), request.POST.get("common") == "true"
         concept_flags.set_common(concept.pk, request.user, to=is_common)
         become = "a common word now: its saliency stays 0" if is_common else "a name now, no longer a common word"
         self.message_user(request, format_html("{} is {}.", link(concept), become), messages.SUCCESS)
         return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
-
-    def _marked(self, request: HttpRequest, concept_id: int, mark: str) -> tuple[Soas, bool]:
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        return get_object_or_404(Soas, pk=concept_id), request.POST.get(mark) == "true"
 
 
 def again(page: str, concept: Soas, statement: str) -> str:

@@ -13,20 +13,21 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from memory import llm
 from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
 from memory.domain.types import whole_number
+from memory.models import Source
 from resolution import decisions, resolver
 from resolution.actors import Actor
-from resolution.admin.acting import actor_of
+from resolution.admin.pages import actor_of, changes
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import Conflict, Decision, Run
+from resolution.models import CollisionType, Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
 from resolution.views import conflict_list
-from resolution.views.conflict_detail import Names, dossier
+from resolution.views.conflict_detail import dossier
 from resolution.views.conflict_list import Filters
 from resolution.views.phrases import describe_decision
 
@@ -37,10 +38,7 @@ REASONS_TOLD = 5  # of conflicts that were skipped
 # What can be done with several at once.
 BULK = {"dismiss": "kept as they stand", "update": "given to the new", "approve": "decided as proposed"}
 # The fields as the page names them.
-FIELDS = {
-    "existing_dimension": "dimension of what stands",
-    "new_dimension": "dimension of the new",
-}
+FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "dimension of the new"}
 
 
 @admin.register(Conflict)
@@ -59,9 +57,6 @@ class ConflictAdmin(ReadOnly, Page):
             *super().get_urls(),
         ]
 
-    def has_decide_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("resolution.change_conflict")
-
     # --- what is shown ---
 
     @method_decorator(require_GET)
@@ -76,7 +71,12 @@ class ConflictAdmin(ReadOnly, Page):
         context = {
             "title": "Conflicts",
             "filters": filters,
-            "choices": conflict_list.choices(),
+            "choices": {
+                "status": conflict_list.STATUSES,
+                "type": dict(CollisionType.choices),
+                "source": dict(Source.choices),
+                "age": conflict_list.AGES,
+            },
             "dimensions": conflict_list.list_dimensions(),
             "page": page,
             "counted_max": COUNTED_MAX,
@@ -86,7 +86,6 @@ class ConflictAdmin(ReadOnly, Page):
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
-            "may_decide": self.has_decide_permission(request),
             "last_run": Run.objects.order_by("-started_at", "-id").first(),
         }
         return self._render(request, "list", context | (extra_context or {}))
@@ -109,12 +108,12 @@ class ConflictAdmin(ReadOnly, Page):
 
     # --- what is decided ---
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
-        self._only_for_operators(request)
-        given = _given(request)
+        given = request.POST.dict()
         seen = conflict_list.unseal(given.get("seen", ""))
-        if seen is None or seen.pk != conflict_id:  # without it, a conflict that has changed since would be decided
+        # Without it, a conflict that has changed since it was shown would be decided.
+        if seen is None or seen.pk != conflict_id:
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._page(request, conflict_id, typed=given)
         try:
@@ -130,20 +129,18 @@ class ConflictAdmin(ReadOnly, Page):
             return redirect(f"{reverse(LIST)}{_in_list(request)}")
         return self._onwards(request, decision.conflict)
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def bulk(self, request: HttpRequest) -> HttpResponse:
         """Decides all that are selected, each in a transaction of its own."""
-        self._only_for_operators(request)
         kind, seen = request.POST.get("decision", ""), list(map(conflict_list.unseal, request.POST.getlist("selected")))
         if kind not in BULK or not any(seen):
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
-            self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), _given(request)))
+            self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), request.POST.dict()))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def run_now(self, request: HttpRequest) -> HttpResponse:
-        self._only_for_operators(request)
         try:
             run = resolver.request_run(Run.Trigger.ADMIN, request.user.get_username())
         except AlreadyRunning as error:
@@ -158,10 +155,6 @@ class ConflictAdmin(ReadOnly, Page):
 
     # --- the parts of them ---
 
-    def _only_for_operators(self, request: HttpRequest) -> None:
-        if not self.has_decide_permission(request):
-            raise PermissionDenied
-
     def _page(self, request: HttpRequest, conflict_id: int, typed: dict[str, str] | None = None) -> HttpResponse:
         """``typed``: what could not be decided like that, and is to be corrected."""
         found = dossier(conflict_id)
@@ -172,8 +165,12 @@ class ConflictAdmin(ReadOnly, Page):
             "title": f"Conflict {conflict_id}: {found.conflict}",
             "filters": Filters.read(request.GET),
             "found": found,
-            "typed": _first_names(found.names) | (typed or {}),
-            "may_decide": self.has_decide_permission(request),
+            "typed": {
+                "existing_dimension": found.names.existing,
+                "new_dimension": found.names.new,
+                "dimension": found.names.other,
+                **(typed or {}),
+            },
         }
         return self._render(request, "page", context)
 
@@ -194,11 +191,6 @@ class ConflictAdmin(ReadOnly, Page):
     def _render(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
         context = {**self.admin_site.each_context(request), "opts": None, **context}
         return TemplateResponse(request, f"resolution/conflict_{name}.html", context)
-
-
-def _given(request: HttpRequest) -> dict[str, str]:
-    """One value for each field of the form."""
-    return {name: str(value) for name, value in request.POST.items()}
 
 
 def _take(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Conflict | None) -> Decision:
@@ -231,10 +223,6 @@ def _verdict(given: Mapping[str, str]) -> Verdict:
         for key, words in FIELDS.items():
             text = text.replace(key, words)
         raise DecisionError(f"{text[0].upper()}{text[1:]}.") from mistake
-
-
-def _first_names(names: Names) -> dict[str, str]:
-    return {"existing_dimension": names.existing, "new_dimension": names.new, "dimension": names.other}
 
 
 def _decided(request: HttpRequest, decision: Decision) -> SafeString:

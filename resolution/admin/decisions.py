@@ -3,20 +3,14 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.decorators import method_decorator
-from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST, require_safe
 
-from memory.admin.base import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
-from memory.domain.types import whole_number
+from memory.admin.base import Page, ReadOnly, WordSearch, as_token, next_page, word_ids
 from memory.models import Source
-from resolution.admin.acting import actor_of
+from resolution.admin.pages import ReadPage, actor_of, changes, link_to
 from resolution.decisions import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import DecidedTriple, Decision
@@ -27,7 +21,9 @@ from resolution.views.phrases import describe_decision
 
 
 @admin.register(Decision)
-class DecisionAdmin(ReadOnly, Page):
+class DecisionAdmin(ReadOnly, ReadPage):
+    template = "resolution/decision_page.html"
+    missing = "There is no decision {}."
     list_display = ("at", "what", "conflict_link", "reason", "by", "state")
     list_filter = ("kind", "source")
     search_fields = ("actor",)
@@ -45,31 +41,22 @@ class DecisionAdmin(ReadOnly, Page):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
     ) -> tuple[QuerySet[Decision], bool]:
-        """One after the other, as no index has both: either alone is found without reading all decisions."""
         if not (words := search_term.strip()):
             return queryset, False
+        # One after the other, as no index has both: either alone is found without reading all decisions.
         about = queryset.filter(conflict__concept_id__in=word_ids(as_token(words)))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 
-    @method_decorator(require_safe)
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        decision = self.get_queryset(request).filter(pk=whole_number(object_id) or 0).first()
+    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
+        decision = self.get_queryset(request).filter(pk=key).first()
         if decision is None:
-            messages.error(request, f"There is no decision {object_id}.")
-            return redirect("admin:resolution_decision_changelist")
-        context = {
-            **self.admin_site.each_context(request),
+            return None
+        return {
             "title": f"Decision {decision.pk}",
             "decided": Decided(decision, self.what(decision)),
             "by": self.by(decision),
             "changes": decision_diff.changes(decision),
-            "may_decide": _may_undo(request),
         }
-        return TemplateResponse(request, "resolution/decision_page.html", context)
 
     @admin.display(description="what")
     def what(self, decision: Decision) -> str:
@@ -79,9 +66,7 @@ class DecisionAdmin(ReadOnly, Page):
     def by(self, decision: Decision) -> str:
         return f"{decision.actor} ({Source(decision.source).label})"
 
-    @admin.display(description="conflict")
-    def conflict_link(self, decision: Decision) -> SafeString:
-        return link(decision.conflict)
+    conflict_link = link_to("conflict")
 
     @admin.display(description="state")
     def state(self, decision: Decision) -> str:
@@ -89,14 +74,11 @@ class DecisionAdmin(ReadOnly, Page):
             return ""
         return "undone" if hasattr(decision, "undone_by") else "in force"
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def undo(self, request: HttpRequest, decision_id: int) -> HttpResponse:
         """Leads back to the conflict, which is open again; where it is refused, to where it was asked for."""
-        if not _may_undo(request):
-            raise PermissionDenied
-        actor = actor_of(request)
         try:
-            done = undo.undo(decision_id, actor, request.POST.get("reason", ""))
+            done = undo.undo(decision_id, actor_of(request), request.POST.get("reason", ""))
         except UnknownId as error:
             messages.error(request, str(error))
             return redirect("admin:resolution_decision_changelist")
@@ -124,13 +106,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
             Prefetch("decision", Decision.objects.select_related(*Decision.NAMES).defer(*Decision.SNAPSHOTS))
         )
 
-    @admin.display(description="decision")
-    def decision_link(self, triple: DecidedTriple) -> SafeString | str:
-        return link(triple.decision) if triple.decision is not None else "-"
-
-
-def _may_undo(request: HttpRequest) -> bool:
-    return request.user.has_perm("resolution.change_conflict")
+    decision_link = link_to("decision")
 
 
 def _page_of(decision: Decision, request: HttpRequest) -> str:

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from memory.admin.base import LINK, Fixed, NamesChanges, Page, link
 from memory.models import Dimension, Edge
+from resolution.admin.pages import link_to
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Conflict
 from resolution.views.conflict_facts import HOLDS_FACTS
@@ -51,22 +52,13 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     list_filter = (FactsFilter, "on_collision", "is_isa")
     search_fields = ("soas__token", "question")
     list_select_related = ("soas", "split_from__soas")
-    fields = (
-        "concept",
-        "question",
-        "says_what",
-        "on_collision",
-        "policy",
-        "facts",
-        "open_conflicts",
-        "split_from_link",
-        "split_into",
-    )
+    fields = ("concept", "question", "says_what", "on_collision", "policy", "facts", "open_conflicts",
+              "split_from_link", "split_into")  # fmt: skip
     readonly_fields = ("concept", "says_what", "policy", "facts", "open_conflicts", "split_from_link", "split_into")
     ordering = ("soas__token",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
-        """The counts are made for the rows of the page alone: they take no part in the order."""
+        # Subqueries, not joins: as the counts take no part in the order, Postgres makes them for the page's rows alone.
         edges = Edge.objects.filter(dim=OuterRef("pk")).order_by().values("dim")
         disputed = Conflict.objects.filter(dim=OuterRef("pk"), status__in=OPEN).order_by().values("dim")
         rows = super().get_queryset(request).select_related("soas", "split_from__soas")
@@ -79,9 +71,8 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     def name(self, dimension: Dimension) -> str:
         return dimension.soas.token
 
-    @admin.display(description="concept")
-    def concept(self, dimension: Dimension) -> SafeString:
-        return link(dimension.soas)
+    concept = link_to("soas", "concept")
+    split_from_link = link_to("split_from", "split from")
 
     @admin.display(description="a fact says", ordering="is_isa")
     def says_what(self, dimension: Dimension) -> str:
@@ -103,10 +94,6 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     def open_conflicts(self, dimension: Any) -> SafeString:
         named = {"dimension": dimension.soas.token}
         return counted("admin:resolution_conflict_changelist", named, dimension.conflict_count)
-
-    @admin.display(description="split from")
-    def split_from_link(self, dimension: Dimension) -> SafeString | str:
-        return link(dimension.split_from) if dimension.split_from is not None else "-"
 
     @admin.display(description="split into")
     def split_into(self, dimension: Dimension) -> SafeString | str:

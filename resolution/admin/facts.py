@@ -4,23 +4,18 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
-from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST, require_safe
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.base import COUNTED_MAX, Page, ReadOnly, WordSearch, limit_selection, link, next_page, with_keys
-from memory.domain.types import whole_number
+from memory.admin.base import COUNTED_MAX, ReadOnly, WordSearch, limit_selection, link, next_page, with_keys
 from memory.models import Edge, EdgeHistory
-from resolution.admin.looking import sees
+from resolution.admin.pages import ReadPage, changes, link_to
 from resolution.decisions import retirement
 from resolution.domain.verdicts import read_reason
 from resolution.intake.conflict_queue import OPEN
@@ -51,7 +46,7 @@ class DisputedFilter(SimpleListFilter):
     parameter_name = "disputed"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "Disputed")] if sees(request).conflicts else []
+        return [("yes", "Disputed")] if request.user.has_perm("resolution.view_conflict") else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Edge]) -> QuerySet[Edge]:
         same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
@@ -63,19 +58,11 @@ class DisputedFilter(SimpleListFilter):
 
 
 @admin.register(Edge)
-class EdgeAdmin(WordSearch, ReadOnly, Page):
-    list_display = (
-        "number",
-        "concept_link",
-        "relation",
-        "parent_link",
-        "dimension",
-        "sureness",
-        "source",
-        "agent",
-        "last_confirmed",
-        "dispute",
-    )
+class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
+    template = "resolution/fact.html"
+    missing = "There is no fact {}: it may be in the history."
+    list_display = ("number", "concept_link", "relation", "parent_link", "dimension", "sureness", "source", "agent",
+                    "last_confirmed", "dispute")  # fmt: skip
     list_filter = (
         FlavourFilter,
         DisputedFilter,
@@ -101,7 +88,9 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
         rows = super().get_queryset(request)
-        return rows.annotate(open_conflict=open_conflict()) if sees(request).conflicts else rows
+        return (
+            rows.annotate(open_conflict=open_conflict()) if request.user.has_perm("resolution.view_conflict") else rows
+        )
 
     # --- the list's columns and action ---
 
@@ -109,21 +98,13 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     def number(self, edge: Edge) -> str:
         return f"#{edge.pk}"
 
-    @admin.display(description="concept")
-    def concept_link(self, edge: Edge) -> SafeString:
-        return link(edge.concept)
+    concept_link = link_to("concept")
+    parent_link = link_to("parent")
+    dimension = link_to("dim", "dimension")
 
     @admin.display(description="says")
     def relation(self, edge: Edge) -> str:
         return "is a root" if edge.is_root else "is a" if edge.is_isa else "is in"
-
-    @admin.display(description="parent")
-    def parent_link(self, edge: Edge) -> SafeString:
-        return link(edge.parent)
-
-    @admin.display(description="dimension")
-    def dimension(self, edge: Edge) -> SafeString:
-        return link(edge.dim)
 
     @admin.display(description="confidence")
     def sureness(self, edge: Edge) -> str:
@@ -146,33 +127,14 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
 
     # --- a fact ---
 
-    @method_decorator(require_safe)
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        key = whole_number(object_id)
-        found = sheet(key, sees(request)) if key is not None else None
-        if found is None:
-            self.message_user(request, f"There is no fact {object_id}: it may be in the history.", messages.WARNING)
-            return redirect(LIST)
+    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
+        if (found := sheet(key)) is None:
+            return None
         edge = found.known.edge
-        context = {
-            "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
-            "opts": self.opts,
-            "original": edge,
-            "sheet": found,
-            "sees": sees(request),
-            "may_retire": self.has_retire_permission(request) and not edge.is_root,
-        }
-        site = self.admin_site.each_context(request)
-        return TemplateResponse(request, "resolution/fact.html", {**site, **context, **(extra_context or {})})
+        return {"title": f"the root of {edge.dim}" if edge.is_root else str(edge), "original": edge, "sheet": found}
 
-    @method_decorator(require_POST)
+    @changes("memory.delete_edge")
     def retire_one(self, request: HttpRequest, edge_id: int) -> HttpResponse:
-        if not self.has_retire_permission(request):
-            raise PermissionDenied
         edge = Edge.objects.select_related("concept", "parent", "dim").filter(pk=edge_id).first()
         if edge is None:
             self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)

@@ -3,20 +3,18 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
-from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.views import ChangeList
 
 from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, render_preformatted
 from memory.models import Edge, EdgeHistory
+from resolution.admin.pages import changes, link_to
 from resolution.decisions import retirement
 from resolution.errors import CannotPutBack
 from resolution.views.phrases import describe_history, names_in
@@ -45,12 +43,7 @@ class HistoryList(ChangeList):
 @admin.register(EdgeHistory)
 class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "reason", "return_button")
-    list_filter = (
-        "action",
-        "source",
-        ("concept", AutocompleteSelectFilter),
-        ("dim", AutocompleteSelectFilter),
-    )
+    list_filter = ("action", "source", ("concept", AutocompleteSelectFilter), ("dim", AutocompleteSelectFilter))
     list_filter_submit = True
     list_select_related = ("concept", "dim")
     sortable_by = ()
@@ -72,13 +65,8 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         told: str | None = getattr(row, "what_happened", None)
         return describe_history(row, names_in((row.before, row.after))) if told is None else told
 
-    @admin.display(description="concept")
-    def concept_link(self, row: EdgeHistory) -> SafeString:
-        return link(row.concept)
-
-    @admin.display(description="dimension")
-    def dimension(self, row: EdgeHistory) -> SafeString:
-        return link(row.dim)
+    concept_link = link_to("concept")
+    dimension = link_to("dim", "dimension")
 
     @admin.display(description="as it was stored")
     def pictures(self, row: EdgeHistory) -> SafeString:
@@ -96,10 +84,8 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
             getattr(row, "page_of_list", ""),
         )
 
-    @method_decorator(require_POST)
+    @changes("memory.delete_edge")
     def put_back(self, request: HttpRequest, row_id: int) -> HttpResponse:
-        if not request.user.has_perm("memory.delete_edge"):
-            raise PermissionDenied
         back = next_page(request) or reverse("admin:memory_edgehistory_changelist")
         try:
             edge = retirement.put_back(row_id, actor=request.user.get_username(), reason="put back in the admin")

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
@@ -13,17 +12,19 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly
 from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel
-from resolution.admin.acting import actor_of
+from resolution.admin.pages import actor_of, changes
 from resolution.decisions import undo
 from resolution.decisions.undo import UndoReport
 from resolution.errors import DecisionError
-from resolution.models import Conflict, Decision, Run
+from resolution.intake.conflict_queue import OPEN
+from resolution.models import Decision, Run
 from resolution.resolver import run_records
+from resolution.views.conflict_list import RELATED
 from resolution.views.phrases import ago
 
 PAGE = 50  # decisions
@@ -32,12 +33,7 @@ REFUSED_TOLD = 5
 UNDOING_S = 20.0  # of one request; what is left is undone by the next
 ENDED = "run-ended"  # told to the page by the fragment that says so
 
-BADGES = {
-    Run.Status.RUNNING: "info",
-    Run.Status.DONE: "good",
-    Run.Status.SKIPPED: "warn",
-    Run.Status.FAILED: "bad",
-}
+BADGES = {Run.Status.RUNNING: "info", Run.Status.DONE: "good", Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}
 WAYS = {
     Run.Trigger.SCHEDULE: "on schedule",
     Run.Trigger.COLLISION: "after a collision",
@@ -75,20 +71,19 @@ class RunAdmin(ReadOnly, Page):
             *super().get_urls(),
         ]
 
-    def has_undo_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("resolution.change_conflict")
-
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         run = kwargs["obj"]
-        is_running = run.status == Run.Status.RUNNING
+        decided = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("id")
+        undoable = run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
+        # What the run tried or proposed, and nobody has decided since.
+        left = run.conflicts.filter(status__in=OPEN).select_related(*RELATED).order_by("id")
         more = {
             "shown": describe_run(run),
-            "decided": decisions_of(run, request.GET.get("page")),
-            "left": list(count_left(run)[: LEFT_SHOWN + 1]),
+            "decided": BoundedPaginator(decided, PAGE).get_page(request.GET.get("page")),
+            "left": list(left[: LEFT_SHOWN + 1]),
             "left_shown": LEFT_SHOWN,
             "model": LanguageModel.objects.filter(model_name=run.model_name).first() if run.model_name else None,
-            "undoable": 0 if is_running else undoable(run).count(),
-            "may_undo": self.has_undo_permission(request),
+            "undoable": 0 if run.status == Run.Status.RUNNING else undoable.count(),
             "title": f"Run {run.pk}",
             "subtitle": None,
             IS_POPUP_VAR: False,
@@ -134,10 +129,8 @@ class RunAdmin(ReadOnly, Page):
             answer.headers["HX-Trigger"] = ENDED
         return answer
 
-    @method_decorator(require_POST)
+    @changes("resolution.change_conflict")
     def undo_all(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        if not self.has_undo_permission(request):
-            raise PermissionDenied
         run = get_object_or_404(Run, pk=run_id)
         if run.status == Run.Status.RUNNING:
             self.message_user(
@@ -180,8 +173,7 @@ def describe_run(run: Run) -> dict[str, Any]:
 
 def outcomes(run: Run) -> str:
     """As in "3 updated, 1 failed"."""
-    known = [f"{run.counts[name]:,} {words}" for name, words in OUTCOMES.items() if run.counts.get(name)]
-    return ", ".join(known)
+    return ", ".join(f"{run.counts[name]:,} {words}" for name, words in OUTCOMES.items() if run.counts.get(name))
 
 
 def price(run: Run) -> str:
@@ -190,22 +182,6 @@ def price(run: Run) -> str:
     if not tokens:
         return ""
     return f"{tokens:,} tokens" if run.cost is None else f"{run.cost:.4f} US dollars"
-
-
-def decisions_of(run: Run, page: str | None) -> Any:
-    in_order = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("id")
-    return BoundedPaginator(in_order, PAGE).get_page(page)
-
-
-def undoable(run: Run) -> QuerySet[Decision]:
-    return run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
-
-
-def count_left(run: Run) -> QuerySet[Conflict]:
-    """What the run tried or proposed, and nobody has decided since."""
-    names = ("concept", "dim", "existing_parent", "incoming_parent")
-    still_open = (Conflict.Status.PENDING, Conflict.Status.PROPOSED)
-    return run.conflicts.filter(status__in=still_open).select_related(*names).order_by("id")
 
 
 def report_undo(run: Run, report: UndoReport) -> list[tuple[int, str]]:

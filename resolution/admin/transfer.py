@@ -4,9 +4,10 @@ import asyncio
 import tempfile
 import weakref
 from collections.abc import AsyncIterator, Callable
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from django.contrib import admin, messages
+from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect
@@ -17,7 +18,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
 from resolution import transfer
-from resolution.admin.acting import actor_of
+from resolution.admin.pages import actor_of
 from resolution.transfer import Differences, Refused, Report, Unreadable
 from resolution.transfer.uploads import Busy, Upload, folder
 
@@ -55,11 +56,8 @@ def extra_urls() -> list[URLPattern]:
     return [path(route, admin.site.admin_view(view), name=name) for route, (name, view) in views.items()]
 
 
-def find_upload(request: HttpRequest, permission: str = "memory.add_edge") -> Upload:
-    """The account's. Raises PermissionDenied."""
-    if not request.user.has_perm(permission):
-        raise PermissionDenied
-    assert request.user.pk is not None
+def upload_of(request: HttpRequest) -> Upload:
+    assert request.user.pk is not None  # whoever has a permission has an account
     return Upload(request.user.pk)
 
 
@@ -67,25 +65,36 @@ def find_upload(request: HttpRequest, permission: str = "memory.add_edge") -> Up
 
 
 @require_GET
+@permission_required("memory.view_edge", raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
     """Export and upload; once there is a file, its preview, or how far its import is."""
-    uploaded = find_upload(request, "memory.view_edge")
+    uploaded, may_import = upload_of(request), request.user.has_perm("memory.add_edge")
     context = admin.site.each_context(request) | {
         "title": "Export and import",
         "may_export": request.user.has_perms(EXPORT_PERMISSIONS),
-        "may_import": request.user.has_perm("memory.add_edge"),
-        "may_take": request.user.has_perm("memory.delete_edge"),
     }
-    differences = read_choice(request.GET)
-    if "again" in request.GET and context["may_import"]:
-        uploaded.forget_preview(differences)
-        return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
     if (done := uploaded.progress) is not None:
         context |= {"upload": uploaded, "progress": done}
     elif (outcome := uploaded.pop_outcome()) is not None:
-        announce(request, uploaded.name, transfer.read_report(outcome))
-    elif uploaded.exists and context["may_import"]:
-        context |= {"upload": uploaded} | describe_preview(uploaded, differences)
+        announce(request, uploaded.name, outcome)
+    elif uploaded.key and may_import:
+        differences, anew = read_choice(request.GET), "again" in request.GET
+        try:
+            report = uploaded.preview(differences, anew=anew)
+        except Unreadable as error:
+            context |= {"upload": uploaded, "unreadable": str(error)}
+        else:
+            if anew:  # or it would be made anew whenever the page is loaded again
+                return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
+            context |= {
+                "upload": uploaded,
+                "chosen": differences,
+                "report": report,
+                "choices": CHOICES.items(),
+                "more_differences": report.differing - len(report.differences),
+                "more_mistakes": report.mistakes_count - len(report.mistakes),
+                "differences": [(each, *OUTCOMES[each.outcome]) for each in report.differences],
+            }
     return TemplateResponse(request, "resolution/transfer.html", context)
 
 
@@ -95,35 +104,8 @@ def read_choice(fields: QueryDict) -> Differences:
     return choice if choice in CHOICES else "queue"  # type: ignore[return-value]  # one of them
 
 
-def describe_preview(uploaded: Upload, differences: Differences) -> dict[str, Any]:
-    """What the template shows of it."""
-    kept = uploaded.read_preview(differences)
-    report = transfer.read_report(kept[0]) if kept is not None else None
-    if kept is None or report is None:
-        try:
-            with uploaded.file.open("rb") as file:
-                report, made_at = transfer.preview(file, differences), timezone.now()
-        except Unreadable as error:
-            return {"unreadable": str(error)}
-        uploaded.write_preview(differences, transfer.write_report(report))
-    else:
-        made_at = kept[1]
-    return {
-        "made_at": made_at,
-        "chosen": differences,
-        "report": report,
-        "choices": CHOICES.items(),
-        "more_differences": report.differing - len(report.differences),
-        "more_mistakes": report.mistakes_count - len(report.mistakes),
-        "differences": [(each, *OUTCOMES[each.outcome]) for each in report.differences],
-    }
-
-
-def announce(request: HttpRequest, name: str, report: Report | None) -> None:
+def announce(request: HttpRequest, name: str, report: Report) -> None:
     """What an import came to."""
-    if report is None:
-        messages.success(request, f"{name} was imported.")
-        return
     if not report.changes:
         messages.info(request, f"Everything in {name} is already here; nothing was changed.")
         return
@@ -138,9 +120,8 @@ def announce(request: HttpRequest, name: str, report: Report | None) -> None:
 
 
 @require_GET
+@permission_required(EXPORT_PERMISSIONS, raise_exception=True)
 def export(request: HttpRequest) -> StreamingHttpResponse:
-    if not request.user.has_perms(EXPORT_PERMISSIONS):
-        raise PermissionDenied
     # In a file first: a client that is slow to take it must not keep a transaction open.
     file = tempfile.TemporaryFile(dir=folder())  # noqa: SIM115  closed with the response
     file.writelines(transfer.export())
@@ -167,77 +148,64 @@ class FileParts:
 
 # --- import ---
 
+for_importers = permission_required("memory.add_edge", raise_exception=True)
+
 
 @require_POST
+@for_importers
 def upload(request: HttpRequest) -> HttpResponse:
-    uploaded = find_upload(request)
     file = request.FILES.get("file")
     if file is None:
         messages.error(request, "Choose a file first.")
         return redirect("admin:resolution_transfer")
     try:
-        uploaded.save(file.chunks(), "".join(filter(str.isprintable, file.name or ""))[-NAME_MAX:])
+        upload_of(request).save(file.chunks(), "".join(filter(str.isprintable, file.name or ""))[-NAME_MAX:])
     except Busy:
         messages.error(request, "The file that you uploaded before is being imported: wait until that is done.")
     return redirect("admin:resolution_transfer")
 
 
 @require_POST
+@for_importers
 def discard(request: HttpRequest) -> HttpResponse:
-    uploaded = find_upload(request)
-    if uploaded.is_imported:
-        return redirect("admin:resolution_transfer")  # which says what was imported
     try:
-        if uploaded.discard():
+        if upload_of(request).discard():
             messages.success(request, "The uploaded file was discarded; nothing was imported.")
     except Busy as error:
         messages.error(request, f"{error} It cannot be discarded.")
-    return redirect("admin:resolution_transfer")
+    return redirect("admin:resolution_transfer")  # which says what was imported, if anything was meanwhile
 
 
 @require_POST
+@for_importers
 def import_upload(request: HttpRequest) -> HttpResponse:
-    """Imports what was previewed, in this request: a browser that leaves does not stop it."""
-    uploaded = find_upload(request)
-    differences = read_choice(request.POST)
+    """Imports what was previewed."""
+    # In this request, and not by a worker: a browser that leaves does not stop it, and a worker may run on a machine
+    # that has another home, without the file.
+    uploaded, differences = upload_of(request), read_choice(request.POST)
     if differences == "take" and not request.user.has_perm("memory.delete_edge"):
         raise PermissionDenied
     if request.POST.get("differences", "queue") not in CHOICES:
         messages.error(request, "Choose what becomes of contradictions; nothing was imported.")
-    elif not uploaded.exists or request.POST.get("key") != uploaded.key:
+    elif not uploaded.key or request.POST.get("key") != uploaded.key:
         messages.error(request, "Another file was uploaded since, or none. Preview it again; nothing was imported.")
     elif request.POST.get("previewed") != differences:
         messages.info(request, "This is the preview for what you chose; nothing was imported yet.")
         return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
     else:
         try:
-            run_import(request, uploaded, differences)
+            skip_invalid = request.POST.get("skip_invalid") == "true"
+            uploaded.import_it(actor_of(request), differences, skip_invalid=skip_invalid)
         except (Unreadable, Refused, Busy) as error:
             messages.error(request, str(error))
     return redirect("admin:resolution_transfer")  # which says what was imported
 
 
-def run_import(request: HttpRequest, uploaded: Upload, differences: Differences) -> None:
-    with uploaded.hold(), uploaded.file.open("rb") as file:
-        outcome = None
-        try:
-            report = transfer.import_file(
-                file,
-                actor_of(request),
-                name=uploaded.name,
-                differences=differences,
-                skip_invalid=request.POST.get("skip_invalid") == "true",
-                progress=uploaded.report_progress,
-            )
-            outcome = transfer.write_report(report)
-        finally:
-            uploaded.finish(outcome)
-
-
 @require_GET
+@for_importers
 def progress(request: HttpRequest) -> JsonResponse:
     """How far the import of the account's file is; null if there is none."""
-    return JsonResponse({"progress": find_upload(request).progress})
+    return JsonResponse({"progress": upload_of(request).progress})
 
 
 _others: Callable[[], list[URLPattern]] = getattr(admin.site, "extra_urls", list)

@@ -29,32 +29,12 @@ KEYS: Final = {
 FIELDS: Final = {
     "edges": EDGE_FIELDS,
     "dimensions": ("is_isa", "split_from_id"),
-    "triples": (
-        "concept_id",
-        "dim_id",
-        "parent_id",
-        "kind",
-        "moved_to_id",
-        "agents",
-        "conversation",
-        "decision_id",
-        "decided_at",
-    ),
+    "triples": ("concept_id", "dim_id", "parent_id", "kind", "moved_to_id", "agents", "conversation", "decision_id",
+                "decided_at"),
     # What a decision changes of a row of the queue.
-    "conflicts": (
-        "status",
-        "existing_parent_id",
-        "blocking_concept_id",
-        "collision_type",
-        "proposal",
-        "run_id",
-        "resolution",
-        "attempts",
-        "last_error",
-        "next_attempt_at",
-        "resolved_at",
-    ),
-}
+    "conflicts": ("status", "existing_parent_id", "blocking_concept_id", "collision_type", "proposal", "run_id",
+                  "resolution", "attempts", "last_error", "next_attempt_at", "resolved_at"),
+}  # fmt: skip
 
 
 def take_surroundings(

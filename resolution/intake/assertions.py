@@ -1,17 +1,20 @@
 """Takes statements in: they find their places in the graph, or their collisions go to the resolution queue."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory.db.transactions import run_transaction
 from memory.domain.text.tokenizer import is_name
-from memory.domain.types import Triple, TripleIds
+from memory.domain.types import Triple
 from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
 from resolution.intake.conflict_queue import Queue
 from resolution.models import Conflict, DecidedTriple
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ def settle(assertions: Sequence[Assertion]) -> list[Outcome]:
     """Settles the statements as if one after the other, in the caller's transaction, which settles no others.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
+    # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
     mistakes = {triple: find_mistake(triple) for triple, _ in assertions}
     settlement = Settlement(triple for triple, _ in assertions if not mistakes[triple])
     outcomes = [
@@ -77,12 +81,13 @@ class Settlement:
 
     def settle(self, assertion: Assertion) -> Outcome:
         ids = self._slots.ids[assertion.triple]
+        # Where the newer wins nothing is decided for good, and the policy may be younger than the ruling.
         ruling = None if self._slots.supersedes(ids.dim_id) else self._rulings.get(ids)
         if ruling is not None and not rulings.reopens(assertion.attribution, ruling):
             return self._settle_decided(assertion, ruling)
         placement = self._slots.place(assertion, ruling.moved_to_id if ruling is not None else None)
         if ruling is not None and placement.status != "confirmed":
-            self._forget(ids)
+            self._forgotten.append(self._rulings.pop(ids))
         return self._finish(assertion, placement)
 
     def _settle_decided(self, assertion: Assertion, ruling: DecidedTriple) -> Outcome:
@@ -96,11 +101,8 @@ class Settlement:
             why = rulings.explain(ruling)
             return Outcome("decided", assertion.triple, conflict, _to_triple(existing), ruling, reason=why)
         if placement.status == "inserted":
-            self._forget(placement.ids)
+            self._forgotten.append(self._rulings.pop(placement.ids))
         return self._finish(assertion, placement)
-
-    def _forget(self, ids: TripleIds) -> None:
-        self._forgotten.append(self._rulings.pop(ids))
 
     def _finish(self, assertion: Assertion, placement: Placement) -> Outcome:
         """What the placement means for the queue."""
@@ -122,7 +124,9 @@ class Settlement:
     def write(self) -> None:
         """Raises GraphChanged."""
         self._slots.write()
-        self._queue.write()
+        # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
+        for row in self._queue.write():
+            logger.info("collision.queued", extra={"conflict": row.pk, "type": row.collision_type})
         if self._forgotten:
             rulings.forget_rows(self._forgotten)
 

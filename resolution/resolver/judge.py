@@ -12,6 +12,7 @@ from resolution.domain.llm_prompt import Case, Claim, QuotedStatement, build_que
 from resolution.domain.verdicts import Verdict, read_verdict
 from resolution.models import CollisionType, Conflict
 from resolution.views import conflict_facts
+from resolution.views.phrases import STATING
 
 STATEMENTS_MAX = 3  # of one fact
 OTHER_FACTS_MAX = 30
@@ -20,8 +21,6 @@ DIMENSIONS_MAX = 40  # the most used ones
 
 # Those whose verdict may name a dimension.
 NAMES_DIMENSIONS = (CollisionType.ISA_ISA, CollisionType.MISCLASSIFICATION, CollisionType.CYCLE)
-
-RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
 
 
 def judge(conflict: Conflict, model: LanguageModel, subject: str) -> Verdict:
@@ -36,13 +35,13 @@ def judge(conflict: Conflict, model: LanguageModel, subject: str) -> Verdict:
 def gather(conflict: Conflict) -> Case:
     """All that a decision needs. The conflict comes with what it refers to (RELATED)."""
     sentences = Evidence.objects.filter(concept_id=conflict.concept_id).order_by("-said_at", "-id")
-    is_ring = conflict.existing_parent_id is None
+    others, is_ring = conflict_facts.other_facts(conflict), conflict.existing_parent_id is None
     return Case(
         collision_type=conflict.collision_type,
         incoming=_incoming(conflict),
         existing=None if is_ring else _existing(conflict),
         ring=tuple(map(_claim, conflict_facts.ring(conflict))) if is_ring else (),
-        other_facts=tuple(_other_facts(conflict)),
+        other_facts=tuple(map(_fact, others.order_by("-last_confirmed")[:OTHER_FACTS_MAX])),
         sentences=tuple(sentences.values_list("sentence", flat=True)[:SENTENCES_MAX]),
         dimensions=tuple(_dimensions(conflict)),
         earlier_error=conflict.last_error,
@@ -68,17 +67,12 @@ def _existing(conflict: Conflict) -> Claim:
     edge = conflict_facts.edges_in([slot]).get(slot)
     if edge is not None:
         return _claim(edge)
-    is_isa = conflict.incoming_is_isa != (conflict.collision_type == CollisionType.MISCLASSIFICATION)
-    fact = Triple(str(conflict.concept), str(conflict.existing_parent), str(conflict.dim), is_isa)
+    fact = Triple(str(conflict.concept), str(conflict.existing_parent), str(conflict.dim), conflict.existing_is_isa)
     return Claim(fact, 0.0, "", is_gone=True)
 
 
 def _claim(edge: Edge) -> Claim:
-    said = EdgeHistory.objects.filter(
-        concept_id=edge.concept_id,
-        after__parent_id=edge.parent_id,
-        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM],
-    )
+    said = EdgeHistory.objects.filter(concept_id=edge.concept_id, after__parent_id=edge.parent_id, action__in=STATING)
     statements = tuple(
         QuotedStatement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)
         for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]
@@ -94,11 +88,6 @@ def _dimensions(conflict: Conflict) -> Iterable[tuple[str, str]]:
     if conflict.collision_type == CollisionType.ISA_ISA:
         found = found.filter(is_isa=True)
     return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]
-
-
-def _other_facts(conflict: Conflict) -> list[Triple]:
-    """What else is known of the concept, the freshest first."""
-    return [_fact(edge) for edge in conflict_facts.other_facts(conflict).order_by("-last_confirmed")[:OTHER_FACTS_MAX]]
 
 
 def _fact(edge: Edge) -> Triple:

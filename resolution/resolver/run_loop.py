@@ -24,6 +24,7 @@ from resolution.intake.conflict_queue import IN_ORDER
 from resolution.models import Conflict, Run
 from resolution.resolver import judge, run_records
 from resolution.resolver.run_records import RunLost
+from resolution.views.conflict_list import RELATED
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Course:
         except RunLost:
             self.row.refresh_from_db()
             logger.warning("resolution.lost", extra={"run": self.row.pk})
-        except BaseException as error:
+        except BaseException as error:  # also KeyboardInterrupt, and SystemExit where a worker is told to stop
             with suppress(Error):  # perhaps it is Postgres that is away
                 _release(*self.treated)
                 why = f"Stopped: {first_line(error)}" if isinstance(error, Exception) else INTERRUPTED
@@ -111,7 +112,9 @@ class Course:
         while conflict := self.next():
             outcome = self.treat(conflict, model)
             self.counts[outcome] += 1
-            self.tell()
+            run_records.note_progress(
+                self.row, conflicts_seen=len(self.treated), counts=dict(self.counts), **run_records.sum_cost(self.row)
+            )
             if self.on_progress is not None:
                 self.on_progress(self.row, conflict, outcome)
             if len(self.unanswered) == UNANSWERED_AT_MOST:
@@ -136,8 +139,9 @@ class Course:
 
     def claim(self) -> Conflict | None:
         with transaction.atomic():
+            # A conflict that somebody decides in this moment is locked: the run goes on to the next and does not wait.
             rows = self.waiting().select_for_update(skip_locked=True, of=("self",))
-            conflict = rows.select_related(*judge.RELATED).first()
+            conflict = rows.select_related(*RELATED).first()
             if conflict is not None:
                 Conflict.objects.filter(pk=conflict.pk).update(claimed_until=Now() + LEASE)
         return conflict
@@ -162,9 +166,7 @@ class Course:
     def ask(self, conflict: Conflict, model: LanguageModel) -> Verdict:
         try:
             verdict = judge.judge(conflict, model, run_records.subject(self.row, conflict.pk))
-            run_records.note_progress(
-                self.row
-            )  # the answer may have taken long: nothing is done for a run that is closed
+            run_records.note_progress(self.row)  # the answer may have taken long, and the run been closed meanwhile
         except RunLost:
             _release(conflict.pk)
             raise
@@ -182,7 +184,7 @@ class Course:
         return verdict
 
     def decide(self, conflict: Conflict, verdict: Verdict) -> str:
-        actor = Actor(self.name(), Source.FESTINGER, self.row)
+        actor = Actor(f"resolver: {self.row.model_name}", Source.FESTINGER, self.row)
         decisions.decide(conflict.pk, actor, verdict, seen=conflict)
         return verdict.decision
 
@@ -197,21 +199,15 @@ class Course:
 
     def fail(self, conflict: Conflict, error: str) -> str:
         """The conflict stays pending and says why; where somebody else decided it meanwhile, nothing failed."""
-        attempts = conflict.attempts + 1
         changed = _as_seen(conflict).update(
             attempts=F("attempts") + 1, last_error=error, run=self.row,
-            next_attempt_at=Now() + pause(attempts), claimed_until=None,
+            next_attempt_at=Now() + pause(conflict.attempts + 1), claimed_until=None,
         )  # fmt: skip
         if not changed:
             _release(conflict.pk)
             return OVERTAKEN
         self.errors.append(f"{conflict}: {error}")
         return FAILED
-
-    def tell(self) -> None:
-        run_records.note_progress(
-            self.row, conflicts_seen=len(self.treated), counts=dict(self.counts), **run_records.sum_cost(self.row)
-        )
 
     def changes(self) -> int:
         return sum(count for outcome, count in self.counts.items() if outcome not in (FAILED, OVERTAKEN))
@@ -221,9 +217,6 @@ class Course:
         more = len(self.errors) - ERRORS_NOTED
         lines = [ending, *self.errors[:ERRORS_NOTED], f"and {more} more" if more > 0 else ""]
         return "\n".join(filter(None, lines))
-
-    def name(self) -> str:
-        return f"resolver: {self.row.model_name}"[:120]
 
 
 def pause(attempts: int) -> timedelta:

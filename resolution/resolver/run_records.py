@@ -43,10 +43,13 @@ def open_run(trigger: str, actor: str = "", *, mode: str, limit: int | None = No
     """The row of a new run; ``is_begun``: the caller carries it out. One whose process died is closed before.
 
     Raises AlreadyRunning."""
+    # The unique index run_is_alone decides who of two may begin. Between its refusal and the look at who was first,
+    # that run may end: then there is room for this one.
     for _ in range(TRIES):
         close_dead()
         row = Run(trigger=trigger, actor=actor[:ACTOR_MAX], mode=mode, limit=limit)
         if is_begun:
+            # Any other time than that of its making: see begin().
             row.alive_at = Now() + timedelta(microseconds=1)
         try:
             with transaction.atomic():
@@ -67,18 +70,14 @@ def under_way() -> Run | None:
 
 
 def begin(run: Run) -> bool:
-    """Makes the caller the one who carries the run out; False where somebody else is, or it has ended.
-
-    Nobody has begun it as long as its only sign of life is its making: both times are of that statement."""
-    return _select_unbegun().filter(pk=run.pk).update(alive_at=Now()) == 1
-
-
-def find_unbegun() -> Run | None:
-    """The run that was asked for and that nobody carries out yet."""
-    return _select_unbegun().first()
+    """Makes the caller the one who carries the run out; False where somebody else is, or it has ended."""
+    # Nobody has begun it as long as its only sign of life is its making: both times are of that statement. The row
+    # count settles who of two is first.
+    return select_unbegun().filter(pk=run.pk).update(alive_at=Now()) == 1
 
 
-def _select_unbegun() -> QuerySet[Run]:
+def select_unbegun() -> QuerySet[Run]:
+    """The run that was asked for and that nobody carries out yet, if there is one."""
     return Run.objects.filter(status=Run.Status.RUNNING, alive_at=F("started_at"))
 
 
@@ -91,18 +90,14 @@ def close_dead() -> Run | None:
     with transaction.atomic():
         if not dead.filter(pk=run.pk).update(status=Run.Status.FAILED, note=DIED, ended_at=Now()):
             return None
-        _free_claimed()
+        # The conflict at which the process died: perhaps because of it, so that counts as an attempt. After a few it
+        # has to wait, or the next run would die of it, too.
+        claimed = Conflict.objects.filter(status=Conflict.Status.PENDING, claimed_until__isnull=False)
+        claimed.filter(attempts__gte=DEATHS_AT_MOST - 1).update(next_attempt_at=Now() + PAUSE_AFTER_DEATHS)
+        claimed.update(attempts=F("attempts") + 1, last_error=DIED_AT_IT, claimed_until=None)
     run.refresh_from_db()
     _log(run)
     return run
-
-
-def _free_claimed() -> None:
-    """The conflict at which the process died: perhaps because of it, so that counts as an attempt. After a few it has
-    to wait, or the next run would die of it, too."""
-    claimed = Conflict.objects.filter(status=Conflict.Status.PENDING, claimed_until__isnull=False)
-    claimed.filter(attempts__gte=DEATHS_AT_MOST - 1).update(next_attempt_at=Now() + PAUSE_AFTER_DEATHS)
-    claimed.update(attempts=F("attempts") + 1, last_error=DIED_AT_IT, claimed_until=None)
 
 
 def note_progress(run: Run, **changes: Any) -> None:
@@ -161,14 +156,6 @@ def _prefix(run: Run) -> str:
 
 
 def _log(run: Run) -> None:
-    logger.info(
-        "resolution.run",
-        extra={
-            "run": run.pk,
-            "trigger": run.trigger,
-            "status": run.status,
-            "conflicts": run.conflicts_seen,
-            **run.counts,
-            "note": run.note.partition("\n")[0],
-        },
-    )
+    first_note = run.note.partition("\n")[0]
+    facts = {"run": run.pk, "trigger": run.trigger, "status": run.status, "conflicts": run.conflicts_seen}
+    logger.info("resolution.run", extra={**facts, **run.counts, "note": first_note})

@@ -21,6 +21,7 @@ from resolution.models import Conflict, Decision, Run
 from resolution.resolver import judge, run_loop, run_records
 from resolution.resolver.run_loop import Course, OnConflict
 from resolution.resolver.run_records import AlreadyRunning
+from resolution.views.conflict_list import RELATED
 
 __all__ = ["AlreadyRunning", "approve", "carry_out", "rehearse", "request_run", "run"]
 
@@ -43,6 +44,7 @@ def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> R
     """The row of a run that a worker is about to carry out: which one, and when, is a matter of seconds, or of a
     minute where the wake-up is lost. Raises AlreadyRunning."""
     row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=False)
+    # A worker that is woken before the commit would find no row, and go to sleep again for a minute.
     transaction.on_commit(_waker.ask)
     return row
 
@@ -58,7 +60,7 @@ def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str
     model = llm.find_chosen("resolve_model_id")
     has_answered, unanswered = False, 0  # in a row
     error: Exception | None = None
-    for conflict in run_loop.pending().select_related(*judge.RELATED)[:limit]:
+    for conflict in run_loop.pending().select_related(*RELATED)[:limit]:
         try:
             verdict: Verdict | str = judge.judge(conflict, model, f"conflict {conflict.pk}, dry run")
             has_answered, unanswered = True, 0

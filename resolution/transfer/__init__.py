@@ -4,9 +4,6 @@ from memory.graph.placement import Differences
 from resolution.transfer.exporter import export
 from resolution.transfer.importer import Refused, import_file, preview
 from resolution.transfer.interchange import Unreadable
-from resolution.transfer.report import Difference, Report, read_report, write_report
+from resolution.transfer.report import Report
 
-__all__ = [
-    "Difference", "Differences", "Refused", "Report", "Unreadable", "export", "import_file", "preview", "read_report",
-    "write_report",
-]  # fmt: skip
+__all__ = ["Differences", "Refused", "Report", "Unreadable", "export", "import_file", "preview"]

@@ -62,6 +62,7 @@ PARTS: Final = (
 def export(progress: ReportProgress = ignore_progress) -> Iterator[bytes]:
     """The file, some hundred lines at a time. What is written to the graph meanwhile is not in it. The transaction
     stays open until the last of them is taken."""
+    # One snapshot for all parts: else a conflict could be in the file without the fact that it is about.
     with transaction.atomic():
         counts = {}
         with connection.cursor() as cursor:
@@ -76,16 +77,15 @@ def export(progress: ReportProgress = ignore_progress) -> Iterator[bytes]:
             with connection.chunked_cursor() as cursor:
                 cursor.execute(query)
                 while rows := cursor.fetchmany(LINES_AT_ONCE):
-                    yield b"".join(format_line(kind, _values(kind, row)) for row in rows)
+                    yield b"".join(format_line(kind, row if kind != "conflict" else _turn(row)) for row in rows)
                     done += len(rows)
                     progress("Writing", done, total)
 
 
-def _values(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    if kind != "conflict":
-        return row
+def _turn(row: tuple[Any, ...]) -> list[Any]:
+    """The line of a conflict, as of the collision with what is in its slot now."""
     *values, existing_is_isa = row
     if existing_is_isa is not None:
         is_isa, collision, blocking = 3, 4, 6
         values[collision], values[blocking] = classify_collision(existing_is_isa, values[is_isa]), None
-    return tuple(values)
+    return values

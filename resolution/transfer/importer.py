@@ -5,7 +5,9 @@ the same import into a copy of the tables, so that it changes nothing and nobody
 """
 
 import logging
-from typing import BinaryIO, Final
+from collections import Counter
+from collections.abc import Iterator
+from typing import BinaryIO, Final, TypeVar
 
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
@@ -17,14 +19,22 @@ from memory.graph.placement import Differences
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Soas, Source
 from resolution.actors import Actor
-from resolution.transfer.contents import Contents
-from resolution.transfer.interchange import ConflictLine, DecidedLine, DimensionLine, FactLine, Unreadable
+from resolution.transfer import interchange
 from resolution.transfer.report import Report, ReportProgress, ignore_progress
 from resolution.transfer.writer import Writer
 
 logger = logging.getLogger(__name__)
 
 WORDS_AT_ONCE: Final = 10_000
+PROGRESS_EVERY: Final = 2_000  # lines
+# Of what a file has one line each, and the keys that say which.
+UNIQUE: Final = {
+    "dimension": ("dimension", ("dimension",)),
+    "fact": ("concept and dimension", ("concept", "dimension")),
+    "decided": ("triple", ("concept", "dimension", "parent")),
+    "conflict": ("triple", ("concept", "dimension", "parent")),
+}
+AnyLine = TypeVar("AnyLine", bound=interchange.Line)
 
 # What an import writes, with the rows that it reads of each.
 TABLES: Final = {
@@ -56,14 +66,79 @@ class Refused(Exception):
         self.report = report
 
 
+class Contents:
+    """The first reading of a file: it finds the mistakes, and what an import has to add and lock before the facts."""
+
+    # In memory are its words and the few lines about dimensions. The other lines are read from the file again, once for
+    # each kind: a file has no largest size, and reading 10,000 lines twice takes a fifth of a second.
+
+    def __init__(self, file: BinaryIO, progress: ReportProgress) -> None:
+        """Raises Unreadable."""
+        self.report = Report()  # with the mistakes
+        self.counts: Counter[str] = Counter()  # lines by kind
+        self.words: set[str] = set()
+        self.muted: set[str] = set()
+        self.dimensions: dict[str, interchange.DimensionLine] = {}  # those with a line of their own, by name
+        self.is_isa: dict[str, bool] = {}  # of all dimensions of facts and conflicts: what their first fact says
+        self._file = file
+        self._refused: set[int] = set()  # lines that are a mistake beside others, not by themselves
+        self._read(progress)
+
+    def lines(self, kind: type[AnyLine]) -> Iterator[tuple[int, AnyLine]]:
+        """The lines of one kind, without mistakes, with their numbers."""
+        if not self.counts[kind.model_fields["kind"].default]:
+            return
+        for number, line in interchange.read(self._file):
+            if isinstance(line, kind) and number not in self._refused:
+                yield number, line
+
+    def _read(self, progress: ReportProgress) -> None:
+        size = self._file.seek(0, 2)
+        first_lines: dict[tuple[str, ...], int] = {}
+        of_conflicts: dict[str, bool] = {}
+        dimensions: dict[int, interchange.DimensionLine] = {}
+        for number, line in interchange.read(self._file):
+            if number % PROGRESS_EVERY == 0:
+                progress("Reading", self._file.tell(), size)
+            if isinstance(line, interchange.Mistake):
+                self.report.add_mistake(line)
+                continue
+            if line.kind in UNIQUE:  # a concept may be named twice: it is muted once
+                what, keys = UNIQUE[line.kind]
+                first = first_lines.setdefault((line.kind, *(getattr(line, key) for key in keys)), number)
+                if first != number:
+                    self._refuse(interchange.Mistake(number, f"is about the same {what} as line {first}"))
+                    continue
+            self.counts[line.kind] += 1
+            self.words.update(line.words())
+            if isinstance(line, interchange.DimensionLine):
+                dimensions[number] = line
+            elif isinstance(line, interchange.ConceptLine) and line.is_muted:
+                self.muted.add(line.concept)
+            elif isinstance(line, interchange.FactLine | interchange.ConflictLine):
+                (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
+        self.is_isa = of_conflicts | self.is_isa
+        known = Dimension.objects.values_list("soas__token", flat=True)
+        for mistake in interchange.find_split_mistakes(dimensions, known):
+            self._refuse(mistake)
+        self.dimensions = {line.dimension: line for at, line in dimensions.items() if at not in self._refused}
+        self.report.mistakes.sort(key=lambda mistake: mistake.line)
+
+    def _refuse(self, mistake: interchange.Mistake) -> None:
+        self.report.add_mistake(mistake)
+        self._refused.add(mistake.line)
+
+
 def preview(file: BinaryIO, differences: Differences = "queue", progress: ReportProgress = ignore_progress) -> Report:
     """What an import would come to, without the lines that have mistakes. Raises Unreadable."""
     by = Attribution("", Source.OPERATOR, 1.0, timezone.now(), role=IMPORTED)
     with transaction.atomic():
         contents = Contents(file, progress)
-        _copy_tables()
+        with connection.cursor() as cursor:
+            for table, rows in TABLES.items():
+                cursor.execute(COPY.format(table=table, rows=rows, key="edge_id" if table == "urd" else "id"))
         _write(contents, by, differences, progress, is_preview=True)
-        transaction.set_rollback(True)
+        transaction.set_rollback(True)  # also the words that it added
     return contents.report
 
 
@@ -92,16 +167,11 @@ def import_file(
     try:
         report = run_transaction(work)
     except (IntegrityError, DataError) as error:
-        raise Unreadable(f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported.") from error
+        raise interchange.Unreadable(
+            f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported."
+        ) from error
     logger.info("graph.imported", extra={**report.facts, "mistakes": report.mistakes_count})
     return report
-
-
-def _copy_tables() -> None:
-    keys = {"dimension": "id", "urd": "edge_id"}
-    with connection.cursor() as cursor:
-        for table, rows in TABLES.items():
-            cursor.execute(COPY.format(table=table, rows=rows, key=keys.get(table, "id")))
 
 
 def _write(
@@ -114,9 +184,9 @@ def _write(
         store.lock_dimensions(store.ensure_tokens({*contents.dimensions, *contents.is_isa}).values())
     _add_dimensions(contents)
     writer = Writer(by, differences, report)
-    writer.place_facts(contents.lines(FactLine), contents.counts["fact"], progress)
-    writer.queue_conflicts(line for _, line in contents.lines(ConflictLine))
-    writer.add_rulings(line for _, line in contents.lines(DecidedLine))
+    writer.place_facts(contents.lines(interchange.FactLine), contents.counts["fact"], progress)
+    writer.queue_conflicts(line for _, line in contents.lines(interchange.ConflictLine))
+    writer.add_rulings(line for _, line in contents.lines(interchange.DecidedLine))
     report.newly_muted = Soas.objects.filter(token__in=contents.muted, is_muted=False).update(is_muted=True)
 
 
@@ -132,26 +202,20 @@ def _add_words(words: set[str]) -> int:
 def _add_dimensions(contents: Contents) -> None:
     """Those that are not here. One without a line of its own is like its first fact."""
     lines, report = contents.dimensions, contents.report
-    here = {row.soas.token: row for row in Dimension.objects.select_related("soas", "split_from__soas")}
+    rows = Dimension.objects.values_list("soas__token", "question", "is_isa", "on_collision", "split_from__soas__token")
+    here = {name: values for name, *values in rows}
     report.new_dimensions = sorted({*lines, *contents.is_isa} - here.keys())
-    report.other_dimensions = sorted(name for name in lines.keys() & here if lines[name] != _describe(here[name]))
+    report.other_dimensions = sorted(
+        name
+        for name, line in lines.items()
+        if name in here and here[name] != [line.question, line.is_isa, line.on_collision, line.split_from]
+    )
     ids = store.ensure_tokens({word for line in lines.values() for word in line.words()} | {*report.new_dimensions})
     for name in sorted(report.new_dimensions, key=ids.__getitem__):
-        line = lines.get(name) or DimensionLine(dimension=name, is_isa=contents.is_isa[name])
+        line = lines.get(name) or interchange.DimensionLine(dimension=name, is_isa=contents.is_isa[name])
         store.ensure_dimension(ids[name], is_isa=line.is_isa, question=line.question)
     for name in lines.keys() & set(report.new_dimensions):  # when all are there to be split from
         origin = lines[name].split_from
         Dimension.objects.filter(soas_id=ids[name]).update(
             on_collision=lines[name].on_collision, split_from_id=ids[origin] if origin is not None else None
         )
-
-
-def _describe(row: Dimension) -> DimensionLine:
-    origin = row.split_from.soas.token if row.split_from is not None else None
-    return DimensionLine.model_construct(
-        dimension=row.soas.token,
-        question=row.question,
-        is_isa=row.is_isa,
-        on_collision=Dimension.OnCollision(row.on_collision),
-        split_from=origin,
-    )

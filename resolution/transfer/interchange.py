@@ -30,7 +30,6 @@ VERSION: Final = 1
 LINE_MAX_BYTES: Final = 1024 * 1024
 
 _COMPRESSED: Final = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
-_DIGEST: Final = re.compile(r"(?:[0-9a-f]{2}){0,32}")
 _SHOWN_MAX: Final = 80  # characters of a wrong value
 
 
@@ -66,12 +65,6 @@ def _refuse_null(text: str) -> str:
     return text
 
 
-def _check_digest(text: str) -> str:
-    if not _DIGEST.fullmatch(text):
-        raise ValueError("must be at most 32 bytes in hexadecimal")
-    return text
-
-
 def _convert_to_utc(time: datetime) -> datetime:
     try:
         return time.astimezone(UTC)
@@ -82,7 +75,7 @@ def _convert_to_utc(time: datetime) -> datetime:
 Name = Annotated[str, AfterValidator(_check_name)]
 NoNull = AfterValidator(_refuse_null)
 Agent = Annotated[str, Field(max_length=120), NoNull]
-Digest = Annotated[str, AfterValidator(_check_digest)]
+Digest = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,32}$")]  # in hexadecimal
 Time = Annotated[AwareDatetime, AfterValidator(_convert_to_utc)]
 Share = Annotated[float, Field(ge=0, le=1)]
 SmallInteger = Annotated[int, Field(ge=-32768, le=32767)]
@@ -232,18 +225,14 @@ def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake]]:
     for number, text in numbered:
         count += 1
         try:
-            yield number, parse(text)
-        except ValueError as error:
-            yield number, Mistake(number, str(error))
+            line = _ADAPTER.validate_json(text) if text is not None else None
+            yield number, line or Mistake(number, f"is longer than {LINE_MAX_BYTES} bytes")
+        except ValidationError as error:
+            yield number, Mistake(number, _describe(error))
     if expected not in (None, count):
-        yield (
-            number,
-            Mistake(
-                number,
-                f"the file is {'cut' if count < expected else 'longer than it says'}: its first line promises"
-                f' {expected} more lines, there are {count}. In a file that is edited by hand, leave out "counts"',
-            ),
-        )
+        how = "cut" if count < expected else "longer than it says"
+        reason = f"the file is {how}: its first line promises {expected} more lines, there are {count}."
+        yield number, Mistake(number, f'{reason} In a file that is edited by hand, leave out "counts"')
 
 
 def _read_numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
@@ -290,16 +279,6 @@ def _read_header(text: bytes | None) -> Any:
     if not isinstance(counts, dict) or not all(type(count) is int for count in counts.values()):
         raise Unreadable('The "counts" in the first line are not numbers.')
     return sum(counts.values())
-
-
-def parse(text: bytes | None) -> Line:
-    """One line after the header; None is one that is too long. Raises ValueError, which says what is wrong."""
-    if text is None:
-        raise ValueError(f"is longer than {LINE_MAX_BYTES} bytes")
-    try:
-        return _ADAPTER.validate_json(text)
-    except ValidationError as error:
-        raise ValueError(_describe(error)) from None
 
 
 def _describe(error: ValidationError) -> str:

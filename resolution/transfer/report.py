@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from memory.domain.types import Triple
+from memory.models import Edge
 from resolution.transfer.interchange import Mistake
 
 MISTAKES_MAX: Final = 100  # listed; all are counted
@@ -46,24 +48,25 @@ class Difference:
     existing_confidence: float | None
 
 
-@dataclass
-class Report:
+class Report(BaseModel):
     """``facts`` counts them by OUTCOMES."""
 
-    facts: Counter[str] = field(default_factory=Counter)
+    # A kept preview that another version of Festinger wrote must not be taken for one of this version.
+    model_config = ConfigDict(extra="forbid")
+
+    made_at: datetime | None = None  # of a preview that is kept
+    facts: Counter[str] = Counter()
     new_words: int = 0
-    new_dimensions: list[str] = field(default_factory=list)
-    other_dimensions: list[str] = field(default_factory=list)  # that differ from the existing ones of the same name
+    new_dimensions: list[str] = []
+    other_dimensions: list[str] = []  # that differ from the existing ones of the same name
     newly_muted: int = 0
     new_conflicts: int = 0  # among the file's conflict lines
     known_conflicts: int = 0
     new_decided: int = 0
     known_decided: int = 0
-    differences: list[Difference] = field(default_factory=list)  # the first of them
-    mistakes: list[Mistake] = field(default_factory=list)  # the first of them
+    differences: list[Difference] = []  # the first of them
+    mistakes: list[Mistake] = []  # the first of them
     mistakes_count: int = 0
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     @property
     def differing(self) -> int:
@@ -85,9 +88,16 @@ class Report:
         if len(self.mistakes) < MISTAKES_MAX:
             self.mistakes.append(mistake)
 
+    def add_difference(self, line: int, fact: Triple, confidence: float, outcome: str, edge: Edge | None) -> None:
+        # An import reads its edges without their words, which are looked up here, one by one: only for what is listed.
+        if len(self.differences) < DIFFERENCES_MAX:
+            existing = Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge else None
+            difference = Difference(line, fact, confidence, outcome, existing, edge.confidence if edge else None)
+            self.differences.append(difference)
+
     def summarize(self) -> list[tuple[int, str, str]]:
         """A table: how many, of what, and what becomes of them. Without rows that count nothing."""
-        new, other = ", ".join(self.new_dimensions[:NAMES_MAX]), ", ".join(self.other_dimensions[:NAMES_MAX])
+        new, other = (", ".join(names[:NAMES_MAX]) for names in (self.new_dimensions, self.other_dimensions))
         rows = [
             *((self.facts[outcome], "fact", which) for outcome, which in OUTCOMES.items()),
             (len(self.new_dimensions), "dimension", f"new: {new}"),
@@ -101,18 +111,3 @@ class Report:
             (self.mistakes_count, "line", "with a mistake, left out"),
         ]
         return [(count, what if count == 1 else f"{what}s", which) for count, what, which in rows if count]
-
-
-_ADAPTER: Final = TypeAdapter(Report)
-
-
-def write_report(report: Report) -> bytes:
-    return _ADAPTER.dump_json(report)
-
-
-def read_report(content: bytes) -> Report | None:
-    """None if another version of Festinger wrote it."""
-    try:
-        return _ADAPTER.validate_json(content)
-    except ValidationError:
-        return None

@@ -1,18 +1,25 @@
 """The file that an account has uploaded and not imported yet: one for each, in the home, which all processes of a
-machine share. Beside it are its previews, how far its import is, and what that came to."""
+machine share. Beside it are its name, its previews, how far its import is, and what that came to."""
 
 import fcntl
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 from django.conf import settings
+from django.utils import timezone
+from pydantic import ValidationError
+
+from memory.graph.placement import Differences
+from resolution.actors import Actor
+from resolution.transfer.importer import import_file, preview
+from resolution.transfer.report import Report
 
 KEPT_S: Final = 24 * 3600.0
-PREVIEW_KEPT_S: Final = 600.0
+PREVIEW_KEPT: Final = timedelta(minutes=10)
 PROGRESS_EVERY_S: Final = 0.5
 
 
@@ -31,34 +38,28 @@ def folder() -> Path:
 
 class Upload:
     def __init__(self, account_id: int) -> None:
-        self._name = str(account_id)
-        self.file = folder() / self._name
+        self.file = folder() / str(account_id)
         self._progress_at = 0.0
 
     @property
-    def exists(self) -> bool:
-        return self.file.exists()
-
-    @property
     def key(self) -> str:
-        """Tells this file from others that the same account uploads before or after it."""
-        return str(self.file.stat().st_mtime_ns) if self.exists else ""
-
-    @property
-    def size(self) -> int:
-        return self.file.stat().st_size
+        """Tells this file from others that the same account uploads before or after it; empty where there is none."""
+        return str(self.file.stat().st_mtime_ns) if self.file.exists() else ""
 
     @property
     def name(self) -> str:
         """What the account calls the file."""
-        return (self._read("name") or b"file").decode()
+        return self._read("name") or "file"
 
     def save(self, parts: Iterable[bytes], name: str) -> None:
         """In place of what the account uploaded before. Raises Busy."""
-        _delete_old()
+        for old in folder().iterdir():
+            with suppress(FileNotFoundError):
+                if time.time() - old.stat().st_mtime > KEPT_S:
+                    old.unlink()
         with self.hold():
             self._delete()
-            self._write("name", name.encode())
+            self._write("name", name)
             unfinished = self._beside("part")
             unfinished.touch(mode=0o600)
             with unfinished.open("wb") as file:
@@ -68,27 +69,41 @@ class Upload:
     def discard(self) -> bool:
         """Whether there was a file. Raises Busy."""
         with self.hold():
-            was_here = self.exists
-            self._delete()
-        return was_here
+            # Without a file it may have been imported meanwhile: what that came to stays for whoever discards too late.
+            if is_here := self.file.exists():
+                self._delete()
+        return is_here
 
-    # --- previews ---
-
-    def read_preview(self, kind: str) -> tuple[bytes, datetime] | None:
-        """What ``write_preview`` wrote last, and when; None after PREVIEW_KEPT_S."""
-        content = self._read(f"preview-{kind}")
-        if content is None:
-            return None
-        at = self._beside(f"preview-{kind}").stat().st_mtime
-        return (content, datetime.fromtimestamp(at, UTC)) if time.time() - at < PREVIEW_KEPT_S else None
-
-    def write_preview(self, kind: str, content: bytes) -> None:
-        self._write(f"preview-{kind}", content)
-
-    def forget_preview(self, kind: str) -> None:
-        self._beside(f"preview-{kind}").unlink(missing_ok=True)
+    def preview(self, differences: Differences, *, anew: bool = False) -> Report:
+        """What an import would come to; not older than PREVIEW_KEPT, or made ``anew``. Raises Unreadable."""
+        kept = None if anew else self._read_report(f"preview-{differences}")
+        if kept is not None and kept.made_at is not None and timezone.now() - kept.made_at < PREVIEW_KEPT:
+            return kept
+        with self.file.open("rb") as file:
+            report = preview(file, differences)
+        report.made_at = timezone.now()
+        self._write(f"preview-{differences}", report.model_dump_json())
+        return report
 
     # --- its import ---
+
+    def import_it(self, actor: Actor, differences: Differences, *, skip_invalid: bool) -> None:
+        """Raises Busy, and what ``import_file`` raises."""
+        with self.hold(), self.file.open("rb") as file:
+            try:
+                report = import_file(
+                    file,
+                    actor,
+                    name=self.name,
+                    differences=differences,
+                    skip_invalid=skip_invalid,
+                    progress=self.report_progress,
+                )
+                # Whoever began it may have left: what it came to waits for their return.
+                self._write("outcome", report.model_dump_json())
+                self._delete(keep=("name", "outcome"))
+            finally:
+                self._beside("progress").unlink(missing_ok=True)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -105,63 +120,51 @@ class Upload:
     @property
     def progress(self) -> str | None:
         """How far the import is; None if there is none."""
-        content = self._read("progress")
-        if content is None:
-            return None
-        try:
-            with self.hold():
-                self._beside("progress").unlink(missing_ok=True)  # its process died
-        except Busy:
-            return content.decode()
+        if (noted := self._read("progress")) is not None:
+            try:
+                with self.hold():
+                    self._beside("progress").unlink(missing_ok=True)  # its process died
+            except Busy:
+                return noted
         return None
 
     def report_progress(self, what: str, done: int, total: int) -> None:
         if (now := time.monotonic()) - self._progress_at >= PROGRESS_EVERY_S:
             self._progress_at = now
-            self._write("progress", f"{what}: {done / total:.0%}".encode() if total > 0 else what.encode())
+            self._write("progress", f"{what}: {done / total:.0%}" if total > 0 else what)
 
-    def finish(self, outcome: bytes | None) -> None:
-        """At the end of an import: the file goes if there is an outcome, which stays for whoever comes back."""
-        if outcome is not None:
-            self._write("outcome", outcome)
-            self._delete(keep=("name", "outcome"))
-        self._beside("progress").unlink(missing_ok=True)
-
-    @property
-    def is_imported(self) -> bool:
-        return self._beside("outcome").exists()
-
-    def pop_outcome(self) -> bytes | None:
-        content = self._read("outcome")
+    def pop_outcome(self) -> Report | None:
+        """What the import came to; once."""
+        outcome = self._read_report("outcome")
         self._beside("outcome").unlink(missing_ok=True)
-        return content
+        return outcome
 
     # --- files ---
 
     def _beside(self, what: str) -> Path:
-        return self.file.with_name(f"{self._name}.{what}")
+        return self.file.with_name(f"{self.file.name}.{what}")
 
-    def _read(self, what: str) -> bytes | None:
+    def _read(self, what: str) -> str | None:
         with suppress(FileNotFoundError):
-            return self._beside(what).read_bytes()
+            return self._beside(what).read_text()
         return None
 
-    def _write(self, what: str, content: bytes) -> None:
-        """As a whole, for those that read it meanwhile. On a full disk it is missing, and no more than that."""
+    def _read_report(self, what: str) -> Report | None:
+        """None also if another version of Festinger wrote it."""
+        with suppress(ValidationError):
+            return Report.model_validate_json(self._read(what) or "")
+        return None
+
+    def _write(self, what: str, content: str) -> None:
+        # As a whole, for those that read it meanwhile. On a full disk it is missing, and no more than that: a note must
+        # not fail the import that it is about.
         unfinished = self._beside(f"{what}.new")
         with suppress(OSError):
-            unfinished.write_bytes(content)
+            unfinished.write_text(content)
             unfinished.replace(self._beside(what))
 
     def _delete(self, keep: Iterable[str] = ()) -> None:
         kept = {self._beside(what) for what in ("lock", *keep)}
-        for file in [self.file, *folder().glob(f"{self._name}.*")]:
+        for file in [self.file, *folder().glob(f"{self.file.name}.*")]:
             if file not in kept:
                 file.unlink(missing_ok=True)
-
-
-def _delete_old() -> None:
-    for file in folder().iterdir():
-        with suppress(FileNotFoundError):
-            if time.time() - file.stat().st_mtime > KEPT_S:
-                file.unlink()

@@ -4,13 +4,13 @@ one after the other.
 All functions run inside the caller's transaction, which holds the locks of the dimensions.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from django.utils import timezone
 
 from memory.db.connections import chunks
-from memory.domain.types import Slot, Triple, TripleIds
+from memory.domain.types import Slot, TripleIds
 from memory.graph import store
 from memory.graph.placement import Differences, Imported, Placement, Slots
 from memory.graph.store import Assertion, Attribution
@@ -19,7 +19,7 @@ from resolution import rulings
 from resolution.intake.conflict_queue import Queue, rebase
 from resolution.models import CollisionType, DecidedTriple
 from resolution.transfer.interchange import ConflictLine, DecidedLine, FactLine
-from resolution.transfer.report import DIFFERENCES_MAX, Difference, Report, ReportProgress
+from resolution.transfer.report import Report, ReportProgress
 
 # More than 2,000 rows in one statement are announced as one reload (migration 0002 of memory), and no portion of a
 # large import should make the caches read its rows one by one.
@@ -46,11 +46,19 @@ class Writer:
         self._disputed: set[Slot] = set()  # of placed facts about which a conflict is open
 
     def place_facts(self, facts: Iterable[Numbered], total: int, progress: ReportProgress) -> None:
-        waiting = self._place_all(_report_progress(facts, total, progress))
+        waiting: list[Numbered] = []
+        for at, portion in enumerate(chunks(facts, FACTS_AT_ONCE)):
+            progress("Placing", at * FACTS_AT_ONCE, total)
+            waiting += self._place(portion)
+        progress("Placing", total, total)
         # What closes a cycle may stop to do so when other facts of the file have replaced a step of it.
-        while waiting and len(still := self._place_all(waiting)) < len(waiting):
+        while waiting:
+            still = [fact for portion in chunks(waiting, FACTS_AT_ONCE) for fact in self._place(portion)]
+            if len(still) == len(waiting):
+                break
             waiting = still
-        self._place_all(waiting, is_last_try=True)
+        for portion in chunks(waiting, FACTS_AT_ONCE):
+            self._place(portion, is_last_try=True)
         self._report.differences.sort(key=lambda difference: difference.line)
         # Only now, all of them in order: the flusher locks words in this order, too.
         for concepts in chunks(sorted(self._concepts), FACTS_AT_ONCE):
@@ -58,34 +66,34 @@ class Writer:
         for slot in sorted(self._disputed):
             rebase(slot, fill=False)
 
-    def _place_all(self, facts: Iterable[Numbered], *, is_last_try: bool = False) -> list[Numbered]:
-        """Those that would close a cycle, unless this is the last try: then they are queued."""
-        portions = chunks(facts, FACTS_AT_ONCE)
-        return [fact for portion in portions for fact in self._place(portion, is_last_try=is_last_try)]
-
-    def _place(self, facts: Sequence[Numbered], *, is_last_try: bool) -> list[Numbered]:
+    def _place(self, facts: Sequence[Numbered], *, is_last_try: bool = False) -> list[Numbered]:
+        """Returns those that would close a cycle, unless this is the last try: then they are queued."""
         slots = Slots([line.triple for _, line in facts], is_import=True)
         triples = set(slots.ids.values())
         queue, known = Queue(triples), rulings.find_rulings(triples)
+        # The queue and the rulings before the slots, as in intake: of what is decided in between, the ruling is seen.
         slots.read(elsewhere={row.moved_to_id for row in known.values() if row.moved_to_id is not None})
         waiting: list[Numbered] = []
         placed: set[TripleIds] = set()
         replaced: list[Edge] = []
         for number, line in facts:
-            assertion, imported = self._attribute(line)
-            ids = slots.ids[assertion.triple]
+            said_at = line.said_at or line.last_confirmed or self._now
+            said = Attribution(line.agent, line.source, line.confidence, said_at)
+            imported = Imported(self._by, line.last_confirmed or line.said_at or self._now, self._differences)
+            ids = slots.ids[line.triple]
             ruling, existing = known.get(ids), slots.edge_in(ids.slot)
-            placement = slots.place(assertion, ruling.moved_to_id if ruling is not None else None, imported)
+            moved_to = ruling.moved_to_id if ruling is not None else None
+            placement = slots.place(Assertion(line.triple, said), moved_to, imported)
             if placement.closing is not None and not is_last_try:
                 waiting.append((number, line))
                 continue
             outcome = self._judge(placement, is_decided=ruling is not None)
             self._report.facts[outcome] += 1
             if outcome not in ("new", "same"):
-                self._list_difference(number, line, outcome, existing)
+                self._report.add_difference(number, line.triple, line.confidence, outcome, existing)
             if outcome in ("different", "ring"):
                 against = Placement("conflict", ids, existing) if existing is not None else placement
-                queue.add(against, assertion.attribution, is_isa=line.is_isa)
+                queue.add(against, said, is_isa=line.is_isa)
             elif outcome in ("new", "taken"):
                 placed.add(ids)
             if placement.replaced is not None:
@@ -98,20 +106,6 @@ class Writer:
         self._concepts.update(ids.concept_id for ids in placed)
         self._disputed |= queue.open_slots() & {ids.slot for ids in placed}
         return waiting
-
-    def _attribute(self, line: FactLine) -> tuple[Assertion, Imported]:
-        said_at = line.said_at or line.last_confirmed or self._now
-        attribution = Attribution(line.agent, line.source, line.confidence, said_at)
-        imported = Imported(self._by, line.last_confirmed or line.said_at or self._now, self._differences)
-        return Assertion(line.triple, attribution), imported
-
-    def _list_difference(self, number: int, line: FactLine, outcome: str, edge: Edge | None) -> None:
-        if len(self._report.differences) < DIFFERENCES_MAX:
-            existing = Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge else None
-            confidence = edge.confidence if edge is not None else None
-            self._report.differences.append(
-                Difference(number, line.triple, line.confidence, outcome, existing, confidence)
-            )
 
     def _judge(self, placement: Placement, *, is_decided: bool) -> str:
         """One of the report's OUTCOMES."""
@@ -147,7 +141,7 @@ class Writer:
         for portion in chunks(lines, LINES_AT_ONCE):
             ids, by_triple = _identify(portion)
             settled = _find_settled(by_triple, _edges(by_triple))
-            rulings.adopt(
+            DecidedTriple.objects.bulk_create(
                 DecidedTriple(
                     **triple._asdict(),
                     kind=line.decision,
@@ -161,14 +155,6 @@ class Writer:
             )
             self._report.known_decided += len(settled)
             self._report.new_decided += len(portion) - len(settled)
-
-
-def _report_progress(facts: Iterable[Numbered], total: int, progress: ReportProgress) -> Iterator[Numbered]:
-    for done, fact in enumerate(facts):
-        if done % FACTS_AT_ONCE == 0:
-            progress("Placing", done, total)
-        yield fact
-    progress("Placing", total, total)
 
 
 def _identify(lines: Iterable[AnyLine]) -> tuple[dict[str, int], dict[TripleIds, AnyLine]]:

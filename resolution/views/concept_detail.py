@@ -1,16 +1,20 @@
-"""All that is known of one concept, or of one fact: bounded, in few queries however much it is."""
+"""All that is known of one concept, or of one fact: bounded, in few queries however much it is.
 
-from dataclasses import dataclass
+Each part is read when a page asks for it, and pages ask only for what the account may view.
+"""
+
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeVar
 
-from django.db.models import Case, Count, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 
 from memory.models import Edge, EdgeHistory, Evidence, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Conflict
-from resolution.views.phrases import by_whom, describe_history, percent
+from resolution.views.phrases import STATING, by_whom, describe_history, names_in, percent
 
 FACTS_MAX: Final = 100
 MEMBERS_MAX: Final = 25
@@ -20,17 +24,21 @@ SENTENCES_MAX: Final = 5
 VOICES_MAX: Final = 20
 COUNTED_MAX: Final = 10_000  # facts
 
-# The words of a conflict, and of an edge as the history keeps it.
-NAMED: Final = ("concept", "dim", "existing_parent", "incoming_parent")
-PICTURED: Final = ("concept_id", "parent_id", "dim_id")
-STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
+MEMBERS: Final = """
+    SELECT count(*) FROM (SELECT FROM urd AS member WHERE parent_id = %s AND id <> parent_id LIMIT %s) AS counted
+"""
 
-MEMBERS: Final = "SELECT 1 FROM urd WHERE urd.parent_id = soas.id AND urd.id <> soas.id"
-IN_DIMENSION: Final = "SELECT 1 FROM urd WHERE urd.dim_id = soas.id AND urd.id <> soas.id"
+Item = TypeVar("Item")
+Row = TypeVar("Row", bound=Model)
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class Some(list[Item]):
+    """The first of many."""
+
+    has_more: bool = False
+
+
+class HistoryEntry(NamedTuple):
     """A row of the history, and what it tells in words. ``can_return``: it took a fact out whose place is free."""
 
     row: EdgeHistory
@@ -38,109 +46,16 @@ class HistoryEntry:
     can_return: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number in words, of what is not counted beyond COUNTED_MAX."""
-
-    value: int
-    is_least: bool
-
-    def __str__(self) -> str:
-        return f"more than {self.value:,}" if self.is_least else f"{self.value:,}"
-
-    def __bool__(self) -> bool:
-        return self.value > 0
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFact:
-    """A fact. ``conflict_id``: what is open in its slot, the first to be decided; None also where that is not shown."""
+class KnownFact(NamedTuple):
+    """A fact. ``conflict_id``: what is open in its slot, the first to be decided."""
 
     edge: Edge
-
-    @property
-    def conflict_id(self) -> int | None:
-        return getattr(self.edge, "open_conflict", None)
-
-    @property
-    def by(self) -> str:
-        return by_whom(self.edge.agent, self.edge.source)
-
-    @property
-    def sureness(self) -> str:
-        return percent(self.edge.confidence)
+    by: str
+    sureness: str
+    conflict_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sees:
-    """What somebody may look at. What is not shown is not even looked for."""
-
-    facts: bool = True
-    conflicts: bool = True
-    history: bool = True
-    evidence: bool = True
-
-
-EVERYTHING: Final = Sees()
-
-
-@dataclass(frozen=True, slots=True)
-class Portrait:
-    """``facts`` are about the concept, ``members`` is what is in it, of which ``further`` are not shown. ``has_more``:
-    the other parts of which there is more than is shown. What ``sees`` leaves out is empty."""
-
-    concept: Soas
-    sees: Sees
-    facts: list[KnownFact]
-    members: list[KnownFact]
-    further: Number
-    in_dimension: Number
-    sentences: list[Evidence]
-    conflicts: list[Conflict]
-    history: list[HistoryEntry]
-    has_more: frozenset[str]
-
-    @property
-    def is_dimension(self) -> bool:
-        return hasattr(self.concept, "dimension")
-
-    @property
-    def is_disputed(self) -> bool:
-        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.conflicts)
-
-    @property
-    def is_unknown(self) -> bool:
-        return self.sees.facts and not (self.facts or self.members or self.is_dimension)
-
-
-def portrait(concept_id: int, sees: Sees = EVERYTHING) -> Portrait | None:
-    """None where there is no such concept."""
-    concept = _count_to(sees).filter(pk=concept_id).first()
-    if concept is None:
-        return None
-    facts = list(_facts(sees).filter(concept=concept).order_by("-dim_id")[: FACTS_MAX + 1])
-    members = list(_facts(sees).filter(parent=concept).order_by("-last_confirmed", "pk")[:MEMBERS_MAX])
-    conflicts = list(_conflicts(concept, sees)[: CONFLICTS_MAX + 1])
-    rows = list(_history(sees).filter(concept=concept)[: HISTORY_MAX + 1])
-    sentences = Evidence.objects.filter(concept=concept).order_by("-said_at", "-pk") if sees.evidence else ()
-    bounded = (("facts", facts, FACTS_MAX), ("conflicts", conflicts, CONFLICTS_MAX), ("history", rows, HISTORY_MAX))
-    taken = {edge.dim_id for edge in facts} if sees.facts and len(facts) <= FACTS_MAX else None
-    return Portrait(
-        concept=concept,
-        sees=sees,
-        facts=[KnownFact(edge) for edge in facts[:FACTS_MAX]],
-        members=[KnownFact(edge) for edge in members],
-        further=_limit(getattr(concept, "members", 0), shown=len(members)),
-        in_dimension=_limit(getattr(concept, "in_dimension", 0)),
-        sentences=list(sentences[:SENTENCES_MAX]),
-        conflicts=conflicts[:CONFLICTS_MAX],
-        history=_events(rows[:HISTORY_MAX], _words(conflicts, rows), taken),
-        has_more=frozenset(name for name, found, shown in bounded if len(found) > shown),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Voice:
+class Voice(NamedTuple):
     """Who stated a fact, how often that was noted, and when last."""
 
     agent: str
@@ -149,40 +64,93 @@ class Voice:
     last: datetime
 
 
-@dataclass(frozen=True, slots=True)
+class Portrait:
+    """A concept. ``facts`` are about it, ``members`` is what is in it."""
+
+    def __init__(self, concept: Soas) -> None:
+        self.concept = concept
+        self.is_dimension = hasattr(concept, "dimension")
+
+    @cached_property
+    def facts(self) -> Some[KnownFact]:
+        return _know(_first(_facts().filter(concept=self.concept).order_by("-dim_id"), FACTS_MAX))
+
+    @cached_property
+    def members(self) -> Some[KnownFact]:
+        # Their number comes with them: a page that shows them needs no query of its own for it.
+        counted = RawSQL(MEMBERS, [self.concept.pk, COUNTED_MAX + 1], IntegerField())
+        members = _facts().filter(parent=self.concept).annotate(counted=counted)
+        return _know(_first(members.order_by("-last_confirmed", "pk"), MEMBERS_MAX))
+
+    @cached_property
+    def further(self) -> str:
+        """How many members are not shown, in words; empty for none."""
+        counted: int = getattr(self.members[0].edge, "counted", 0) if self.members else 0
+        return _in_words(counted, shown=len(self.members))
+
+    @cached_property
+    def in_dimension(self) -> str:
+        facts = Edge.objects.filter(dim=self.concept).exclude(concept=self.concept)
+        return _in_words(facts[: COUNTED_MAX + 1].count()) or "0"
+
+    @cached_property
+    def sentences(self) -> list[Evidence]:
+        return list(Evidence.objects.filter(concept=self.concept).order_by("-said_at", "-pk")[:SENTENCES_MAX])
+
+    @cached_property
+    def conflicts(self) -> Some[Conflict]:
+        """In which it has a part."""
+        here = self.concept
+        part = Q(concept=here) | Q(existing_parent=here) | Q(incoming_parent=here) | Q(blocking_concept=here)
+        return _first_conflicts(part)
+
+    @cached_property
+    def history(self) -> Some[HistoryEntry]:
+        taken = None if self.facts.has_more else {known.edge.dim_id for known in self.facts}
+        return _first_events(taken, concept=self.concept)
+
+    @property
+    def is_disputed(self) -> bool:
+        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.conflicts)
+
+    @property
+    def is_unknown(self) -> bool:
+        return not (self.facts or self.members or self.is_dimension)
+
+
 class Sheet:
-    """All that is known of one fact."""
+    """A fact."""
 
-    known: KnownFact
-    voices: list[Voice]
-    history: list[HistoryEntry]
-    has_more_history: bool
-    conflicts: list[Conflict]
+    def __init__(self, edge: Edge) -> None:
+        (self.known,) = _know(Some([edge]))
+        self._slot = {"concept_id": edge.concept_id, "dim_id": edge.dim_id}
+
+    @cached_property
+    def voices(self) -> list[Voice]:
+        parent_id = self.known.edge.parent_id
+        said = EdgeHistory.objects.filter(**self._slot, action__in=STATING, after__parent_id=parent_id)
+        counted = said.values_list("actor", "role").annotate(times=Count("pk"), last=Max("at")).order_by("-last")
+        return [Voice(*row) for row in counted[:VOICES_MAX]]
+
+    @cached_property
+    def history(self) -> Some[HistoryEntry]:
+        return _first_events({self.known.edge.dim_id}, **self._slot)
+
+    @cached_property
+    def conflicts(self) -> Some[Conflict]:
+        return _first_conflicts(Q(**self._slot))
 
 
-def sheet(edge_id: int, sees: Sees = EVERYTHING) -> Sheet | None:
+def portrait(concept_id: int) -> Portrait | None:
+    """None where there is no such concept."""
+    concept = Soas.objects.select_related("dimension").filter(pk=concept_id).first()
+    return Portrait(concept) if concept is not None else None
+
+
+def sheet(edge_id: int) -> Sheet | None:
     """None where there is no such fact."""
-    edge = _edges(sees).filter(pk=edge_id).first()
-    if edge is None:
-        return None
-    slot = {"concept_id": edge.concept_id, "dim_id": edge.dim_id}
-    rows = list(_history(sees).filter(**slot)[: HISTORY_MAX + 1])
-    conflicts = list(_in_order(_disputes(sees).filter(**slot))[:CONFLICTS_MAX])
-    return Sheet(
-        known=KnownFact(edge),
-        voices=_voices(edge, sees),
-        history=_events(rows[:HISTORY_MAX], _words(conflicts, rows), {edge.dim_id}),
-        has_more_history=len(rows) > HISTORY_MAX,
-        conflicts=conflicts,
-    )
-
-
-def _voices(edge: Edge, sees: Sees) -> list[Voice]:
-    said = _history(sees).filter(
-        concept_id=edge.concept_id, dim_id=edge.dim_id, action__in=STATING, after__parent_id=edge.parent_id
-    )
-    counted = said.values_list("actor", "role").annotate(times=Count("pk"), last=Max("at")).order_by("-last")
-    return [Voice(*row) for row in counted[:VOICES_MAX]]
+    edge = _edges().filter(pk=edge_id).first()
+    return Sheet(edge) if edge is not None else None
 
 
 def open_conflict() -> Subquery:
@@ -191,68 +159,55 @@ def open_conflict() -> Subquery:
     return Subquery(same_slot.order_by(*IN_ORDER).values("pk")[:1])
 
 
-def _count_to(sees: Sees) -> QuerySet[Soas]:
-    concepts = Soas.objects.select_related("dimension")
-    return concepts.annotate(members=_count(MEMBERS), in_dimension=_count(IN_DIMENSION)) if sees.facts else concepts
+def _edges() -> QuerySet[Edge]:
+    return Edge.objects.select_related("concept", "parent", "dim").annotate(open_conflict=open_conflict())
 
 
-def _edges(sees: Sees) -> QuerySet[Edge]:
-    """Here and below: what is not shown is an empty set, for which Postgres is not asked."""
-    edges = Edge.objects.select_related("concept", "parent", "dim") if sees.facts else Edge.objects.none()
-    return edges.annotate(open_conflict=open_conflict()) if sees.conflicts else edges
+def _facts() -> QuerySet[Edge]:
+    return _edges().exclude(concept=F("parent"))  # a root is none
 
 
-def _facts(sees: Sees) -> QuerySet[Edge]:
-    """Without roots."""
-    return _edges(sees).exclude(concept=F("parent"))
+def _first(rows: QuerySet[Row], most: int) -> Some[Row]:
+    found = Some(rows[: most + 1])
+    found.has_more = len(found) > most
+    del found[most:]
+    return found
 
 
-def _history(sees: Sees) -> QuerySet[EdgeHistory]:
-    """The newest first."""
-    return EdgeHistory.objects.order_by("-at", "-pk") if sees.history else EdgeHistory.objects.none()
+def _know(edges: Some[Any]) -> Some[KnownFact]:
+    known = Some(
+        KnownFact(edge, by_whom(edge.agent, edge.source), percent(edge.confidence), edge.open_conflict)
+        for edge in edges
+    )
+    known.has_more = edges.has_more
+    return known
 
 
-def _disputes(sees: Sees) -> QuerySet[Conflict]:
-    return Conflict.objects.all() if sees.conflicts else Conflict.objects.none()
-
-
-def _conflicts(concept: Soas, sees: Sees) -> QuerySet[Conflict]:
-    """In which it has a part."""
-    part = Q(concept=concept) | Q(existing_parent=concept) | Q(incoming_parent=concept) | Q(blocking_concept=concept)
-    return _in_order(_disputes(sees).filter(part))
-
-
-def _in_order(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
+def _first_conflicts(which: Q) -> Some[Conflict]:
     """What is open as it is decided, then what is closed, the newest first."""
     closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
-    return rows.order_by(closed.desc(nulls_first=True), *IN_ORDER)
+    order = (closed.desc(nulls_first=True), *IN_ORDER)
+    # The words are joined to the few rows that are shown, not to all that are sorted.
+    keys = Conflict.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
+    rows = Conflict.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
+    return _first(rows.order_by(*order), CONFLICTS_MAX)
 
 
-def _words(conflicts: list[Conflict], rows: list[EdgeHistory]) -> dict[int, str]:
-    """The tokens that conflicts and rows of the history name, in one query: the conflicts have theirs then."""
-    ids = {key for row in conflicts for name in NAMED if (key := getattr(row, f"{name}_id")) is not None}
-    ids |= {shown[key] for row in rows for shown in (row.before, row.after) if shown for key in PICTURED}
-    words = Soas.objects.only("token").in_bulk(ids) if ids else {}
-    for row in conflicts:
-        for name in NAMED:
-            setattr(row, name, words.get(getattr(row, f"{name}_id")))
-    return {key: word.token for key, word in words.items()}
+def _first_events(taken: Iterable[int] | None, **which: Any) -> Some[HistoryEntry]:
+    """The newest. ``taken``: the dimensions in which the concept has a place; None where that is not known."""
+    rows = _first(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
+    tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
+    events: Some[HistoryEntry] = Some()
+    for row in rows:
+        is_free = taken is None or row.dim_id not in taken
+        can_return = row.action == EdgeHistory.Action.RETIRE and is_free
+        events.append(HistoryEntry(row, describe_history(row, tokens), can_return))
+    events.has_more = rows.has_more
+    return events
 
 
-def _events(rows: list[EdgeHistory], tokens: dict[int, str], taken: set[int] | None) -> list[HistoryEntry]:
-    """``taken``: the dimensions in which the concept has a place; None where that is not known."""
-    retire = EdgeHistory.Action.RETIRE
-    return [
-        HistoryEntry(
-            row, describe_history(row, tokens), row.action == retire and (taken is None or row.dim_id not in taken)
-        )
-        for row in rows
-    ]
-
-
-def _limit(counted: int, shown: int = 0) -> Number:
-    return Number(min(counted, COUNTED_MAX) - shown, is_least=counted > COUNTED_MAX)
-
-
-def _count(sql: str) -> RawSQL:
-    return RawSQL(f"SELECT count(*) FROM ({sql} LIMIT %s) AS counted", [COUNTED_MAX + 1], IntegerField())
+def _in_words(counted: int, shown: int = 0) -> str:
+    """How many there are besides those shown; empty for none."""
+    if counted > COUNTED_MAX:
+        return f"more than {COUNTED_MAX - shown:,}"
+    return f"{counted - shown:,}" if counted > shown else ""

@@ -1,13 +1,14 @@
 """The surroundings of a concept in the graph: few enough to be drawn and read, the most relevant ones."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from django.db import connection
 from django.db.models import F
 
+from memory.domain.types import Slot
 from memory.models import Edge, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Conflict
@@ -74,7 +75,10 @@ class _Links:
 
 def look(concept: Soas, depth: int = 1, *, with_conflicts: bool = True) -> Neighbourhood:
     """What is within ``depth`` steps, with all facts between what is shown."""
-    claims = _claims([concept.pk]) if with_conflicts else []
+    claims: list[Conflict] = []
+    if with_conflicts:
+        rows = Conflict.objects.filter(concept=concept, status__in=OPEN).select_related("dim")
+        claims = list(rows.order_by(*IN_ORDER)[:CLAIMS_MAX])
     first = _links([concept.pk], LOOKED_AT_MAX)
     important = {claim.incoming_parent_id for claim in claims} | first.above
     room = NODES_MAX - 1 if depth == 1 else FIRST_RING_MAX
@@ -88,7 +92,7 @@ def look(concept: Soas, depth: int = 1, *, with_conflicts: bool = True) -> Neigh
     nodes = [Node(concept, 0)]
     nodes += [Node(row, distance) for distance, ring in enumerate(rings, start=1) for row in ring]
     shown = [node.concept.pk for node in nodes]
-    lines = [*_standing(shown, _mark_disputed(shown) if with_conflicts else {}), *_claimed_edges(claims, shown)]
+    lines = _find_lines(shown, claims, with_conflicts=with_conflicts)
     return Neighbourhood(nodes, lines, len(known) - len(nodes) + 1, not is_whole)
 
 
@@ -110,48 +114,33 @@ def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important
     """What it is IN, or may be, comes before what is in it; then what has more links here; then what is named most."""
     rows = Soas.objects.in_bulk(list(ids)).values()
 
-    def relevance(row: Soas) -> tuple[bool, int, float, int, str]:
-        return (
+    return sorted(
+        rows,
+        key=lambda row: (
             row.pk not in important,
             -links[row.pk],
             -max(row.saliency, row.novelty),
             -row.encounter_count,
             row.token,
-        )
+        ),
+    )[:room]
 
-    return sorted(rows, key=relevance)[:room]
 
-
-def _standing(shown: Collection[int], disputed: Mapping[tuple[int, int], int]) -> list[GraphLine]:
+def _find_lines(shown: Collection[int], claims: Collection[Conflict], *, with_conflicts: bool) -> list[GraphLine]:
+    """The facts between these concepts, and what is claimed to be one."""
+    disputed: dict[Slot, int] = {}
+    if with_conflicts:
+        rows = Conflict.objects.filter(concept_id__in=shown, status__in=OPEN).order_by(*IN_ORDER)
+        # The last first, so that of several in a slot the one that is decided first remains.
+        disputed = {row.slot: row.pk for row in rows.reverse().only("concept_id", "dim_id")}
     edges = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
-    return [
-        GraphLine(
-            edge.concept_id,
-            edge.parent_id,
-            edge.dim.token,
-            edge.is_isa,
-            edge.pk,
-            disputed.get((edge.concept_id, edge.dim_id)),
-        )
-        for edge in edges.select_related("dim").order_by("pk")
+    standing = [
+        GraphLine(e.concept_id, e.parent_id, e.dim.token, e.is_isa, e.pk, disputed.get((e.concept_id, e.dim_id)))
+        for e in edges.select_related("dim").order_by("pk")
     ]
-
-
-def _claimed_edges(claims: Iterable[Conflict], shown: Collection[int]) -> list[GraphLine]:
-    return [
+    claimed = [
         GraphLine(row.concept_id, row.incoming_parent_id, row.dim.token, row.incoming_is_isa, None, row.pk)
         for row in claims
         if row.incoming_parent_id in shown
     ]
-
-
-def _claims(concept_ids: Collection[int]) -> list[Conflict]:
-    rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).select_related("dim")
-    return list(rows.order_by(*IN_ORDER)[:CLAIMS_MAX])
-
-
-def _mark_disputed(concept_ids: Collection[int]) -> dict[tuple[int, int], int]:
-    """The slots of these concepts that are disputed, with the conflict that is decided first."""
-    rows = Conflict.objects.filter(concept_id__in=concept_ids, status__in=OPEN).order_by(*IN_ORDER)
-    last_first = rows.reverse().values_list("concept_id", "dim_id", "pk")
-    return {(concept_id, dim_id): pk for concept_id, dim_id, pk in last_first}
+    return standing + claimed

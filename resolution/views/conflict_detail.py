@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from django.db.models import Case, Q, QuerySet, Subquery, Value, When
 
@@ -13,6 +12,7 @@ from resolution.models import Conflict, Decision
 from resolution.views import conflict_facts
 from resolution.views.conflict_list import RELATED, Row
 from resolution.views.phrases import (
+    STATING,
     Quote,
     Side,
     by_whom,
@@ -32,8 +32,6 @@ FACTS_MAX = 100
 RIVALS_MAX = 20
 DECISIONS_MAX = 20
 SENTENCES_MAX = 5
-
-STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,10 @@ def dossier(conflict_id: int) -> Dossier | None:
     if not found:
         return None
     conflict, *rivals = found
-    edges = list(_edges_of(conflict))
+    # What is in its slot comes first: of many facts that one must not be cut off.
+    is_other = Case(When(dim_id=conflict.dim_id, then=Value(0)), default=Value(1))
+    about = Edge.objects.filter(concept_id=conflict.concept_id).exclude(parent_id=conflict.concept_id)
+    edges = list(about.select_related(*conflict_facts.EDGE).order_by(is_other, "-last_confirmed")[: FACTS_MAX + 1])
     ring = conflict_facts.ring(conflict) if conflict.existing_parent is None else []
     slots = {(edge.concept_id, edge.dim_id): edge for edge in (*ring, *edges)}
     standing = conflict_facts.in_the_way(conflict, slots)
@@ -135,12 +136,6 @@ def _with_rivals(conflict_id: int) -> list[Conflict]:
     return found if found and found[0].pk == conflict_id else []
 
 
-def _edges_of(conflict: Conflict) -> QuerySet[Edge]:
-    edges = Edge.objects.filter(concept_id=conflict.concept_id).exclude(parent_id=conflict.concept_id)
-    is_other = Case(When(dim_id=conflict.dim_id, then=Value(0)), default=Value(1))
-    return edges.select_related(*conflict_facts.EDGE).order_by(is_other, "-last_confirmed")[: FACTS_MAX + 1]
-
-
 def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[TimelineEntry], tuple[Quote, ...]]:
     """What happened in the slot, and who stated the fact that stands; both the newest first."""
     moved_away = Q(action=EdgeHistory.Action.MOVE, before__dim_id=conflict.dim_id)
@@ -149,27 +144,19 @@ def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[TimelineEn
     if standing is not None:
         about = {"concept_id": standing.concept_id, "after__parent_id": standing.parent_id, "action__in": STATING}
         rows = rows.union(EdgeHistory.objects.filter(**about).order_by("-at", "-id")[:STATEMENTS_MAX])
-    found = sorted(rows, key=lambda row: (row.at, row.pk), reverse=True)
+    found = sorted(rows, key=lambda row: (row.at, row.pk), reverse=True)  # a union comes in no order
     tokens = names_in(picture for row in found for picture in (row.before, row.after))
-    in_slot = [row for row in found if _is_in(row, conflict)][:HISTORY_MAX]
-    stated = [row for row in found if standing is not None and _states(row, standing)][:STATEMENTS_MAX]
-    return (
-        [
-            TimelineEntry(row.at, describe_history(row, tokens), by_whom(row.actor, row.source), row.reason)
-            for row in in_slot
-        ],
-        tuple(Quote(by_whom(row.actor, row.source), row.role, row.at, row.reason, row.action) for row in stated),
-    )
-
-
-def _is_in(row: EdgeHistory, conflict: Conflict) -> bool:
-    places = {row.dim_id, *(picture["dim_id"] for picture in (row.before, row.after) if picture)}
-    return row.concept_id == conflict.concept_id and conflict.dim_id in places
-
-
-def _states(row: EdgeHistory, edge: Edge) -> bool:
-    said = row.after["parent_id"] if row.after else None
-    return row.action in STATING and (row.concept_id, said) == (edge.concept_id, edge.parent_id)
+    timeline: list[TimelineEntry] = []
+    stated: list[Quote] = []
+    for row in found:
+        by = by_whom(row.actor, row.source)
+        places = {row.dim_id, *(picture["dim_id"] for picture in (row.before, row.after) if picture)}
+        if row.concept_id == conflict.concept_id and conflict.dim_id in places:
+            timeline.append(TimelineEntry(row.at, describe_history(row, tokens), by, row.reason))
+        said = (row.concept_id, row.after["parent_id"]) if row.after and row.action in STATING else None
+        if standing is not None and said == (standing.concept_id, standing.parent_id):
+            stated.append(Quote(by, row.role, row.at, row.reason, row.action))
+    return timeline[:HISTORY_MAX], tuple(stated[:STATEMENTS_MAX])
 
 
 def _names(conflict: Conflict, facts: Iterable[Edge]) -> Names:

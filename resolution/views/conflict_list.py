@@ -73,17 +73,26 @@ class Filters:
         return any((self.type, self.dimension, self.source, self.agent, self.age))
 
 
+def find_conflicts(status: str = "all", **wanted: Any) -> QuerySet[Conflict]:
+    """Those with this status ("open" is two) and with what else is ``wanted`` of their columns, None being whatever
+    they have. For the desk and the API."""
+    rows = Conflict.objects.filter(**{name: value for name, value in wanted.items() if value is not None})
+    if status == "all":
+        return rows
+    return rows.filter(status__in=OPEN) if status == "open" else rows.filter(status=status)
+
+
 def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
     """``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
-    rows = Conflict.objects.filter(_with_status(filters.status))
-    exact = {"collision_type": filters.type, "incoming_source": filters.source,
-             "dim__token": _name(filters.dimension), "agent__icontains": filters.agent}  # fmt: skip
-    rows = rows.filter(**{name: value for name, value in exact.items() if value})
-    if filters.age:
-        since = timezone.now() - SPANS[filters.age]
-        rows = (
-            rows.filter(created_at__lt=since) if filters.age.startswith("over") else rows.filter(created_at__gte=since)
-        )
+    since = timezone.now() - SPANS[filters.age] if filters.age else None
+    rows = find_conflicts(
+        filters.status,
+        collision_type=filters.type or None,
+        incoming_source=filters.source or None,
+        dim__token=_name(filters.dimension) or None,
+        agent__icontains=filters.agent or None,
+        **{"created_at__lt" if filters.age.startswith("over") else "created_at__gte": since},
+    )
     return rows.filter(_about(filters.q, is_whole)) if filters.q else rows
 
 
@@ -93,7 +102,8 @@ def in_order(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
 
 
 def whole(page: QuerySet[Conflict]) -> QuerySet[Conflict]:
-    """The conflicts of a page with what they refer to: joined after the page was cut, not before."""
+    """The conflicts of a page with what they refer to."""
+    # Joined after the page was cut, not before: Postgres would join the words of all that it sorts.
     return in_order(Conflict.objects.filter(pk__in=page.values("pk")).select_related(*RELATED))
 
 
@@ -103,19 +113,10 @@ def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | Non
     rows = matching(replace(filters, status=status), is_whole=too_many_are_like(filters.q)).order_by(*IN_ORDER)
     if after is None:
         return rows.first()
+    # Compared column by column: the order has columns that fall and columns that rise, which no row comparison has.
     later = Q(created_at__gt=after.created_at) | Q(created_at=after.created_at, id__gt=after.pk)
     behind = rows.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))
     return behind.first() or rows.exclude(pk=after.pk).first()
-
-
-def choices() -> dict[str, dict[str, str]]:
-    """What a list of choices offers, by the field: the value and its words."""
-    return {
-        "status": dict(STATUSES),
-        "type": {str(value): str(label) for value, label in CollisionType.choices},
-        "source": {str(value): str(label) for value, label in Source.choices},
-        "age": dict(AGES),
-    }
 
 
 def list_dimensions() -> list[str]:
@@ -126,12 +127,6 @@ def list_dimensions() -> list[str]:
         .order_by("soas__token")
         .values_list("soas__token", flat=True)[:DIMENSIONS_MAX]
     )
-
-
-def _with_status(status: str) -> Q:
-    if status == "all":
-        return Q()
-    return Q(status__in=OPEN) if status == "open" else Q(status=status)
 
 
 def _name(text: str) -> str:
@@ -180,7 +175,7 @@ class Row:
 
     @property
     def seal(self) -> str:
-        """The conflict as it is shown, so that a decision is about what was seen."""
+        """The conflict as it is shown: a decision is about what was seen."""
         row = self.conflict
         against = (row.collision_type, row.existing_parent_id or "", row.blocking_concept_id or "")
         return ":".join(map(str, (row.pk, *against, (row.proposal or {}).get("at", ""))))

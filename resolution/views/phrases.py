@@ -10,7 +10,7 @@ from django.utils.timesince import timesince
 from memory.domain.formatting import format_fact
 from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import CollisionType, Conflict
+from resolution.models import Conflict
 
 # How a fact came to be known, after the name of who said it; by the value of Source.
 WAYS: Final = {
@@ -20,6 +20,9 @@ WAYS: Final = {
     "gutask": " via gutask",
     "operator": ", as an operator",
 }
+
+# What somebody stated; a fact that was moved or put back was not stated anew.
+STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
 
 
 def by_whom(agent: str, source: str) -> str:
@@ -75,11 +78,16 @@ def incoming_side(row: Conflict) -> Side:
 
 def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Quote, ...] = ()) -> Side:
     """What stands in the way, ``edge``; where that is something else by now, what the queue knows of what stood."""
-    if row.status not in OPEN and not _is_what_stood(row, edge):
-        return Side(_what_stood(row), note=f"Now: {edge}." if edge is not None else "It stands no more.")
+    is_open = row.status in OPEN
     if edge is None:
-        return Side(_what_stood(row), note="Nothing stands in the way any more.")
-    return edge_side(edge, _oddity(row, edge), statements)
+        return Side(_what_stood(row), note="Nothing stands in the way any more." if is_open else "It stands no more.")
+    if not is_open:
+        is_same = edge.concept_id == row.blocking_concept_id or edge.parent_id == row.existing_parent_id
+        return edge_side(edge, "", statements) if is_same else Side(_what_stood(row), note=f"Now: {edge}.")
+    if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id):
+        return edge_side(edge, "The new fact stands already.", statements)
+    note = "With the new fact it would close a ring." if row.existing_parent is None else ""
+    return edge_side(edge, note, statements)
 
 
 def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) -> Side:
@@ -92,20 +100,6 @@ def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) ->
         note=note,
         statements=statements,
     )
-
-
-def _is_what_stood(row: Conflict, edge: Edge | None) -> bool:
-    if edge is None:
-        return False
-    return edge.concept_id == row.blocking_concept_id or edge.parent_id == row.existing_parent_id
-
-
-def _oddity(row: Conflict, edge: Edge) -> str:
-    if row.status not in OPEN:
-        return ""
-    if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id):
-        return "The new fact stands already."
-    return "With the new fact it would close a ring." if row.existing_parent is None else ""
 
 
 def newcomer(row: Conflict, dimension: str = "", is_isa: bool | None = None) -> str:
@@ -145,8 +139,7 @@ def ago(at: datetime) -> str:
 def _what_stood(row: Conflict) -> str:
     if row.existing_parent is None:
         return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
-    is_isa = row.incoming_is_isa != (row.collision_type == CollisionType.MISCLASSIFICATION)
-    return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=is_isa)
+    return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=row.existing_is_isa)
 
 
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:

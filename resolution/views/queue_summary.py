@@ -54,10 +54,8 @@ def waiting() -> QueueSummary:
         oldest=Min("created_at"),
     )
     oldest = counted.pop("oldest")
-    first = rows.select_related(*RELATED).order_by(*IN_ORDER)[:FIRST]
-    return QueueSummary(first=[in_a_line(row) for row in first], oldest=ago(oldest) if oldest else "", **counted)
-
-
-def in_a_line(row: Conflict) -> Next:
-    existing = "" if row.existing_parent is None else existing_side(row, None).words
-    return Next(row, existing, newcomer(row), ago(row.created_at))
+    first = []
+    for row in rows.select_related(*RELATED).order_by(*IN_ORDER)[:FIRST]:
+        existing = "" if row.existing_parent is None else existing_side(row, None).words
+        first.append(Next(row, existing, newcomer(row), ago(row.created_at)))
+    return QueueSummary(first=first, oldest=ago(oldest) if oldest else "", **counted)

@@ -65,6 +65,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
 
 def _settle(rows: Sequence[Observation]) -> None:
     """All of them in one transaction; or, where that fails, each in its own."""
+    # In the order in which they were said: an older one after a newer one would be outdated, and in no history.
     rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
     try:
         found = run_transaction(lambda: _settle_together(rows))
@@ -128,7 +129,7 @@ def explain_due(seconds: float = RUN_S) -> int:
         try:
             count += _explain_next(llm.find_chosen("write_model_id"))
         except tuple(WAITS) as error:
-            waiting = leases.put_off_all(leases.Kind.CONCEPT, WAITS[type(error)])
+            waiting = leases.due(leases.Kind.CONCEPT).update(next_attempt_at=Now() + WAITS[type(error)])
             logger.info("concepts.wait", extra={"concepts": waiting, "error": first_line(error)})
             break
     return count
@@ -159,6 +160,7 @@ def _explain(row: Observation, model: LanguageModel) -> None:
     if (rest := _rest(concept)) > timedelta(0):
         leases.put_off(row, rest)
         return
+    # Asked outside of a transaction: an answer takes seconds, and locks would be held so long.
     evidence = " | ".join(heard.sentence for heard in explain_concept.evidence_of(concept))
     try:
         explained, answer = explain_concept.explain(concept, model)

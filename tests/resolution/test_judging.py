@@ -14,7 +14,8 @@ from memory.graph.store import retire
 from memory.models import Dimension, Edge, Evidence, LlmCall, Soas
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.models import Conflict
-from resolution.resolver.judge import RELATED, gather, judge
+from resolution.resolver.judge import gather, judge
+from resolution.views.conflict_list import RELATED
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DECOMPOSE, dispute, kinds, places, said, state
 

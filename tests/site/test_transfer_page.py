@@ -3,6 +3,7 @@
 import io
 import os
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,7 @@ class TestUnderWay:
 
         assert "It cannot be discarded." in page
         assert "nothing was imported" not in page
-        assert upload_of(operator).exists
+        assert upload_of(operator).key
 
     def test_its_file_is_not_replaced_by_another(self, operator: Client) -> None:
         before = upload_of(operator).key
@@ -296,10 +297,10 @@ class TestPreview:
         assert "importing it would change nothing" in again.content.decode()
         assert again.redirect_chain == [(f"{PAGE}?differences=queue", 302)]
 
-    def test_is_done_again_when_it_was_long_ago(self, operator: Client) -> None:
+    def test_is_done_again_when_it_was_long_ago(self, operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         upload(operator, NEW)
         say("kvasir isa service type")
-        make_old(upload_of(operator).file.with_suffix(".preview-queue"), uploads.PREVIEW_KEPT_S + 60)
+        monkeypatch.setattr(uploads, "PREVIEW_KEPT", timedelta(0))
 
         assert "importing it would change nothing" in operator.get(PAGE).content.decode()
 
@@ -309,7 +310,8 @@ class TestPreview:
 
     def test_is_done_again_where_the_report_is_of_another_version(self, operator: Client) -> None:
         upload(operator, NEW)
-        upload_of(operator).write_preview("queue", b'{"facts":{"new":7},"mood":"good"}')
+        kept = upload_of(operator).file.with_suffix(".preview-queue")
+        kept.write_bytes(b'{"facts":{"new":7},"mood":"good"}')
 
         assert '<td class="transfer-count">1</td><th scope="row">fact</th>' in operator.get(PAGE).content.decode()
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from resolution import transfer
-from resolution.management.commands.resolve_conflicts import BAR, INTERRUPTED, Progress
+from resolution.management.commands.resolve_conflicts import INTERRUPTED, Progress
 
 
 class Command(BaseCommand):
@@ -25,11 +25,11 @@ class Command(BaseCommand):
             for part in transfer.export():
                 self.stdout.write(part.decode(), ending="")
             return
-        progress = TransferProgress(self.stderr)
+        progress = Progress(self.stderr)
         unfinished = Path(f"{file}.unfinished")
         try:
             with unfinished.open("wb") as opened:
-                opened.writelines(transfer.export(progress))
+                opened.writelines(transfer.export(progress.show_share))
             size = unfinished.replace(file).stat().st_size
         except OSError as error:
             raise CommandError(f"{file} cannot be written: {error.strerror}.") from None
@@ -40,13 +40,3 @@ class Command(BaseCommand):
             progress.end()
             unfinished.unlink(missing_ok=True)
         self.stdout.write(f"{file}: {size} bytes.")
-
-
-class TransferProgress(Progress):
-    """A bar on a terminal, nothing elsewhere."""
-
-    def __call__(self, what: str, done: int, total: int) -> None:  # type: ignore[override]  # other arguments
-        if self.is_bar:
-            share = done / max(total, 1)
-            filled = round(BAR * share)
-            self.show(f"{what:9} [{'#' * filled}{'.' * (BAR - filled)}] {share:.0%}")

@@ -13,8 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.models import Source
 from resolution import transfer
 from resolution.actors import Actor
-from resolution.management.commands.export_graph import TransferProgress
-from resolution.management.commands.resolve_conflicts import INTERRUPTED, quiet, user
+from resolution.management.commands.resolve_conflicts import INTERRUPTED, Progress, quiet, user
 from resolution.transfer import Refused, Report, Unreadable
 
 
@@ -36,11 +35,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: str, dry_run: bool, differences: Any, skip_invalid: bool, **_: Any) -> None:
-        progress = TransferProgress(self.stderr)
+        progress = Progress(self.stderr)
         try:
             with open_file(file) as source, quiet() if progress.is_bar else nullcontext():
                 if dry_run:
-                    report = transfer.preview(source, differences, progress)
+                    report = transfer.preview(source, differences, progress.show_share)
                 else:
                     report = transfer.import_file(
                         source,
@@ -48,7 +47,7 @@ class Command(BaseCommand):
                         name="standard input" if file == "-" else Path(file).name,
                         differences=differences,
                         skip_invalid=skip_invalid,
-                        progress=progress,
+                        progress=progress.show_share,
                     )
         except Unreadable as error:
             raise CommandError(str(error)) from None

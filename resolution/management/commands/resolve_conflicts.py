@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.domain.formatting import format_count
 from memory.llm import LlmError, NoModel
 from resolution import resolver
 from resolution.domain.verdicts import Verdict
@@ -52,13 +53,15 @@ class Command(BaseCommand):
         except NoModel as error:
             self.stdout.write(self.style.WARNING(f"Nothing can be asked: {error}"))
         except LlmError as error:
-            raise CommandError(f"After {conflicts(count)}: {error}") from None
+            raise CommandError(f"After {format_count(count, 'conflict')}: {error}") from None
         else:
-            self.stdout.write(f"{conflicts(count)}; nothing was changed." if count else "There is nothing to decide.")
+            self.stdout.write(
+                f"{format_count(count, 'conflict')}; nothing was changed." if count else "There is nothing to decide."
+            )
 
     def run_now(self, limit: int | None) -> None:
         with quiet() if self.progress.is_bar else nullcontext():
-            run = resolver.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.progress)
+            run = resolver.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.progress.show_conflict)
         self.progress.end()
         if run.status == Run.Status.SKIPPED:
             self.stdout.write(self.style.WARNING(f"Skipped, {run.note}"))
@@ -71,22 +74,29 @@ class Command(BaseCommand):
 
 
 class Progress:
-    """Called after each conflict: on a terminal a bar that moves, elsewhere a line each."""
+    """On a terminal a bar that moves, elsewhere a line for each conflict."""
 
     def __init__(self, out: Any) -> None:
         self.out = out
         self.is_bar = bool(out.isatty())
         self.width = 0  # of what stands in the bar's line
 
-    def __call__(self, run: Run, conflict: Conflict, outcome: str) -> None:
+    def show_conflict(self, run: Run, conflict: Conflict, outcome: str) -> None:
         seen, total = run.conflicts_seen, max(run.conflicts_total, run.conflicts_seen)
-        if not self.is_bar:
+        if self.is_bar:
+            self._draw("", seen / total, f"{seen}/{total} {conflict.concept}: {outcome}")
+        else:
             self.out.write(f"{seen}/{total} {conflict}: {outcome}")
-            return
-        done = BAR * seen // total
-        self.show(f"[{'#' * done}{'.' * (BAR - done)}] {seen}/{total} {conflict.concept}: {outcome}")
 
-    def show(self, line: str) -> None:
+    def show_share(self, what: str, done: int, total: int) -> None:
+        """Of an export or an import: elsewhere than on a terminal nothing."""
+        if self.is_bar:
+            share = done / max(total, 1)
+            self._draw(f"{what:9} ", share, f"{share:.0%}")
+
+    def _draw(self, before: str, share: float, after: str) -> None:
+        filled = int(BAR * share)
+        line = f"{before}[{'#' * filled}{'.' * (BAR - filled)}] {after}"
         line = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be written over
         self.out.write(f"\r{line:<{self.width}}", ending="")
         self.out.flush()
@@ -138,10 +148,7 @@ def summary(run: Run) -> str:
     outcomes = f": {', '.join(parts)}" if parts else ""
     cost = f", {run.cost:.4f} US dollars" if run.cost is not None else ""
     return (
-        f"Run {run.pk} is {run.status}. {conflicts(run.conflicts_seen)} of {run.conflicts_total}{outcomes}."
+        f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'conflict')} of {run.conflicts_total}"
+        f"{outcomes}."
         f" {run.input_tokens} tokens read, {run.output_tokens} written{cost}."
     )
-
-
-def conflicts(count: int) -> str:
-    return f"{count} conflict" if count == 1 else f"{count} conflicts"

@@ -1,0 +1,63 @@
+"""What the pages about the graph have in common: who acts, who may, links to rows, and the page of a row."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.decorators import method_decorator
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST, require_safe
+
+from memory.admin.base import Page, link
+from memory.domain.types import whole_number
+from memory.models import Source
+from resolution.actors import Actor
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    return Actor(request.user.get_username(), Source.OPERATOR)
+
+
+def changes(permission: str) -> Any:
+    """For a page's method that changes something: nothing is changed by looking, nor without the permission."""
+    return method_decorator([require_POST, permission_required(permission, raise_exception=True)])
+
+
+def link_to(field: str, description: str = "", text: str | None = None) -> Callable[[Any, Any], SafeString | str]:
+    """A column with a link to the row that the field refers to."""
+
+    @admin.display(description=description or field)
+    def column(page: Any, row: Any) -> SafeString | str:
+        return link(getattr(row, field), text) if getattr(row, field) is not None else "-"
+
+    return column
+
+
+class ReadPage(Page):
+    """Each row has a page to read, not a form. What an account may view of it, the template asks ``perms``."""
+
+    template: str
+    missing: str  # what is said of a row that is not there, with a place for its key
+
+    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
+        """What the template shows; None where there is no such row."""
+        raise NotImplementedError
+
+    @method_decorator(require_safe)
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        key = whole_number(object_id)
+        found = self.describe(request, key) if key is not None else None
+        if found is None:
+            self.message_user(request, self.missing.format(object_id), messages.WARNING)
+            return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        context = {**self.admin_site.each_context(request), "opts": self.opts, **found, **(extra_context or {})}
+        return TemplateResponse(request, self.template, context)
