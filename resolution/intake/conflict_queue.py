@@ -33,7 +33,7 @@ INSERT: Final = f"""
     INSERT INTO resolution_queue ({", ".join(TYPES)})
     SELECT {", ".join(TYPES).replace("created_at", "coalesce(created_at, statement_timestamp())")}
     FROM unnest({", ".join(f"%s::{type}[]" for type in TYPES.values())}) AS new ({", ".join(TYPES)})
-    RETURNING concept_id, dim_id, incoming_parent_id, id
+    RETURNING concept_id, dim_id, incoming_parent_id, id, created_at
 """
 
 
@@ -97,9 +97,10 @@ class Queue:
             rows = [[getattr(row, name) for name in TYPES] for row in self._new]
             with connection.cursor() as cursor:
                 cursor.execute(INSERT, columns(rows, len(TYPES)))
-                keys = {TripleIds(*ids): key for *ids, key in cursor.fetchall()}
+                stored = {TripleIds(*ids): (key, created_at) for *ids, key, created_at in cursor.fetchall()}
             for row in self._new:
-                row.pk, row._state.adding = keys[row.incoming], False
+                row.pk, row.created_at = stored[row.incoming]
+                row._state.adding = False
         for key, values in sorted(self._changes.items()):
             # Only what is open still: a row that somebody decided meanwhile stays as it was decided.
             Conflict.objects.filter(pk=key, status__in=OPEN).update(**values)
