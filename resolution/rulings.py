@@ -44,8 +44,9 @@ def explain(ruling: DecidedTriple) -> str:
 
 
 def find_speakers(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
-    """The agents that stated these facts, as far as the history has them, by triple. An agent that imported a fact has
-    not stated it."""
+    """The agents that stated these facts, as far as the history has them, by triple."""
+    # After a bulk load the history does not name the author, but the edge does. Whoever imported a fact has not stated
+    # it.
     agents = {_ids_of(edge): {edge.agent} for edge in edges}
     statements = EdgeHistory.objects.filter(
         concept_id__in={edge.concept_id for edge in edges},
@@ -77,8 +78,8 @@ def remember(
     moved_to_id: int | None = None,
 ) -> None:
     """Notes what was decided about triples, each with the agents that have said it, besides those of an earlier ruling.
-    The caller holds the locks of their dimensions. Where the newer wins nothing is decided for good, and nothing is
-    noted."""
+    The caller holds the locks of their dimensions."""
+    # Where the newer wins nothing is decided for good, and nothing is noted.
     superseding = Dimension.objects.filter(
         soas_id__in={ids.dim_id for ids in agents}, on_collision=Dimension.OnCollision.SUPERSEDE
     )
@@ -132,7 +133,7 @@ def take_back(ids: TripleIds, decision: Decision, before: Snapshot | None, after
 
 
 def _rulings_near(triples: Collection[TripleIds]) -> QuerySet[DecidedTriple]:
-    """Of these triples, and of some near them: by three sets of ids, in one query."""
+    # Also of some near them: three sets of ids are one query with an index, however many triples there are.
     concepts, dims, parents = (set(ids) for ids in zip(*triples, strict=True)) if triples else (set(), set(), set())
     return DecidedTriple.objects.filter(concept_id__in=concepts, dim_id__in=dims, parent_id__in=parents)
 

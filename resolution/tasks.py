@@ -3,6 +3,8 @@ every task looks into the tables for what is due."""
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from celery import shared_task
@@ -20,6 +22,15 @@ logger = logging.getLogger(__name__)
 MAY_WAKE_EXPLAINER = LogThrottle(2.0)  # every so many seconds of this process: wake-ups can come ten times a second
 
 
+@contextmanager
+def report_interruption(event: str) -> Iterator[None]:
+    # Where Postgres is away, no task is to blame: the tables keep what is due, and the next wake-up finds it there.
+    try:
+        yield
+    except Error as error:
+        logger.warning(event, extra={"error": first_line(error)})
+
+
 @shared_task
 def settle_observations() -> None:
     """Sent when something was said."""
@@ -35,55 +46,45 @@ def sweep() -> None:
 
 @shared_task
 def explain_concepts() -> None:
-    """Slow, and so for one process at a time: the others are there for what is said."""
-    try:
+    # Slow, and so for one process at a time: the other workers are there for what is said.
+    with report_interruption("explaining.interrupted"):
         with try_job_lock("explaining") as is_alone:
             if is_alone:
                 explain_due()
         if is_alone and leases.due(leases.Kind.CONCEPT).exists():
             wake(explain_concepts)
-    except Error as error:
-        logger.warning("explaining.interrupted", extra={"error": first_line(error)})
 
 
 @shared_task
 def resolve() -> None:
     """Sent by beat on the resolver's schedule. Takes as long as the run: a second or more a conflict."""
-    try:
+    with report_interruption("resolution.interrupted"):
         schedule.start_on_schedule()
-    except Error as error:
-        logger.warning("resolution.interrupted", extra={"error": first_line(error)})
 
 
 @shared_task
 def resolve_due() -> None:
     """Sent every minute, and when somebody asks for a run; takes as long as a run, if one is due."""
-    try:
+    with report_interruption("resolution.interrupted"):
         schedule.start_what_is_due()
-    except Error as error:
-        logger.warning("resolution.interrupted", extra={"error": first_line(error)})
 
 
 @shared_task
 def keep_schedule() -> None:
     """Sent every minute: the setting may have been changed elsewhere than in the admin, whose changes beat's row
     follows at once."""
-    try:
+    with report_interruption("schedule.interrupted"):
         schedule.keep()
-    except Error as error:
-        logger.warning("schedule.interrupted", extra={"error": first_line(error)})
 
 
 def look_for_observations() -> None:
     """Whatever is not done by the end of a task's time is left to the next message."""
-    try:
+    with report_interruption("learning.interrupted"):
         settle_due()
         if leases.due(leases.Kind.TRIPLE).exists():
             wake(settle_observations)
         if leases.due(leases.Kind.CONCEPT).exists() and MAY_WAKE_EXPLAINER.is_due(time.monotonic()):
             wake(explain_concepts)
-    except Error as error:
-        logger.warning("learning.interrupted", extra={"error": first_line(error)})
 
 
 def wake(task: Any) -> None:

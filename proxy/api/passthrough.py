@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from posixpath import normpath
 from typing import Any
 
+import httpx
+
 from proxy import runtime
 from proxy.auth import strip_own_token
 from proxy.errors import NotFound, ProxyError
@@ -19,7 +21,7 @@ HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normali
 SMALL_BYTES = 64 * 1024
 
 
-class IncomingBody(AsyncIterator[bytes]):
+class IncomingBody(httpx.AsyncByteStream):
     """The request's body as the upstream client reads it. ``done`` is set when nothing more will come."""
 
     def __init__(self, receive: Receive) -> None:
@@ -27,7 +29,7 @@ class IncomingBody(AsyncIterator[bytes]):
         self._receive = receive
         self._read: deque[bytes] = deque()
 
-    async def content(self) -> bytes | AsyncIterator[bytes]:
+    async def content(self) -> bytes | httpx.AsyncByteStream:
         """A small body as a whole, so that it can be sent again on another connection; a large one as a stream.
 
         Raises ClientGone and BodyTooLarge."""
@@ -39,12 +41,11 @@ class IncomingBody(AsyncIterator[bytes]):
                 return self
         return b"".join(self._read)
 
-    async def __anext__(self) -> bytes:
-        if self._read:
-            return self._read.popleft()
-        if self.done.is_set():
-            raise StopAsyncIteration
-        return await self._next()
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while self._read:
+            yield self._read.popleft()
+        while not self.done.is_set():
+            yield await self._next()
 
     async def _next(self) -> bytes:
         message = await self._receive()
@@ -101,7 +102,7 @@ async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
     else:
         content = await incoming.content()
     # A stream of known length keeps it: the upstream gets the request that it would have got directly.
-    if isinstance(content, AsyncIterator) and b"content-length" in given:
+    if content is incoming and b"content-length" in given:
         headers.append((b"content-length", given[b"content-length"]))
     return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
 

@@ -34,7 +34,7 @@ class Plain(yaml.SafeLoader):
     """YAML 1.2's reading of plain words (its Core Schema, section 10.3.2) if they are decimal and without leading
     zeros: ``on``, ``no``, ``010`` and ``1:30`` are texts, and so a mistake where a number is asked for."""
 
-    # On the parser in Python: libyaml's crashes the process on a text of many brackets.
+    # Built on the parser in Python: libyaml's crashes the process on a text of many brackets.
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
     yaml_constructors = {tag: yaml.SafeLoader.yaml_constructors[tag] for tag in [None, *map(TAG.format, KINDS)]}
 

@@ -183,16 +183,15 @@ class Conversations:
         """What the messages name. Of a conversation that goes on only what is new is looked at."""
         # Clients rebuild the last message from turn to turn, so it is never kept with the beginning.
         last = len(readings) - 1
-        beginning = self._beginning(thread, last)
+        link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))
+        self._names -= len(beginning)
+        # The client may have gone back, or on from an earlier message.
+        if index >= last or thread.links[index] != link:
+            beginning = Beginning()
         beginning.take(cache, readings[:last])
         if last:
             self._keep(thread.key, thread.links[last - 1], last - 1, beginning)
         return beginning.extend_with(cache, readings[:last], readings[last:])
-
-    def _beginning(self, thread: Thread, last: int) -> Beginning:
-        link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))
-        self._names -= len(beginning)
-        return beginning if index < last and thread.links[index] == link else Beginning()
 
     def _keep(self, key: bytes, link: bytes, index: int, beginning: Beginning) -> None:
         self._beginnings[key] = (link, index, beginning)

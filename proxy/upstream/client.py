@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 
 import httpx
 from aiohttp import ClientError, encode_basic_auth
@@ -45,7 +45,7 @@ class Upstream:
         method: str,
         target: str,
         headers: Iterable[tuple[bytes, bytes]],
-        content: bytes | AsyncIterator[bytes] | None,
+        content: bytes | httpx.AsyncByteStream | None,
     ) -> httpx.Response:
         """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
 
@@ -84,7 +84,7 @@ class Server:
         method: str,
         target: str,
         headers: Iterable[tuple[bytes, bytes]],
-        content: bytes | AsyncIterator[bytes] | None,
+        content: bytes | httpx.AsyncByteStream | None,
     ) -> httpx.Request:
         sent: Headers = list(headers)
         # User and password in upstream.url are for this server: they win over what the client sends.
@@ -99,7 +99,7 @@ class Server:
             method,
             self._url,
             headers=sent,
-            stream=Body(content) if isinstance(content, AsyncIterator) else httpx.ByteStream(content or b""),
+            stream=content if isinstance(content, httpx.AsyncByteStream) else httpx.ByteStream(content or b""),
             extensions={"target": self._prefix + target.encode("latin-1")},
         )
 
@@ -107,16 +107,6 @@ class Server:
         if isinstance(error, TimeoutError):
             return f"no connection within {self.connect_timeout_s:g} s"
         return first_line(error)
-
-
-class Body(httpx.AsyncByteStream):
-    """A request's body that is still arriving."""
-
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._chunks
 
 
 def without_password(url: str) -> str:

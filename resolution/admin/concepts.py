@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 from unfold.views import ChangeList
 
-from memory.admin.base import COUNTED_MAX, address, as_token, limit_selection, link, next_page, with_keys
+from memory.admin.base import COUNTED_MAX, Fixed, address, as_token, limit_selection, link, next_page, with_keys
 from memory.domain.formatting import format_fact
 from memory.domain.types import Triple
 from memory.models import Edge, Soas, find_called_like
@@ -85,7 +85,7 @@ class ConceptList(ChangeList):
 
 
 @admin.register(Soas)
-class SoasAdmin(ReadPage):
+class SoasAdmin(Fixed, ReadPage):
     template = "resolution/concept.html"
     missing = "There is no concept {}."
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
@@ -95,12 +95,6 @@ class SoasAdmin(ReadPage):
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # as the index has it
     actions = ("mute", "unmute")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_urls(self) -> list[URLPattern]:
         own: list[tuple[str, Callable[..., HttpResponse]]] = [

@@ -38,10 +38,7 @@ REASONS_TOLD = 5  # of conflicts that were skipped
 # What can be done with several at once.
 BULK = {"dismiss": "kept as they stand", "update": "given to the new", "approve": "decided as proposed"}
 # The fields as the page names them.
-FIELDS = {
-    "existing_dimension": "dimension of what stands",
-    "new_dimension": "dimension of the new",
-}
+FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "dimension of the new"}
 
 
 @admin.register(Conflict)
@@ -115,7 +112,8 @@ class ConflictAdmin(ReadOnly, Page):
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
         given = request.POST.dict()
         seen = conflict_list.unseal(given.get("seen", ""))
-        if seen is None or seen.pk != conflict_id:  # without it, a conflict that has changed since would be decided
+        # Without it, a conflict that has changed since it was shown would be decided.
+        if seen is None or seen.pk != conflict_id:
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._page(request, conflict_id, typed=given)
         try:

@@ -41,9 +41,9 @@ class DecisionAdmin(ReadOnly, ReadPage):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
     ) -> tuple[QuerySet[Decision], bool]:
-        """One after the other, as no index has both: either alone is found without reading all decisions."""
         if not (words := search_term.strip()):
             return queryset, False
+        # One after the other, as no index has both: either alone is found without reading all decisions.
         about = queryset.filter(conflict__concept_id__in=word_ids(as_token(words)))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 

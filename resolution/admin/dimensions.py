@@ -58,7 +58,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     ordering = ("soas__token",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
-        """The counts are made for the rows of the page alone: they take no part in the order."""
+        # Subqueries, not joins: as the counts take no part in the order, Postgres makes them for the page's rows alone.
         edges = Edge.objects.filter(dim=OuterRef("pk")).order_by().values("dim")
         disputed = Conflict.objects.filter(dim=OuterRef("pk"), status__in=OPEN).order_by().values("dim")
         rows = super().get_queryset(request).select_related("soas", "split_from__soas")

@@ -43,12 +43,7 @@ class HistoryList(ChangeList):
 @admin.register(EdgeHistory)
 class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "reason", "return_button")
-    list_filter = (
-        "action",
-        "source",
-        ("concept", AutocompleteSelectFilter),
-        ("dim", AutocompleteSelectFilter),
-    )
+    list_filter = ("action", "source", ("concept", AutocompleteSelectFilter), ("dim", AutocompleteSelectFilter))
     list_filter_submit = True
     list_select_related = ("concept", "dim")
     sortable_by = ()

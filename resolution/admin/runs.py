@@ -33,12 +33,7 @@ REFUSED_TOLD = 5
 UNDOING_S = 20.0  # of one request; what is left is undone by the next
 ENDED = "run-ended"  # told to the page by the fragment that says so
 
-BADGES = {
-    Run.Status.RUNNING: "info",
-    Run.Status.DONE: "good",
-    Run.Status.SKIPPED: "warn",
-    Run.Status.FAILED: "bad",
-}
+BADGES = {Run.Status.RUNNING: "info", Run.Status.DONE: "good", Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}
 WAYS = {
     Run.Trigger.SCHEDULE: "on schedule",
     Run.Trigger.COLLISION: "after a collision",

@@ -179,7 +179,9 @@ def discard(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_importers
 def import_upload(request: HttpRequest) -> HttpResponse:
-    """Imports what was previewed, in this request: a browser that leaves does not stop it."""
+    """Imports what was previewed."""
+    # In this request, and not by a worker: a browser that leaves does not stop it, and a worker may run on a machine
+    # that has another home, without the file.
     uploaded, differences = upload_of(request), read_choice(request.POST)
     if differences == "take" and not request.user.has_perm("memory.delete_edge"):
         raise PermissionDenied

@@ -23,7 +23,8 @@ PORTION = 100
 
 def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> int:
     """Takes the facts out of the graph into the history, in portions, each in a transaction of its own; how many were
-    still there. An agent that has stated one of them does not bring it back by stating it again."""
+    still there."""
+    # Neighbours in a dimension come in one portion, which then locks few dimensions.
     by_dimension = sorted(edges, key=lambda edge: (edge.dim_id, edge.pk))
     portions = chunks(by_dimension, PORTION)
     return sum(len(run_transaction(partial(_retire, portion, actor, reason))) for portion in portions)
@@ -35,8 +36,7 @@ def retire_one(edge: Edge, *, actor: str, reason: str) -> EdgeHistory | None:
 
 
 def put_back(row_id: int, *, actor: str, reason: str = "") -> Edge:
-    """The fact that this row of the history took out of the graph, there again as it was. That it was retired is
-    forgotten: an agent that states it again confirms it. Raises CannotPutBack."""
+    """The fact that this row of the history took out of the graph, there again as it was. Raises CannotPutBack."""
     return run_transaction(lambda: _put_back(row_id, actor, reason))
 
 
@@ -44,6 +44,7 @@ def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistor
     store.lock_dimensions(edge.dim_id for edge in edges)
     rows = Edge.objects.filter(pk__in=[edge.pk for edge in edges]).select_for_update(of=("self",)).order_by("pk")
     found = list(rows.select_related("concept", "parent", "dim"))
+    # Whoever has stated one of them does not bring it back by stating it again.
     rulings.remember(rulings.find_speakers(found), DecidedTriple.Kind.RETIRED)
     attribution = Actor(actor, Source.OPERATOR).attribute(reason)
     return [store.retire(edge, attribution) for edge in found]
@@ -64,7 +65,7 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
     if (closing := store.find_closing_edge(ids)) is not None:
         raise CannotPutBack(f"It cannot be put back, because it would close a cycle with {closing}.")
     edge = store.put_back(row.before, Actor(actor, Source.OPERATOR).attribute(reason))
-    rulings.forget(ids)
+    rulings.forget(ids)  # an agent that states it again confirms it
     rebase(ids.slot, fill=False)
     return edge
 

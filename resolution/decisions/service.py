@@ -100,7 +100,8 @@ def _decide(conflict_id: int, actor: Actor, verdict: Verdict, seen: Conflict | N
 
 
 def _find(conflict_id: int, *, is_locked: bool = False) -> Conflict:
-    """Without a lock only its concept, dimension and incoming parent are sure: they never change. Raises UnknownId."""
+    """Raises UnknownId."""
+    # Without a lock only its concept, dimension and incoming parent are sure: they never change.
     rows = Conflict.objects.select_related("concept", "dim", "incoming_parent")
     if is_locked:
         rows = rows.select_for_update(of=("self",))
@@ -159,17 +160,18 @@ def _refuse_unfit(dispute: Dispute) -> None:
 
 
 def _decompose(dispute: Dispute) -> None:
-    """Both are right: the existing fact moves to one dimension, the incoming one goes to the other. One of the two may
-    be the dimension that they dispute: then that fact has it to itself."""
+    """Both are right: the existing fact moves to one dimension, the incoming one goes to the other."""
     _refuse_placed(dispute)
     conflict, existing, verdict = dispute.conflict, dispute.existing, dispute.verdict
     if existing is None:
         raise DecisionError(f"Nothing contradicts {conflict.incoming_text} any more: an update puts it in the graph.")
+    # One of the two may be the dimension that they dispute: then that fact has it to itself.
     flavours = {verdict.existing_dimension: existing.is_isa, verdict.new_dimension: conflict.incoming_is_isa}
+    # By their ids, as every writer of several dimensions makes them: so no two decisions can deadlock.
     for name in sorted(flavours, key=dispute.dim_ids.__getitem__):
         _ensure_dimension(dispute.dim_ids[name], is_isa=flavours[name], split_from_id=conflict.dim_id)
 
-    speakers = rulings.find_speakers([existing])
+    speakers = rulings.find_speakers([existing])  # before it moves: the history names its slot
     existing_id, new_id = dispute.dim_ids[verdict.existing_dimension], dispute.dim_ids[verdict.new_dimension]
     if existing_id != conflict.dim_id and _move(dispute, existing, verdict.existing_dimension):
         rulings.remember(speakers, DecidedTriple.Kind.DECOMPOSED, moved_to_id=existing_id)
@@ -275,7 +277,7 @@ def _restate_incoming(dispute: Dispute, dimension: str, *, is_isa: bool) -> None
 def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
     """Places the fact in a dimension where it was decided to belong, as if it were said now, or queues its collision
     there."""
-    rulings.forget(ids)
+    rulings.forget(ids)  # an earlier ruling would keep out what is decided to belong here now
     (outcome,) = settle([Assertion(triple, attribution)])
     if outcome.status == "invalid":
         raise InvalidDecision(f"{triple} cannot be: {outcome.reason}.")

@@ -81,6 +81,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     of_edges = (read_slot(key)[1] for key in after["edges"])
     dim_ids = {decision.conflict.dim_id, *disputed, *of_edges, *map(int, after["dimensions"])}
     store.lock_dimensions(dim_ids)
+    # Dimensions, then rows, as all writers lock. The conflict's own row keeps a decision about it out meanwhile.
     Conflict.objects.select_for_update().get(id=decision.conflict_id)
     # Only now, under the locks: of two who undo the same, the second sees the first.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
@@ -99,6 +100,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     for slot in {own_slot, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
         rebase(slot, fill=False)
     _drop_dimensions(decision, dim_ids)
+    # What the undo itself changed is kept in the same way, for whoever reads its row.
     new = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
     return _record(decision, actor, reason, *find_differences(old, new))
 
@@ -151,7 +153,8 @@ def _put_edges_back(decision: Decision, edges: Mapping[str, Edge | None], attrib
 
 
 def _with_confirmations(decision: Decision, slot: str, was: Snapshot, edges: Mapping[str, Edge | None]) -> Snapshot:
-    """The edge as it was, with what statements have changed of it since the decision, also where that had moved it."""
+    """The edge as it was, with what statements have changed of it since the decision."""
+    # Also where the decision had moved it: whoever confirmed it there confirmed the same fact.
     before, after = decision.before["edges"], decision.after["edges"]
     moved = (key for key in after if not _is_same_fact(was, before[key]))
     place = next((key for key in (slot, *moved) if _is_same_fact(was, after[key])), None)

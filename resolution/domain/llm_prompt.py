@@ -141,17 +141,12 @@ def build_schema(collision_type: str) -> dict[str, object]:
     }
     for name, meaning in _NAMES[collision_type].items():
         properties[name] = {"type": "string", "description": meaning}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def quote_json(document: Mapping[str, object]) -> str:
-    """JSON in which no text can end its own quotation, begin a line, or pass for a tag: what people and programs said
-    must not read as instructions."""
+    """JSON in which no text can end its own quotation, begin a line, or pass for a tag."""
+    # What people and programs said must not read as instructions to the model.
     return json.dumps(document, ensure_ascii=False, indent=1).translate(_ODD)
 
 

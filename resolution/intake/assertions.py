@@ -40,6 +40,7 @@ def settle(assertions: Sequence[Assertion]) -> list[Outcome]:
     """Settles the statements as if one after the other, in the caller's transaction, which settles no others.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
+    # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
     mistakes = {triple: find_mistake(triple) for triple, _ in assertions}
     settlement = Settlement(triple for triple, _ in assertions if not mistakes[triple])
     outcomes = [
@@ -80,6 +81,7 @@ class Settlement:
 
     def settle(self, assertion: Assertion) -> Outcome:
         ids = self._slots.ids[assertion.triple]
+        # Where the newer wins nothing is decided for good, and the policy may be younger than the ruling.
         ruling = None if self._slots.supersedes(ids.dim_id) else self._rulings.get(ids)
         if ruling is not None and not rulings.reopens(assertion.attribution, ruling):
             return self._settle_decided(assertion, ruling)

@@ -38,6 +38,7 @@ def teach(concept: str, text: str, actor: Actor) -> list[Outcome]:
     """What became of each fact that the statement holds, in its order; at least one. Raises NotUnderstood, and then
     nothing is stored."""
     facts = read_facts(concept, text)
+    # People paste keys and passwords, and the history keeps every word.
     attribution = actor.attribute(mask_secrets(_clean(text)))
     return [assert_fact(fact, attribution) for fact in facts]
 

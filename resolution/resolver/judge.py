@@ -72,11 +72,7 @@ def _existing(conflict: Conflict) -> Claim:
 
 
 def _claim(edge: Edge) -> Claim:
-    said = EdgeHistory.objects.filter(
-        concept_id=edge.concept_id,
-        after__parent_id=edge.parent_id,
-        action__in=STATING,
-    )
+    said = EdgeHistory.objects.filter(concept_id=edge.concept_id, after__parent_id=edge.parent_id, action__in=STATING)
     statements = tuple(
         QuotedStatement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)
         for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]

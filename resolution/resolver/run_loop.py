@@ -89,7 +89,7 @@ class Course:
         except RunLost:
             self.row.refresh_from_db()
             logger.warning("resolution.lost", extra={"run": self.row.pk})
-        except BaseException as error:
+        except BaseException as error:  # also KeyboardInterrupt, and SystemExit where a worker is told to stop
             with suppress(Error):  # perhaps it is Postgres that is away
                 _release(*self.treated)
                 why = f"Stopped: {first_line(error)}" if isinstance(error, Exception) else INTERRUPTED
@@ -139,6 +139,7 @@ class Course:
 
     def claim(self) -> Conflict | None:
         with transaction.atomic():
+            # A conflict that somebody decides in this moment is locked: the run goes on to the next and does not wait.
             rows = self.waiting().select_for_update(skip_locked=True, of=("self",))
             conflict = rows.select_related(*RELATED).first()
             if conflict is not None:

@@ -43,10 +43,13 @@ def open_run(trigger: str, actor: str = "", *, mode: str, limit: int | None = No
     """The row of a new run; ``is_begun``: the caller carries it out. One whose process died is closed before.
 
     Raises AlreadyRunning."""
+    # The unique index run_is_alone decides who of two may begin. Between its refusal and the look at who was first,
+    # that run may end: then there is room for this one.
     for _ in range(TRIES):
         close_dead()
         row = Run(trigger=trigger, actor=actor[:ACTOR_MAX], mode=mode, limit=limit)
         if is_begun:
+            # Any other time than that of its making: see begin().
             row.alive_at = Now() + timedelta(microseconds=1)
         try:
             with transaction.atomic():

@@ -45,6 +45,7 @@ def keep() -> bool:
     task = PeriodicTask.objects.filter(name=NAME).select_related("crontab").first()
     if task is not None and task.crontab and all(getattr(task.crontab, key) == wanted[key] for key in wanted):
         return False
+    # Not unique in django-celery-beat's table: the first of several that say the same will do.
     crontab = CrontabSchedule.objects.filter(**wanted).first() or CrontabSchedule(**wanted)
     try:
         crontab.full_clean()
@@ -61,6 +62,8 @@ def keep() -> bool:
 def start_on_schedule(now: datetime | None = None) -> Run | None:
     """The run that beat's wake-up stands for; None where it has been, or another is under way."""
     now = now or timezone.now()
+    # Beat's message may come late, twice, or after the schedule was changed: only if the schedule has a run in between
+    # is it for one that has not been.
     since = now - LATE
     if (last := _last_started()) is not None:
         since = max(since, last + CLOCKS_DIFFER)
@@ -71,6 +74,7 @@ def start_on_schedule(now: datetime | None = None) -> Run | None:
 
 def start_what_is_due() -> Run | None:
     """Looks whether any run is to start, and carries it out; None where none is. Called every minute."""
+    # In the order of who waits for it: people first, then what was interrupted, then what comes by itself.
     if (asked := run_records.select_unbegun().first()) is not None:
         return resolver.carry_out(asked)
     if (dead := run_records.close_dead()) is not None and dead.trigger in CARRIED_ON:

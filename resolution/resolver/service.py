@@ -44,6 +44,7 @@ def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> R
     """The row of a run that a worker is about to carry out: which one, and when, is a matter of seconds, or of a
     minute where the wake-up is lost. Raises AlreadyRunning."""
     row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=False)
+    # A worker that is woken before the commit would find no row, and go to sleep again for a minute.
     transaction.on_commit(_waker.ask)
     return row
 

@@ -62,6 +62,7 @@ PARTS: Final = (
 def export(progress: ReportProgress = ignore_progress) -> Iterator[bytes]:
     """The file, some hundred lines at a time. What is written to the graph meanwhile is not in it. The transaction
     stays open until the last of them is taken."""
+    # One snapshot for all parts: else a conflict could be in the file without the fact that it is about.
     with transaction.atomic():
         counts = {}
         with connection.cursor() as cursor:

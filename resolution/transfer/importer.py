@@ -20,16 +20,6 @@ from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Soas, Source
 from resolution.actors import Actor
 from resolution.transfer import interchange
-from resolution.transfer.interchange import (
-    ConceptLine,
-    ConflictLine,
-    DecidedLine,
-    DimensionLine,
-    FactLine,
-    Line,
-    Mistake,
-    Unreadable,
-)
 from resolution.transfer.report import Report, ReportProgress, ignore_progress
 from resolution.transfer.writer import Writer
 
@@ -44,7 +34,7 @@ UNIQUE: Final = {
     "decided": ("triple", ("concept", "dimension", "parent")),
     "conflict": ("triple", ("concept", "dimension", "parent")),
 }
-AnyLine = TypeVar("AnyLine", bound=Line)
+AnyLine = TypeVar("AnyLine", bound=interchange.Line)
 
 # What an import writes, with the rows that it reads of each.
 TABLES: Final = {
@@ -88,7 +78,7 @@ class Contents:
         self.counts: Counter[str] = Counter()  # lines by kind
         self.words: set[str] = set()
         self.muted: set[str] = set()
-        self.dimensions: dict[str, DimensionLine] = {}  # those with a line of their own, by name
+        self.dimensions: dict[str, interchange.DimensionLine] = {}  # those with a line of their own, by name
         self.is_isa: dict[str, bool] = {}  # of all dimensions of facts and conflicts: what their first fact says
         self._file = file
         self._refused: set[int] = set()  # lines that are a mistake beside others, not by themselves
@@ -106,26 +96,26 @@ class Contents:
         size = self._file.seek(0, 2)
         first_lines: dict[tuple[str, ...], int] = {}
         of_conflicts: dict[str, bool] = {}
-        dimensions: dict[int, DimensionLine] = {}
+        dimensions: dict[int, interchange.DimensionLine] = {}
         for number, line in interchange.read(self._file):
             if number % PROGRESS_EVERY == 0:
                 progress("Reading", self._file.tell(), size)
-            if isinstance(line, Mistake):
+            if isinstance(line, interchange.Mistake):
                 self.report.add_mistake(line)
                 continue
             if line.kind in UNIQUE:  # a concept may be named twice: it is muted once
                 what, keys = UNIQUE[line.kind]
                 first = first_lines.setdefault((line.kind, *(getattr(line, key) for key in keys)), number)
                 if first != number:
-                    self._refuse(Mistake(number, f"is about the same {what} as line {first}"))
+                    self._refuse(interchange.Mistake(number, f"is about the same {what} as line {first}"))
                     continue
             self.counts[line.kind] += 1
             self.words.update(line.words())
-            if isinstance(line, DimensionLine):
+            if isinstance(line, interchange.DimensionLine):
                 dimensions[number] = line
-            elif isinstance(line, ConceptLine) and line.is_muted:
+            elif isinstance(line, interchange.ConceptLine) and line.is_muted:
                 self.muted.add(line.concept)
-            elif isinstance(line, FactLine | ConflictLine):
+            elif isinstance(line, interchange.FactLine | interchange.ConflictLine):
                 (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
         self.is_isa = of_conflicts | self.is_isa
         known = Dimension.objects.values_list("soas__token", flat=True)
@@ -134,7 +124,7 @@ class Contents:
         self.dimensions = {line.dimension: line for at, line in dimensions.items() if at not in self._refused}
         self.report.mistakes.sort(key=lambda mistake: mistake.line)
 
-    def _refuse(self, mistake: Mistake) -> None:
+    def _refuse(self, mistake: interchange.Mistake) -> None:
         self.report.add_mistake(mistake)
         self._refused.add(mistake.line)
 
@@ -148,7 +138,7 @@ def preview(file: BinaryIO, differences: Differences = "queue", progress: Report
             for table, rows in TABLES.items():
                 cursor.execute(COPY.format(table=table, rows=rows, key="edge_id" if table == "urd" else "id"))
         _write(contents, by, differences, progress, is_preview=True)
-        transaction.set_rollback(True)
+        transaction.set_rollback(True)  # also the words that it added
     return contents.report
 
 
@@ -177,7 +167,9 @@ def import_file(
     try:
         report = run_transaction(work)
     except (IntegrityError, DataError) as error:
-        raise Unreadable(f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported.") from error
+        raise interchange.Unreadable(
+            f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported."
+        ) from error
     logger.info("graph.imported", extra={**report.facts, "mistakes": report.mistakes_count})
     return report
 
@@ -192,9 +184,9 @@ def _write(
         store.lock_dimensions(store.ensure_tokens({*contents.dimensions, *contents.is_isa}).values())
     _add_dimensions(contents)
     writer = Writer(by, differences, report)
-    writer.place_facts(contents.lines(FactLine), contents.counts["fact"], progress)
-    writer.queue_conflicts(line for _, line in contents.lines(ConflictLine))
-    writer.add_rulings(line for _, line in contents.lines(DecidedLine))
+    writer.place_facts(contents.lines(interchange.FactLine), contents.counts["fact"], progress)
+    writer.queue_conflicts(line for _, line in contents.lines(interchange.ConflictLine))
+    writer.add_rulings(line for _, line in contents.lines(interchange.DecidedLine))
     report.newly_muted = Soas.objects.filter(token__in=contents.muted, is_muted=False).update(is_muted=True)
 
 
@@ -220,7 +212,7 @@ def _add_dimensions(contents: Contents) -> None:
     )
     ids = store.ensure_tokens({word for line in lines.values() for word in line.words()} | {*report.new_dimensions})
     for name in sorted(report.new_dimensions, key=ids.__getitem__):
-        line = lines.get(name) or DimensionLine(dimension=name, is_isa=contents.is_isa[name])
+        line = lines.get(name) or interchange.DimensionLine(dimension=name, is_isa=contents.is_isa[name])
         store.ensure_dimension(ids[name], is_isa=line.is_isa, question=line.question)
     for name in lines.keys() & set(report.new_dimensions):  # when all are there to be split from
         origin = lines[name].split_from

@@ -71,6 +71,7 @@ class Writer:
         slots = Slots([line.triple for _, line in facts], is_import=True)
         triples = set(slots.ids.values())
         queue, known = Queue(triples), rulings.find_rulings(triples)
+        # The queue and the rulings before the slots, as in intake: of what is decided in between, the ruling is seen.
         slots.read(elsewhere={row.moved_to_id for row in known.values() if row.moved_to_id is not None})
         waiting: list[Numbered] = []
         placed: set[TripleIds] = set()

@@ -3,10 +3,10 @@ concept. For the API, the admin and the question to a language model alike; in f
 
 from collections.abc import Iterable, Mapping
 
-from django.db.models import Case, Exists, IntegerField, OuterRef, QuerySet, Value, When
+from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
-from memory.domain.types import Slot
+from memory.domain.types import SEED_DIMENSIONS, Slot
 from memory.models import Dimension, Edge
 from resolution.models import Conflict
 
@@ -70,8 +70,10 @@ def other_facts(row: Conflict) -> QuerySet[Edge]:
 
 
 def dimensions(split_from_id: int | None = None) -> QuerySet[Dimension]:
-    """All that hold a fact, those that were split from this one first, then the most used."""
+    """All that hold a fact, and those Festinger begins with; those that were split from this one first, then the most
+    used."""
+    offered = HOLDS_FACTS | Q(soas__token__in=[name for name, _, _ in SEED_DIMENSIONS])
     is_split = Case(When(split_from_id=split_from_id, then=Value(0)), default=Value(1))
     used = RawSQL(USED, [USED_MAX], output_field=IntegerField())
     first = () if split_from_id is None else (is_split,)
-    return Dimension.objects.filter(HOLDS_FACTS).select_related("soas").order_by(*first, used.desc(), "soas__token")
+    return Dimension.objects.filter(offered).select_related("soas").order_by(*first, used.desc(), "soas__token")

@@ -102,7 +102,8 @@ def in_order(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
 
 
 def whole(page: QuerySet[Conflict]) -> QuerySet[Conflict]:
-    """The conflicts of a page with what they refer to: joined after the page was cut, not before."""
+    """The conflicts of a page with what they refer to."""
+    # Joined after the page was cut, not before: Postgres would join the words of all that it sorts.
     return in_order(Conflict.objects.filter(pk__in=page.values("pk")).select_related(*RELATED))
 
 
@@ -112,6 +113,7 @@ def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | Non
     rows = matching(replace(filters, status=status), is_whole=too_many_are_like(filters.q)).order_by(*IN_ORDER)
     if after is None:
         return rows.first()
+    # Compared column by column: the order has columns that fall and columns that rise, which no row comparison has.
     later = Q(created_at__gt=after.created_at) | Q(created_at=after.created_at, id__gt=after.pk)
     behind = rows.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))
     return behind.first() or rows.exclude(pk=after.pk).first()
@@ -173,7 +175,7 @@ class Row:
 
     @property
     def seal(self) -> str:
-        """The conflict as it is shown, so that a decision is about what was seen."""
+        """The conflict as it is shown: a decision is about what was seen."""
         row = self.conflict
         against = (row.collision_type, row.existing_parent_id or "", row.blocking_concept_id or "")
         return ":".join(map(str, (row.pk, *against, (row.proposal or {}).get("at", ""))))

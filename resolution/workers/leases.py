@@ -47,6 +47,8 @@ def claim(kind: Observation.Kind, limit: int, lease: timedelta) -> list[Observat
 
 def lock(rows: Iterable[Observation]) -> set[int]:
     """In the caller's transaction: the keys of those rows whose claim still holds, which are now safe from others."""
+    # Whoever lost its lease meanwhile may meet its own rows, claimed anew by somebody else: the times tell the two
+    # claims apart. In the order of the keys, as others lock them.
     keys = {row.pk: row.claimed_until for row in rows}
     held = Observation.objects.select_for_update().filter(pk__in=keys, state=State.PENDING).order_by("pk")
     return {key for key, claimed_until in held.values_list("pk", "claimed_until") if claimed_until == keys[key]}
@@ -80,6 +82,7 @@ def try_again(keys: Iterable[int]) -> int:
     count = 0
     for key in keys:
         with suppress(IntegrityError), transaction.atomic():
+            # The unique index of concepts that wait refuses a second one of the same name.
             count += Observation.objects.filter(pk=key, state=State.FAILED).update(
                 state=State.PENDING, attempts=0, last_error="", next_attempt_at=Now(), claimed_until=None
             )

@@ -65,6 +65,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
 
 def _settle(rows: Sequence[Observation]) -> None:
     """All of them in one transaction; or, where that fails, each in its own."""
+    # In the order in which they were said: an older one after a newer one would be outdated, and in no history.
     rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
     try:
         found = run_transaction(lambda: _settle_together(rows))
@@ -159,6 +160,7 @@ def _explain(row: Observation, model: LanguageModel) -> None:
     if (rest := _rest(concept)) > timedelta(0):
         leases.put_off(row, rest)
         return
+    # Asked outside of a transaction: an answer takes seconds, and locks would be held so long.
     evidence = " | ".join(heard.sentence for heard in explain_concept.evidence_of(concept))
     try:
         explained, answer = explain_concept.explain(concept, model)

@@ -232,9 +232,9 @@ def test_another_timeout_is_no_other_address_and_the_same_changes_nothing() -> N
 # --- what is let go ---
 
 
-class Chunks(AsyncIterator[bytes]):
-    async def __anext__(self) -> bytes:
-        raise StopAsyncIteration
+class Chunks(httpx.AsyncByteStream):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b""
 
 
 def test_a_body_that_could_not_be_sent_is_let_go_at_once() -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory import llm as language_models
 from memory.bootstrap import load_dimensions
-from memory.graph.store import retire
+from memory.graph.store import ensure_dimension, ensure_tokens, retire
 from memory.models import Dimension, Edge, Evidence, LlmCall, Soas
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.models import Conflict
@@ -104,14 +104,15 @@ def test_the_dimensions_of_kinds_come_with_their_questions_the_most_used_first()
     assert gather(seen(conflict)).dimensions == (("deployment-type", ""), ("artifact-type", "What is it made as?"))
 
 
-def test_a_fact_of_the_wrong_flavour_may_go_to_any_other_dimension_with_facts() -> None:
+def test_a_fact_of_the_wrong_flavour_may_go_to_the_first_dimensions_and_to_others_with_facts() -> None:
     load_dimensions()
-    state("kvasir ispart turing runs-on")
     state("kvasir isa worker role")
+    unused = ensure_dimension(ensure_tokens(["leftover"])["leftover"], is_isa=True)
     conflict = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
 
     names = [name for name, _ in gather(seen(conflict)).dimensions]
-    assert set(names) == {"runs-on", "role"}
+    assert set(names) == {"membership", "runs-on", "tech", "owned-by", "geography", "role"}
+    assert str(unused) not in names
 
 
 def test_a_ring_comes_as_the_chain_up_to_the_fact_that_closes_it() -> None:

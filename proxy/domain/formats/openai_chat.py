@@ -79,7 +79,7 @@ class ChatWatch(ChunkWatch):
 
     def _read_choice(self, choice: Json) -> str:
         delta = get_object(choice, "delta")
-        # What a model thinks comes under two names: Ollama has the one, DeepSeek's API and vLLM's have the other.
+        # What a model thinks comes under two names, Ollama's and DeepSeek's.
         text = get_text(delta, "reasoning") + get_text(delta, "reasoning_content") + get_text(delta, "content")
         for call in get_objects(delta, "tool_calls"):
             function = get_object(call, "function")

@@ -101,7 +101,7 @@ def split_turns(parts: Sequence[Part]) -> Iterator[RawTurn]:
             start -= 1
         if start == at:
             return  # nothing but what came before the first output is left
-        # Bounded at both ends: a client may send thousands of parts in a row, and all streams wait meanwhile.
+        # Bounded, like the output below: a client may send thousands of parts in a row, and all streams wait meanwhile.
         following = parts[max(at, end - RUN_MAX) : end]
         for begin, stop in reversed(_split(parts, max(start, at - RUN_MAX), at)):
             yield RawTurn(begin, parts[begin:stop], following)

@@ -212,7 +212,7 @@ def _read_react(text: str) -> Calls | None:
     calls = []
     is_sure = False
     for action in _ACTION.finditer(text):
-        # The input is on the next line, or one further down.
+        # The input stands on the next line, or after an empty one.
         given = _INPUT.match(text, action.end() + 1) or _INPUT.match(text, action.end() + 2)
         arguments = ""
         if given:
