@@ -19,10 +19,12 @@ SEED_DIMENSIONS = (
 
 
 class Message(NamedTuple):
-    """One message of a prompt. ``role`` as the client named it: system, user, assistant, tool."""
+    """One message of a prompt. ``role`` as the client named it: system, user, assistant, tool. ``is_quoted`` where
+    nothing shows that this role has said it."""
 
     role: str
     text: str
+    is_quoted: bool = False
 
 
 Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room

@@ -25,8 +25,11 @@ CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
 AgentRole = tuple[str, str]
-# What becomes of a statement. "decided" is for the rules above these (resolution/intake): it was decided about before.
-Status = Literal["inserted", "confirmed", "superseded", "outdated", "conflict", "decided", "invalid"]
+# What becomes of a statement. "candidate", "needless" and "decided" are for the rules above these (resolution/intake):
+# nobody vouches for it, it is known, it was decided about before.
+Status = Literal[
+    "inserted", "confirmed", "superseded", "outdated", "conflict", "candidate", "needless", "decided", "invalid"
+]
 # What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.
 Differences = Literal["queue", "keep", "take"]

@@ -86,10 +86,13 @@ class Encounters:
     def observe(
         self, opening: bytes, messages: Iterable[tuple[Message, Reading | None]], now: float, agent: str = ""
     ) -> list[Reading]:
-        """Counts the messages that are new in the conversation with this opening, and returns their readings. A message
-        without a reading is counted when it is resent; what it states then counts as said now."""
+        """Counts the messages that are new in the conversation with this opening, and returns the readings of those
+        that their own role has said. A message without a reading is counted when it is resent; what it states then
+        counts as said now."""
         new = []
-        for message, reading in messages:
+        messages = list(messages)
+        prompt = [reading for _, reading in messages]
+        for index, (message, reading) in enumerate(messages):
             if reading is None:
                 self._sightings.put_off((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
                 continue
@@ -99,8 +102,10 @@ class Encounters:
             seen_at = self._seen.get(key)
             if seen_at is None:
                 at = self._sightings.first((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
-                self._add(NewMessage(key, reading, message.text, agent, at, reading.names - reading.parts))
-                new.append(reading)
+                counted = reading.names - reading.parts
+                self._add(NewMessage(key, reading, message.text, agent, at, counted, message.is_quoted, prompt, index))
+                if not message.is_quoted:
+                    new.append(reading)
             elif now - seen_at > DAY:
                 self._seen[key] = self._batch.seen_again[key] = now
         return new

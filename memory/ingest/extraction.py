@@ -1,12 +1,15 @@
 """What a new message teaches besides its tokens: statements, concepts to be explained, facts that are confirmed."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from memory.cache.state import Cache
+from memory.domain.channels import READ_TRUST, TENTATIVE, Channel, is_weaker
 from memory.domain.cues.extractor import CueMatch
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement
+from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND
 from memory.domain.types import Message, TripleIds
@@ -16,6 +19,8 @@ from memory.ingest.reader import Reading, unwrap_readable
 # recalled to it.
 CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR
+# Of one message: a person states a handful, and each is a row that a worker has to settle.
+STATEMENTS_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +33,32 @@ class NewMessage:
     agent: str
     at: float  # seconds since the epoch
     counted: frozenset[str]  # names that were counted on the hot path
+    is_quoted: bool = False  # nothing shows that its role has said it
+    # The readings of the whole prompt, one list for all of its messages, None where one was not read; and the place.
+    prompt: Sequence[Reading | None] = ()
+    index: int = 0
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
-    """What the message states, each triple once, with its sentence, in the order of the text."""
+    """What the message states, each triple once, with its sentence, in the order of the text. Not what a model or a
+    page only says again of what the prompt contained before: an echo is no voice."""
     triples: dict[tuple[str, str, str, bool], CueMatch] = {}
-    for triple in message.reading.triples or ():
-        triples.setdefault((triple.subject, triple.parent, triple.dimension, triple.is_isa), triple)
+    for match in message.reading.triples or ():
+        triple = _as_quoted(match) if message.is_quoted else match
+        key = (triple.subject, triple.parent, triple.dimension, triple.is_isa)
+        known = triples.get(key)
+        if known is None or is_weaker(known.channel, triple.channel):
+            triples[key] = triple
+    triples = {
+        key: triple
+        for key, triple in triples.items()
+        if triple.channel not in TENTATIVE or not _is_echo(message, triple.subject, triple.parent)
+    }
     if not triples:
         return
     # The spans of the triples count the characters of the text as it was read.
     text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
-    for index, triple in enumerate(triples.values()):
+    for index, triple in enumerate(islice(triples.values(), STATEMENTS_MAX)):
         yield Statement(
             key=message.key,
             subject=triple.subject,
@@ -55,9 +74,29 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
         )
 
 
+def _as_quoted(match: CueMatch) -> CueMatch:
+    confidence = round(match.confidence / READ_TRUST[match.channel] * READ_TRUST[Channel.QUOTED], 4)
+    return replace(match, channel=Channel.QUOTED, confidence=confidence)
+
+
+def _is_echo(message: NewMessage, *words: str) -> bool:
+    """Whether an earlier message of the prompt names all of the words; one that was not read might."""
+    return any(
+        reading is None or all(_names(reading, word) for word in words) for reading in message.prompt[: message.index]
+    )
+
+
+def _names(reading: Reading, word: str) -> bool:
+    if not reading.text:
+        return f" {word} " in f" {reading.words} "
+    # Read only for what was known: look at the text itself.
+    text = reading.text.lower()
+    return word in text or word.replace("_", " ") in text
+
+
 def find_unexplained(cache: Cache, message: NewMessage) -> list[str]:
     """The concepts without facts that are named so often by now that a language model is to be asked about them."""
-    if message.reading.role != "user":  # tools print hundreds of words that nobody asked about
+    if message.reading.role != "user" or message.is_quoted:  # tools print hundreds of words that nobody asked about
         return []
     threshold, rows = cache.tuning.saliency_write_threshold, cache.soas_by_token
     named = ((name, rows.get(name)) for name in message.reading.names - message.reading.parts)
@@ -73,7 +112,7 @@ def find_unexplained(cache: Cache, message: NewMessage) -> list[str]:
 
 def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
     """The facts, not confirmed within the hour, whose concept and parent the message names in one sentence."""
-    if message.reading.role not in CONFIRMING_ROLES or not message.text:
+    if message.reading.role not in CONFIRMING_ROLES or message.is_quoted or not message.text:
         return set()
     pairs: dict[tuple[str, str], list[TripleIds]] = {}
     spoken = set(message.reading.words.split())
@@ -85,5 +124,5 @@ def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
                 pairs.setdefault((name, parent), []).append(TripleIds(edge.concept_id, edge.dim_id, edge.parent_id))
     if not pairs:
         return set()
-    text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
+    text = without_quotations(unwrap_readable(cache, Message(message.reading.role, message.text)).text)
     return {triple for pair in share_a_sentence(text, pairs) for triple in pairs[pair]}

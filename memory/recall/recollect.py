@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
+from memory.domain.channels import TENTATIVE
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import Bounds, Candidate, by_priority, in_force, is_in_force, select
@@ -91,6 +92,8 @@ def mark_disputes(
     # The workers will find out, too, but later: the very prompt that brings a contradiction already shows its ``?``.
     cache.forget_old_disputes(now)
     for match in (match for reading in readings for match in reading.triples or ()):
+        if match.channel in TENTATIVE:
+            continue  # it will be no more than a candidate
         concept = cache.soas_by_token.get(match.subject)
         dim = cache.soas_by_token.get(match.dimension)
         if concept is None or dim is None or dim.id in cache.superseding_dims:

@@ -85,7 +85,12 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
             "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
         },
     )
-    return Relay(answer, more_headers=own_headers(done), guard=current.enricher.guard_of(request.path, done))
+    return Relay(
+        answer,
+        more_headers=own_headers(done),
+        guard=current.enricher.guard_of(request.path, done),
+        listener=current.enricher.listener_of(request.path, done),
+    )
 
 
 def own_headers(done: Enriched) -> Headers:

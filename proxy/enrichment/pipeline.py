@@ -7,7 +7,7 @@ request goes on.
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import getrandbits
 from typing import Any, TypedDict
 
@@ -22,10 +22,12 @@ from memory.recall.recollect import mark_disputes, recollect
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
+from proxy.domain.formats.litellm_flattened import FlattenedPrompt
 from proxy.domain.formats.streams import parse_object
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
+from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
@@ -91,6 +93,7 @@ class Enricher:
     events: Events
     loops: Callable[[], Loops]
     counts: Counts
+    relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
 
     def warm_up(self) -> None:
         """Compiles the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
@@ -121,7 +124,8 @@ class Enricher:
         asked = RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
         done = Enriched(body, prompt, asked)
 
-        messages = [Message(part.role, part.text) for part in prompt.parts]
+        unattributable = find_unattributable(prompt, self.relayed)
+        messages = [Message(part.role, part.text, index in unattributable) for index, part in enumerate(prompt.parts)]
         # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
         is_loaded = self.cache.loaded_at is not None
         allowance = Allowance.of(self.cache)
@@ -176,6 +180,11 @@ class Enricher:
         if not loops.enabled or not loops.detector.stream:
             return None
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
+
+    def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
+        """What the chunks of the answer are told to, where the next prompt will have to show who said what."""
+        is_flattened = isinstance(done.prompt, FlattenedPrompt)
+        return self.relayed.listen(FORMATS[path].watch()) if is_flattened else None
 
     def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
         """What is to be done against a loop."""

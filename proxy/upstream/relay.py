@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 import aiohttp
@@ -55,12 +55,18 @@ class GuardedStream(AsyncIterator[bytes]):
 
 class Relay(HttpResponseBase):
     """The upstream's open answer as a Django response, with ``more_headers`` of Festinger's own. Whoever has it
-    calls ``aclose``, which stops the upstream where it is not done yet. ``guard`` watches it where it is streamed."""
+    calls ``aclose``, which stops the upstream where it is not done yet. ``guard`` watches it where it is streamed;
+    ``listener``, which raises nothing, is told each chunk, and a line feed at the end."""
 
     streaming = True
 
     def __init__(
-        self, answer: httpx.Response, *, more_headers: Headers | None = None, guard: StreamGuard | None = None
+        self,
+        answer: httpx.Response,
+        *,
+        more_headers: Headers | None = None,
+        guard: StreamGuard | None = None,
+        listener: Callable[[bytes], None] | None = None,
     ) -> None:
         super().__init__(status=answer.status_code)
         self._answer = answer
@@ -68,6 +74,7 @@ class Relay(HttpResponseBase):
         # An answer of known length is no stream, and an error is none to be ended.
         is_stream = answer.status_code == 200 and "content-length" not in answer.headers
         self._guard = guard if is_stream else None
+        self._listener = listener if answer.status_code == 200 else None
 
     async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
         """Status, headers, chunks."""
@@ -101,12 +108,20 @@ class Relay(HttpResponseBase):
         await self._stream.aclose()
 
     def _chunks(self) -> AsyncIterator[bytes]:
-        return aiter(self._stream) if self._guard is None else GuardedStream(self._stream, self._guard)
+        chunks = aiter(self._stream) if self._guard is None else GuardedStream(self._stream, self._guard)
+        return chunks if self._listener is None else _tell(chunks, self._listener)
 
     @property
     def _stream(self) -> httpx.AsyncByteStream:
         assert isinstance(self._answer.stream, httpx.AsyncByteStream)
         return self._answer.stream
+
+
+async def _tell(chunks: AsyncIterator[bytes], listener: Callable[[bytes], None]) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        listener(chunk)
+        yield chunk
+    listener(b"\n")  # what comes as one JSON object may have none
 
 
 def limit_body(receive: Receive, limit: int) -> Receive:

@@ -1,16 +1,18 @@
 """Takes statements in: they find their places in the graph, or their collisions go to the resolution queue."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.db.transactions import run_transaction
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.text.tokenizer import is_name
 from memory.domain.types import Triple
 from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
+from resolution.intake.candidates import CandidateBook
 from resolution.intake.conflict_queue import Queue
 from resolution.models import Conflict, DecidedTriple
 
@@ -42,15 +44,48 @@ def settle(assertions: Sequence[Assertion]) -> list[Outcome]:
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
     # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
     mistakes = {triple: find_mistake(triple) for triple, _ in assertions}
-    settlement = Settlement(triple for triple, _ in assertions if not mistakes[triple])
-    outcomes = [
-        Outcome("invalid", assertion.triple, reason=mistake)
-        if (mistake := mistakes[assertion.triple])
-        else settlement.settle(assertion)
-        for assertion in assertions
-    ]
+    book = CandidateBook(triple for triple, mistake in mistakes.items() if not mistake)
+    outcomes: list[Outcome | None] = []
+    placeable: list[Assertion] = []
+    for assertion in assertions:
+        if mistake := mistakes[assertion.triple]:
+            outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
+        elif (vouched := _vouch(book, assertion)) is None:
+            outcomes.append(_wait(book, assertion))
+        else:
+            placeable.append(vouched)
+            outcomes.append(None)
+    if placeable:
+        placed = _place(book, placeable)
+        outcomes = [outcome or next(placed) for outcome in outcomes]
+    book.write()
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
+    """The statement as it may be placed; None where it has to wait."""
+    return assertion if assertion.attribution.channel not in TENTATIVE else book.vouch(assertion)
+
+
+def _wait(book: CandidateBook, assertion: Assertion, why: str = "", existing: Triple | None = None) -> Outcome:
+    if book.is_known(assertion.triple):
+        return Outcome("needless", assertion.triple, reason="It is known already.")
+    book.note(assertion, why)
+    return Outcome("candidate", assertion.triple, existing=existing, reason="It waits until somebody vouches for it.")
+
+
+def _place(book: CandidateBook, assertions: Sequence[Assertion]) -> Iterator[Outcome]:
+    settlement = Settlement(triple for triple, _ in assertions)
+    outcomes = []
+    for assertion in assertions:
+        outcome = settlement.settle(assertion)
+        if outcome.status == "candidate":
+            outcome = _wait(book, assertion, "another fact stands", outcome.existing)
+        elif outcome.status not in ("invalid", "outdated"):
+            book.settle(assertion.triple, by=assertion.attribution.agent)
+        outcomes.append(outcome)
     settlement.write()
-    return outcomes
+    return iter(outcomes)
 
 
 def find_mistake(fact: Triple) -> str:
@@ -112,6 +147,9 @@ class Settlement:
             return Outcome(status, fact, reason=f"{fact.concept} is the root of its own dimension")
         if status == "outdated":
             return Outcome(status, fact, existing=_to_triple(edge), reason="A later statement stands.")
+        if status == "conflict" and is_weaker(attribution.channel, Channel.USER):
+            # What a model concluded fills a gap, but contradicts nobody.
+            return Outcome("candidate", fact, existing=_to_triple(edge or placement.closing))
         if status == "conflict":
             conflict = self._queue.add(placement, attribution, is_isa=fact.is_isa)
             return Outcome(status, fact, conflict, _to_triple(edge or placement.closing))

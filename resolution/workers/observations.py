@@ -114,6 +114,7 @@ def _assertion(row: Observation) -> Assertion:
         evidence=row.evidence,
         role=row.role,
         conversation=bytes(row.digest)[:OPENING_BYTES],
+        channel=row.channel,
     )
     return Assertion(Triple(row.concept, row.parent, row.dimension, row.is_isa), attribution)
 

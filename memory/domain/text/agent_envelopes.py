@@ -41,6 +41,11 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
     return "\n".join(said), "tool" if "tool" in roles else roles.pop()
 
 
+def is_person_envelope(text: str) -> bool:
+    """Whether the text is one envelope that holds what a person said, and nothing before it."""
+    return any(isinstance(envelope.get("user_message"), str) for envelope, _ in _open_envelopes(text)[:1])
+
+
 def _write_result(result: object, envelope: str) -> str:
     """The result; the whole envelope where the result is nested deeper than can be written."""
     if isinstance(result, str):

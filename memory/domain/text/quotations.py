@@ -78,6 +78,16 @@ def is_quoted(spans: list[Span], start: int, end: int) -> bool:
     return any(first <= start and end <= last for first, last in spans)
 
 
+def without_quotations(text: str) -> str:
+    """The text with a line break in the place of each quotation."""
+    kept, at = [], 0
+    for start, end in sorted(find_quotations(text)):
+        if start > at:
+            kept.append(text[at:start])
+        at = max(at, end)
+    return "\n".join([*kept, text[at:]]) if at else text
+
+
 def _find_tagged(text: str) -> Iterator[Span]:
     """From the first start tag of a name to its last end tag: a document may have end tags of its own in it."""
     if "<" not in text:

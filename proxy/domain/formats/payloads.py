@@ -21,6 +21,9 @@ ROLES: dict[str, Role] = {
     "assistant": "assistant",
     "tool": "tool",
     "function": "tool",
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
 }
 HEARD: frozenset[Role] = frozenset({"user", "tool"})  # what the model answers to
 
@@ -67,9 +70,10 @@ def raise_temperature(options: Payload, by: float, *, default: float, hottest: f
 
 
 def role_of(message: dict[str, Any]) -> Role:
-    # Ollama takes a role in any case. One that is not known counts as the user's.
+    # Ollama takes a role in any case. One that is not known (ipython, observation, documents) says nothing of who is
+    # speaking, and is taken for a tool's: what a tool returns is believed least.
     role = message.get("role")
-    return (ROLES.get(role) or ROLES.get(role.lower(), "user")) if isinstance(role, str) else "user"
+    return (ROLES.get(role) or ROLES.get(role.lower(), "tool")) if isinstance(role, str) else "tool"
 
 
 def calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:

@@ -1,0 +1,141 @@
+"""Facts that only a page, a tool or a model has stated: kept beside the graph until somebody vouches for them."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.domain.channels import Channel, is_weaker
+from memory.domain.types import Triple
+from memory.graph.store import Assertion, Attribution
+from memory.models import Agent, Config, Edge
+from resolution.models import Candidate
+
+KEPT: Final = timedelta(days=30)  # after it was last said
+EVIDENCE_MAX: Final = 500  # characters
+VOICES_MAX: Final = 20
+State = Candidate.State
+
+
+class CandidateBook:
+    """The candidates for some triples, as the statements of one transaction leave them. Nothing is stored before
+    ``write``."""
+
+    def __init__(self, triples: Iterable[Triple]) -> None:
+        wanted = set(triples)
+        self._rows = {row.triple: row for row in find_candidates(wanted).select_for_update().order_by("id")}
+        self._known = _find_known(wanted)
+        self._changed: dict[Triple, Candidate] = {}
+        self._registered: frozenset[str] | None = None
+
+    def is_known(self, triple: Triple) -> bool:
+        """Whether the graph has it: then there is nothing to wait for."""
+        return triple in self._known
+
+    def vouch(self, assertion: Assertion) -> Assertion | None:
+        """The statement as it may be placed, where a second model has come to the same by itself; else None."""
+        # Echoes do not get here: what a model only read is no voice of its own (memory/ingest/extraction.py).
+        said = assertion.attribution
+        row = self._rows.get(assertion.triple)
+        if row is None or row.state != State.OPEN or said.channel != Channel.ASSISTANT:
+            return None
+        others = {agent for agent, channel in row.voices if channel == Channel.ASSISTANT and agent != said.agent}
+        if not others & self._agents() or said.agent not in self._agents():
+            return None
+        floor = Config.tuning().recollection_confidence_floor
+        return Assertion(assertion.triple, replace(said, confidence=max(said.confidence, floor)))
+
+    def _agents(self) -> frozenset[str]:
+        """The names that only whoever has their token can speak under."""
+        if self._registered is None:
+            self._registered = frozenset(Agent.objects.values_list("name", flat=True))
+        return self._registered
+
+    def note(self, assertion: Assertion, why: str = "") -> None:
+        """Adds the statement, or its voice to what was said before. What was dismissed stays so."""
+        triple, said = assertion
+        row = self._rows.get(triple)
+        if row is None:
+            row = self._rows[triple] = _new(triple, said, why)
+        else:
+            _say_again(row, said)
+        self._changed[triple] = row
+
+    def settle(self, triple: Triple, by: str) -> None:
+        """The triple was placed, or its conflict opened: it waits here no more."""
+        row = self._rows.get(triple)
+        if row is not None and row.state == State.OPEN:
+            row.state, row.resolved_by, row.resolved_at = State.PROMOTED, by, timezone.now()
+            self._changed[triple] = row
+
+    def write(self) -> None:
+        new = [row for row in self._changed.values() if row.pk is None]
+        old = [row for row in self._changed.values() if row.pk is not None]
+        # Two workers may meet the same new one: the second's voice is lost, which costs one repeat.
+        Candidate.objects.bulk_create(new, ignore_conflicts=True)
+        Candidate.objects.bulk_update(old, CHANGING)
+
+
+CHANGING: Final = (
+    "channel", "confidence", "voices", "conversations", "last_conversation", "said_count", "evidence", "why", "state",
+    "resolved_by", "resolved_at", "last_said_at",
+)  # fmt: skip
+
+
+def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
+    # More than those asked for, but by one index; the caller picks.
+    return Candidate.objects.filter(
+        concept__in={one.concept for one in triples},
+        dimension__in={one.dimension for one in triples},
+        parent__in={one.parent for one in triples},
+    )
+
+
+def _find_known(triples: Collection[Triple]) -> set[Triple]:
+    edges = Edge.objects.filter(
+        concept__token__in={one.concept for one in triples}, dim__token__in={one.dimension for one in triples}
+    )
+    rows = edges.values_list("concept__token", "parent__token", "dim__token", "is_isa")
+    return {Triple(*row) for row in rows}
+
+
+def _new(triple: Triple, said: Attribution, why: str) -> Candidate:
+    return Candidate(
+        concept=triple.concept,
+        parent=triple.parent,
+        dimension=triple.dimension,
+        is_isa=triple.is_isa,
+        channel=said.channel,
+        confidence=said.confidence,
+        voices=[[said.agent, said.channel]],
+        last_conversation=said.conversation,
+        evidence=said.evidence[:EVIDENCE_MAX],
+        why=why or said.channel,
+        first_said_at=said.at,
+        last_said_at=said.at,
+    )
+
+
+def _say_again(row: Candidate, said: Attribution) -> None:
+    voice = [said.agent, said.channel]
+    if voice not in row.voices and len(row.voices) < VOICES_MAX:
+        row.voices = [*row.voices, voice]
+    if said.conversation != bytes(row.last_conversation):
+        row.conversations += 1
+        row.last_conversation = said.conversation
+    row.said_count += 1
+    row.last_said_at = max(row.last_said_at, said.at)
+    if is_weaker(row.channel, said.channel):
+        row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
+        row.confidence = max(row.confidence, said.confidence)
+    if row.state in (State.EXPIRED, State.PROMOTED):  # promoted, and taken back since
+        row.state, row.resolved_by, row.resolved_at = State.OPEN, "", None
+
+
+def expire(now: datetime) -> int:
+    """Ends the wait of what nobody has said for long; how many."""
+    old = Candidate.objects.filter(state=State.OPEN, last_said_at__lt=now - KEPT)
+    return old.update(state=State.EXPIRED, resolved_at=now)
