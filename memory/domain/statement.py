@@ -28,7 +28,7 @@ class Statement(NamedTuple):
     agent: str
     at: float
     evidence: str
-    channel: str = Channel.USER
+    channel: str = Channel.USER.value
 
 
 TYPES: Final = tuple(Statement.__annotations__.values())
@@ -60,8 +60,8 @@ def decode(line: bytes) -> Statement | None:
     """None for what is no statement: a torn line, or somebody else's."""
     try:
         fields = orjson.loads(line)
-        fields.setdefault("channel", channel_of_role(fields["role"]).value)  # a journal of an earlier version
-        observed = Statement(**fields | {"key": bytes.fromhex(fields["key"])})
+        channel = channel_of_role(fields["role"]).value  # for a journal of an earlier version
+        observed = Statement(**{"channel": channel} | fields | {"key": bytes.fromhex(fields["key"])})
     except (ValueError, TypeError, KeyError):
         return None
     return observed if tuple(map(type, observed)) == TYPES else None

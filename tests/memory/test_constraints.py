@@ -52,9 +52,11 @@ BAD_ROWS = [
         for confidence in (-0.1, 1.1, NOT_A_NUMBER)
     ),
     BadRow("urd_source_is_known", "urd", {"source": "manual"}),
+    BadRow("urd_channel_is_known", "urd", {"channel": "hearsay"}),
     BadRow("urd_only_roots_refer_to_themselves", "urd", {"parent_id": A}, beside={"id": D, "parent_id": D}),
     BadRow("urd_acyclic", "urd", {"id": B, "parent_id": A}, beside={}),
     BadRow("edge_history_action_is_known", "edge_history", {"action": "lost"}),
+    BadRow("edge_history_channel_is_known", "edge_history", {"channel": "hearsay"}),
     *(
         BadRow("edge_history_is_append_only", "edge_history", beside={}, statement=statement)
         for statement in ("UPDATE edge_history SET actor = 'winky'", "DELETE FROM edge_history")
@@ -83,6 +85,7 @@ BAD_ROWS = [
     *(BadRow("observation_digest_is_whole", "observation", {"digest": b"x" * n}) for n in (0, 16, 31, 33)),
     BadRow("observation_kind_is_known", "observation", {"kind": "rumour"}),
     BadRow("observation_state_is_known", "observation", {"state": "lost"}),
+    BadRow("observation_channel_is_known", "observation", {"channel": "hearsay"}),
     *(BadRow("observation_triple_is_whole", "observation", {part: ""}) for part in ("concept", "parent", "dimension")),
     BadRow("observation_triple_is_whole", "observation", {"parent": "", "dimension": ""}),
     BadRow("observation_confidence_is_in_range", "observation", {"confidence": 1.5}),

@@ -47,7 +47,7 @@ def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
     assert [one.evidence for one in found] == ["Dobby ISA worker.", "Winky runs on Docker."]
     assert {(one.key, one.role, one.agent) for one in found} == {(message.key, "assistant", "dobby")}
     assert found[0].at == NOW < found[1].at < NOW + 0.001
-    assert found[0].confidence == pytest.approx(0.9 * 0.8)
+    assert found[0].confidence == pytest.approx(0.9 * 0.7)
 
 
 def test_a_statement_whose_text_found_no_room_has_no_evidence() -> None:

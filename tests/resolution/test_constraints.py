@@ -11,6 +11,17 @@ pytestmark = pytest.mark.django_db
 
 CONFLICT, DECISION = 1_000_001, 1_000_002
 GOOD: dict[str, dict[str, Any]] = {
+    "edge_candidate": {
+        "concept": "a",
+        "parent": "b",
+        "dimension": "d",
+        "is_isa": True,
+        "channel": "quoted",
+        "confidence": 0.4,
+        "voices": '[["dobby", "quoted"]]',
+        "conversations": 1,
+        "said_count": 1,
+    },
     "resolution_queue": {
         "concept_id": A, "dim_id": D, "existing_parent_id": B, "incoming_parent_id": C, "incoming_is_isa": True,
         "incoming_confidence": 0.9, "incoming_source": "gutask", "collision_type": "isa_isa", "status": "pending",
@@ -33,6 +44,11 @@ BAD_ROWS = [
     BadRow("conflict_confidence_is_in_range", "resolution_queue", {"incoming_confidence": 1.5}),
     BadRow("conflict_confidence_is_in_range", "resolution_queue", {"incoming_confidence": -0.1}),
     BadRow("conflict_source_is_known", "resolution_queue", {"incoming_source": "manual"}),
+    BadRow("conflict_channel_is_known", "resolution_queue", {"channel": "hearsay"}),
+    BadRow("candidate_stands_once", "edge_candidate", {"state": "dismissed"}, beside={}),
+    BadRow("candidate_channel_is_known", "edge_candidate", {"channel": "hearsay"}),
+    BadRow("candidate_state_is_known", "edge_candidate", {"state": "lost"}),
+    *(BadRow("candidate_confidence_is_in_range", "edge_candidate", {"confidence": c}) for c in (-0.1, 1.1)),
     BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),

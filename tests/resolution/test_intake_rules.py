@@ -39,16 +39,16 @@ def decide(text: str, *agents: str, **fields: Any) -> DecidedTriple:
 
 class TestVoices:
     def test_the_same_agent_in_another_role_is_another_voice(self) -> None:
-        say("gnommoweb isa repo type", confidence=0.48, role="tool")
+        say("gnommoweb isa repo type", confidence=0.7, role="user")
 
-        say("gnommoweb isa repo type", confidence=0.8, role="user")
-        say("gnommoweb isa repo type", confidence=0.48, role="tool")
+        say("gnommoweb isa repo type", confidence=0.8, role="system")
+        say("gnommoweb isa repo type", confidence=0.7, role="user")
 
         assert edge().confidence == 0.8
         assert list(EdgeHistory.objects.order_by("pk").values_list("action", "role")) == [
-            ("insert", "tool"),
+            ("insert", "user"),
+            ("confirm", "system"),
             ("confirm", "user"),
-            ("confirm", "tool"),
         ]
 
     def test_a_confirmation_moves_the_times_but_never_back(self) -> None:
@@ -81,14 +81,14 @@ class TestTheNewerWins:
     def test_a_later_statement_takes_the_place_and_the_history_has_both(self) -> None:
         say("gnommoweb isa repo type", at=NOW)
 
-        outcome = say("gnommoweb isa service type", "winky", at=NOW + HOUR, confidence=0.6, role="tool")
+        outcome = say("gnommoweb isa service type", "winky", at=NOW + HOUR, confidence=0.6, role="system")
 
         assert (outcome.status, str(outcome.existing)) == ("superseded", "gnommoweb -isa repo in context of type")
         standing = edge()
         assert (standing.parent.token, standing.agent, standing.confidence) == ("service", "winky", 0.6)
         assert (standing.said_at, standing.last_confirmed) == (NOW + HOUR, NOW + HOUR)
         row = EdgeHistory.objects.get(action="supersede")
-        assert (row.actor, row.role, row.after["parent_id"]) == ("winky", "tool", standing.parent_id)
+        assert (row.actor, row.role, row.after["parent_id"]) == ("winky", "system", standing.parent_id)
         assert row.before["said_at"] == NOW.isoformat()
         assert not Conflict.objects.exists()
 
@@ -295,10 +295,10 @@ class TestTheQueue:
     def test_a_row_tells_who_said_it_and_where(self) -> None:
         say("gnommoweb isa repo type")
 
-        say("gnommoweb isa service type", "winky", role="tool", conversation=THERE, evidence="it is", at=NOW)
+        say("gnommoweb isa service type", "winky", role="system", conversation=THERE, evidence="it is", at=NOW)
 
         row = Conflict.objects.get()
-        assert (row.agent, row.role, bytes(row.conversation), row.evidence) == ("winky", "tool", THERE, "it is")
+        assert (row.agent, row.role, bytes(row.conversation), row.evidence) == ("winky", "system", THERE, "it is")
         assert (row.said_at, row.priority, row.incoming_source) == (NOW, 0, "inferred")
 
     def test_who_states_an_open_conflict_on_purpose_raises_only_its_priority(self) -> None:

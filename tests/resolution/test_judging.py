@@ -65,7 +65,7 @@ def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:
 def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
     state("gnommoweb isa repo type", evidence="gnommoweb is a repo", agent="winky")
     conflict = dispute(
-        "kvasir isa tool type", "gnommoweb isa container type", evidence="it is a container", role="tool"
+        "kvasir isa tool type", "gnommoweb isa container type", evidence="it is a container", role="system"
     )
 
     document = told(conflict, llm, DECOMPOSE)
@@ -74,7 +74,7 @@ def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
     assert (known["fact"], new["fact"]) == ("gnommoweb ISA repo [type]", "gnommoweb ISA container [type]")
     assert [(line["by"], line["words"]) for line in known["said"]] == [("winky", "gnommoweb is a repo")]
     assert [(line["by"], line["role"], line["words"]) for line in new["said"]] == [
-        ("dobby", "tool", "it is a container")
+        ("dobby", "system", "it is a container")
     ]
 
 

@@ -15,7 +15,7 @@ from memory.llm import explain_concept
 from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas, Source
 from resolution import tasks
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict
+from resolution.models import Candidate, Conflict
 from resolution.workers import leases, observations
 from resolution.workers.observations import explain_due, settle_due
 from tests.llm_server import Fails, LlmServer, Says
@@ -203,7 +203,9 @@ def test_an_answer_of_no_use_is_an_attempt_and_the_concept_rests(llm: LlmServer,
     assert other.outcome == "unknown"
 
 
-def test_a_fact_that_collides_is_queued(llm: LlmServer, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conclusion_that_collides_waits_as_a_candidate(
+    llm: LlmServer, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     row = wonder()
     explain = explain_concept.explain
 
@@ -218,7 +220,11 @@ def test_a_fact_that_collides_is_queued(llm: LlmServer, model: Any, monkeypatch:
 
     row.refresh_from_db()
     assert row.outcome == "explained"
-    assert (Conflict.objects.get().incoming_source, Conflict.objects.get().agent) == ("cloud_llm", str(model))
+    assert not Conflict.objects.exists()
+    candidate = Candidate.objects.get()
+    assert (candidate.channel, candidate.why, candidate.voices) == (
+        "explained", "another fact stands", [[str(model), "explained"]]
+    )  # fmt: skip
 
 
 def test_an_answer_that_comes_after_another_worker_took_over_is_dropped(

@@ -74,7 +74,7 @@ def test_each_pattern_of_the_tables(cue, dimension, is_isa, confidence):
 
 
 @pytest.mark.parametrize(
-    ("role", "confidence"), [("user", 0.8), ("system", 0.8), ("assistant", 0.64), ("tool", 0.48), ("unheard-of", 0.48)]
+    ("role", "confidence"), [("user", 0.8), ("system", 0.8), ("assistant", 0.56), ("tool", 0.4), ("unheard-of", 0.4)]
 )
 def test_a_role_is_believed_as_far_as_it_is_trusted(role, confidence):
     assert [triple.confidence for triple in read("gnommoweb is a repo", role)] == [confidence]

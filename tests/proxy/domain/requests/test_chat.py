@@ -27,10 +27,10 @@ def test_each_message_is_a_part_at_a_place_of_its_own() -> None:
     ]
 
 
-def test_a_role_in_capitals_is_read_as_ollama_does_and_an_unknown_one_is_the_users() -> None:
+def test_a_role_in_capitals_is_read_as_ollama_does_and_an_unknown_one_is_a_tools() -> None:
     parts = read(CHAT, chat(("SYSTEM", "S"), ("Assistant", "a"), ("critic", "c"), ("function", "f"))).parts
 
-    assert [part.role for part in parts] == ["system", "assistant", "user", "tool"]
+    assert [part.role for part in parts] == ["system", "assistant", "tool", "tool"]
 
 
 def test_calls_of_tools_are_read_with_the_message_that_makes_them() -> None:
@@ -48,7 +48,7 @@ def test_odd_messages_keep_the_places_of_the_others() -> None:
     assert read(CHAT, {"messages": messages}).parts == [
         Part("user", "", 0),
         Part("user", "", 1),
-        Part("user", "", 2),
+        Part("tool", "", 2),
         Part("user", "u", 3, takes_block=True),
     ]
 

@@ -1,0 +1,166 @@
+"""What only a page, a tool or a model has stated waits beside the graph, until somebody vouches for it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memory.graph import store
+from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
+from resolution.actors import Actor
+from resolution.intake.candidates import expire
+from resolution.models import Candidate, Conflict
+from tests.resolution.worlds import fact, say
+
+pytestmark = pytest.mark.django_db
+
+HERE, THERE = b"h" * 16, b"t" * 16
+FACT = "gnommoweb isa repo type"
+
+
+@pytest.fixture(autouse=True)
+def registered() -> None:
+    for number, name in enumerate(("dobby", "winky")):
+        Agent.objects.create(name=name, token_hash=f"{number}" * 64)
+
+
+def candidate() -> Candidate:
+    return Candidate.objects.get()
+
+
+def edge(dimension: str = "type") -> Edge:
+    return Edge.objects.get(concept__token="gnommoweb", dim__token=dimension)
+
+
+@pytest.mark.parametrize(("role", "channel"), [("tool", "quoted"), ("assistant", "assistant"), ("ipython", "quoted")])
+def test_what_nobody_vouches_for_fills_no_slot(role: str, channel: str) -> None:
+    outcome = say(FACT, role=role, confidence=0.5, conversation=HERE, evidence="It is a repo.")
+
+    assert outcome.status == "candidate"
+    assert not Edge.objects.filter(concept__token="gnommoweb").exists()
+    assert not Soas.objects.filter(token="gnommoweb").exists()  # not even a word of the vocabulary
+    row = candidate()
+    assert (str(row), row.channel, row.voices) == (str(fact(FACT)), channel, [["dobby", channel]])
+    assert (row.state, row.evidence, row.confidence) == ("open", "It is a repo.", 0.5)
+
+
+def test_against_what_stands_it_opens_no_conflict() -> None:
+    say(FACT)
+
+    assert say("gnommoweb isa virus type", role="tool").status == "candidate"
+
+    assert not Conflict.objects.exists()
+    assert edge().parent.token == "repo"
+
+
+def test_of_what_is_known_it_changes_nothing() -> None:
+    say(FACT)
+    before = EdgeHistory.objects.count()
+
+    assert say(FACT, "winky", role="assistant").status == "needless"
+
+    assert (edge().confidence, EdgeHistory.objects.count(), Candidate.objects.count()) == (0.8, before, 0)
+
+
+@pytest.mark.parametrize("source", [Source.INFERRED, Source.GUTASK, Source.OPERATOR])
+def test_a_person_who_says_the_same_promotes_it(source: Source) -> None:
+    say(FACT, role="tool", confidence=0.4)
+
+    outcome = say(FACT, "winky", source=source, role="user" if source == Source.INFERRED else "", confidence=0.8)
+
+    assert outcome.status == "inserted"
+    assert edge().confidence == 0.8
+    assert (candidate().state, candidate().resolved_by) == ("promoted", "winky")
+
+
+def test_the_same_agent_never_vouches_for_itself() -> None:
+    for day in range(7):
+        said = say(FACT, role="assistant", conversation=bytes([day]) * 16, at=timezone.now() + timedelta(days=day))
+        assert said.status == "candidate"
+
+    row = candidate()
+    assert (row.said_count, row.conversations, row.voices) == (7, 7, [["dobby", "assistant"]])
+
+
+def test_a_second_registered_agent_that_finds_the_same_promotes_it() -> None:
+    say(FACT, role="assistant", confidence=0.56)
+
+    outcome = say(FACT, "winky", role="assistant", confidence=0.56)
+
+    assert outcome.status == "inserted"
+    assert (edge().confidence, edge().channel) == (0.6, "assistant")  # no less than is recalled
+    assert candidate().state == "promoted"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("anonymous@10.0.0.1", "assistant"), ("dobby", "assistant")),
+        (("dobby", "assistant"), ("stranger", "assistant")),
+        (("dobby", "tool"), ("winky", "assistant")),
+        (("dobby", "assistant"), ("winky", "tool")),
+        (("dobby", "tool"), ("winky", "tool")),
+    ],
+)
+def test_neither_a_stranger_nor_a_page_is_a_second_voice(first: tuple[str, str], second: tuple[str, str]) -> None:
+    for agent, role in (first, second):
+        assert say(FACT, agent, role=role).status == "candidate"
+
+    assert len(candidate().voices) == 2
+
+
+def test_two_models_together_contradict_nobody() -> None:
+    say("gnommoweb isa service type")
+    say(FACT, role="assistant")
+
+    assert say(FACT, "winky", role="assistant").status == "candidate"
+
+    assert (candidate().state, edge().parent.token) == ("open", "service")
+
+
+def test_what_was_dismissed_stays_so() -> None:
+    say(FACT, role="tool")
+    Candidate.objects.update(state="dismissed")
+
+    say(FACT, "winky", role="tool")
+    say(FACT, "winky", role="assistant")
+
+    assert (candidate().state, candidate().said_count) == ("dismissed", 3)
+
+
+def test_what_was_promoted_and_taken_back_waits_again() -> None:
+    say(FACT, role="tool")
+    say(FACT)
+    store.retire(edge(), Actor("operator", Source.OPERATOR).attribute("no"))
+
+    assert say(FACT, role="tool").status == "candidate"
+
+    assert candidate().state == "open"
+
+
+def test_what_nobody_says_for_a_month_expires() -> None:
+    say(FACT, role="tool", at=timezone.now() - timedelta(days=31))
+    say("kvasir isa repo type", role="tool")
+
+    assert expire(timezone.now()) == 1
+
+    assert [row.concept for row in Candidate.objects.filter(state="open")] == ["kvasir"]
+
+
+class TestStrength:
+    def test_where_the_newer_wins_a_user_does_not_displace_an_operator(self) -> None:
+        say("gnommoweb ispart turing runs-on", source=Source.OPERATOR, role="")
+        Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede")
+        later = timezone.now() + timedelta(hours=1)
+
+        outcome = say("gnommoweb ispart evil runs-on", at=later)
+
+        assert outcome.status == "conflict"
+        assert edge("runs-on").parent.token == "turing"
+
+    @pytest.mark.parametrize("source", [Source.GUTASK, Source.OPERATOR])
+    def test_the_strong_displace_the_weak(self, source: Source) -> None:
+        say("gnommoweb ispart turing runs-on")
+        Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede")
+
+        assert say("gnommoweb ispart evil runs-on", source=source, role="").status == "superseded"
