@@ -63,6 +63,7 @@ UNFOLD = {
                 "items": [
                     page("Home", "home", "admin:index"),
                     rows("Conflicts", "balance", "resolution.conflict"),
+                    rows("Candidates", "pending", "resolution.candidate"),
                     page("Live", "sensors", "admin:proxy_live", "proxy.view_recollectionevent"),
                 ],
             },

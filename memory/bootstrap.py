@@ -37,6 +37,7 @@ APPS = ("memory", "resolution", "proxy", "django_celery_beat")
 # What operators may do besides viewing. Accounts and groups are for superusers.
 OPERATING = {
     "resolution.change_conflict": "decide conflicts, undo decisions, run the resolver",
+    "resolution.change_candidate": "promote and dismiss candidates",
     "memory.add_edge": "teach, import, try again what failed",
     "memory.delete_edge": "retire facts and put them back",
     "memory.change_soas": "mute concepts and unmute them",

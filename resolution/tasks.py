@@ -9,10 +9,12 @@ from typing import Any
 
 from celery import shared_task
 from django.db import Error
+from django.utils import timezone
 
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
+from resolution.intake.candidates import expire
 from resolution.resolver import schedule
 from resolution.workers import leases
 from resolution.workers.observations import explain_due, settle_due
@@ -64,8 +66,10 @@ def resolve() -> None:
 
 @shared_task
 def resolve_due() -> None:
-    """Sent every minute, and when somebody asks for a run; takes as long as a run, if one is due."""
+    """Sent every minute, and when somebody asks for a run; takes as long as a run, if one is due. Also ends the wait of
+    old candidates."""
     with report_interruption("resolution.interrupted"):
+        expire(timezone.now())
         schedule.start_what_is_due()
 
 

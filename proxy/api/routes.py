@@ -28,6 +28,7 @@ from memory.models import Source
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 from proxy import runtime
+from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
 from proxy.auth import caller_of, require, strip_own_token
@@ -53,6 +54,7 @@ api = NinjaAPI(
     openapi_url="/openapi.json",
 )
 api.add_router("", conflicts)
+api.add_router("", candidates)
 
 
 # --- prompts ---
@@ -201,6 +203,8 @@ STATUS = {
     "outdated": 200,
     "conflict": 202,
     "decided": 202,
+    "candidate": 202,
+    "needless": 200,
     "invalid": 422,
 }
 

@@ -1,13 +1,14 @@
 """What is told of conflicts, decisions and runs: plain values for JSON, in few queries however many there are."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
 from memory.domain.types import Slot
 from memory.models import Edge
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Candidate, Conflict, Decision, Run
 from resolution.views import conflict_facts
 
 OTHER_FACTS_MAX = 100
@@ -92,6 +93,24 @@ def run_with_decisions_out(run: Run) -> dict[str, Any]:
     """The run with what it decided, in the order in which it did; not what it undid."""
     decided = run.decisions.exclude(kind=Decision.Kind.UNDO).select_related("undone_by").defer("before", "after")
     return run_out(run) | {"decisions": [decision_out(decision) for decision in decided.order_by("id")]}
+
+
+def candidate_out(row: Candidate) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        **asdict(row.triple),
+        "channel": row.channel,
+        "confidence": row.confidence,
+        "voices": [{"agent": agent, "channel": channel} for agent, channel in row.voices],
+        "said_count": row.said_count,
+        "conversations": row.conversations,
+        "evidence": row.evidence,
+        "why": row.why,
+        "state": row.state,
+        "resolved_by": row.resolved_by,
+        "first_said_at": row.first_said_at,
+        "last_said_at": row.last_said_at,
+    }
 
 
 def _conflict_out(row: Conflict, standing: Mapping[Slot, Edge]) -> dict[str, Any]:

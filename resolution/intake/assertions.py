@@ -12,9 +12,10 @@ from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
+from resolution.actors import Actor
 from resolution.intake.candidates import CandidateBook
 from resolution.intake.conflict_queue import Queue
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Candidate, Conflict, DecidedTriple
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,17 @@ class Outcome:
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
     """Places the fact, or queues what it collides with, in a transaction of its own."""
     return run_transaction(lambda: settle([Assertion(fact, attribution)]))[0]
+
+
+def promote(candidate_id: int, actor: Actor) -> Outcome | None:
+    """States the candidate as the actor's own; None where it waits no more."""
+
+    def run() -> Outcome | None:
+        waiting = Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN)
+        row = waiting.first()
+        return settle([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
+
+    return run_transaction(run)
 
 
 def settle(assertions: Sequence[Assertion]) -> list[Outcome]:

@@ -12,6 +12,7 @@ from memory.domain.channels import Channel, is_weaker
 from memory.domain.types import Triple
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Edge
+from resolution.actors import Actor
 from resolution.models import Candidate
 
 KEPT: Final = timedelta(days=30)  # after it was last said
@@ -133,6 +134,12 @@ def _say_again(row: Candidate, said: Attribution) -> None:
         row.confidence = max(row.confidence, said.confidence)
     if row.state in (State.EXPIRED, State.PROMOTED):  # promoted, and taken back since
         row.state, row.resolved_by, row.resolved_at = State.OPEN, "", None
+
+
+def dismiss(keys: Collection[int], actor: Actor) -> int:
+    """How many waited. They stay dismissed when they are said again."""
+    rows = Candidate.objects.filter(pk__in=keys, state=State.OPEN)
+    return rows.update(state=State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
 
 
 def expire(now: datetime) -> int:

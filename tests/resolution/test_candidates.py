@@ -40,7 +40,7 @@ def test_what_nobody_vouches_for_fills_no_slot(role: str, channel: str) -> None:
     assert not Edge.objects.filter(concept__token="gnommoweb").exists()
     assert not Soas.objects.filter(token="gnommoweb").exists()  # not even a word of the vocabulary
     row = candidate()
-    assert (str(row), row.channel, row.voices) == (str(fact(FACT)), channel, [["dobby", channel]])
+    assert (row.triple, row.channel, row.voices) == (fact(FACT), channel, [["dobby", channel]])
     assert (row.state, row.evidence, row.confidence) == ("open", "It is a repo.", 0.5)
 
 

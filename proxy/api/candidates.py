@@ -1,0 +1,73 @@
+"""The routes of candidates: what waits until somebody vouches for it."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Literal
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from ninja import Field, Query, Router, Schema
+
+from memory.db.transactions import run_transaction
+from memory.models import Source
+from proxy import runtime
+from proxy.api import serializers
+from proxy.auth import Permission, caller_of, require
+from proxy.errors import NotFound
+from resolution.actors import Actor
+from resolution.intake.assertions import promote
+from resolution.intake.candidates import dismiss
+from resolution.models import Candidate
+
+router = Router(tags=["candidates"])
+
+
+class CandidateQuery(Schema):
+    state: Literal["open", "promoted", "dismissed", "expired"] = "open"
+    concept: str = Field("", max_length=64)
+    limit: int = Field(50, ge=1, le=500)
+    offset: int = Field(0, ge=0, le=1_000_000)
+
+
+@router.get("/candidates", summary="Facts that only pages, tools or models have stated")
+async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
+    require(caller_of(runtime.current().world, request.scope), "agent")
+
+    def read() -> dict[str, Any]:
+        rows = Candidate.objects.filter(state=query.state).order_by("-last_said_at", "-id")
+        rows = rows.filter(concept=query.concept.lower()) if query.concept else rows
+        page = rows[query.offset : query.offset + query.limit]
+        return {"items": [serializers.candidate_out(row) for row in page], "count": rows.count()}
+
+    return await sync_to_async(read)()
+
+
+@router.post("/candidates/{int:candidate_id}/promote", summary="Take a candidate for true")
+async def promote_candidate(request: ASGIRequest, candidate_id: int) -> dict[str, Any]:
+    def act(actor: Actor) -> dict[str, Any] | None:
+        outcome = promote(candidate_id, actor)
+        if outcome is None:
+            return None
+        conflict = {"conflict_id": outcome.conflict.pk} if outcome.conflict is not None else {}
+        return {"status": outcome.status, "fact": asdict(outcome.fact), **conflict}
+
+    return await _act(request, "operator", candidate_id, act)
+
+
+@router.post("/candidates/{int:candidate_id}/dismiss", summary="Never mind a candidate")
+async def dismiss_candidate(request: ASGIRequest, candidate_id: int) -> dict[str, Any]:
+    def act(actor: Actor) -> dict[str, Any] | None:
+        return {"status": "dismissed"} if run_transaction(lambda: dismiss([candidate_id], actor)) else None
+
+    return await _act(request, "operator", candidate_id, act)
+
+
+async def _act(
+    request: ASGIRequest, needed: Permission, candidate_id: int, act: Callable[[Actor], dict[str, Any] | None]
+) -> dict[str, Any]:
+    caller = caller_of(runtime.current().world, request.scope)
+    require(caller, needed)
+    done = await sync_to_async(act)(Actor(caller.name, Source.OPERATOR))
+    if done is None:
+        raise NotFound(f"no candidate {candidate_id} waits")
+    return done

@@ -1,0 +1,113 @@
+"""The candidates: what only pages, tools and models have stated, to be promoted or dismissed."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from memory.admin.base import Page, ReadOnly, limit_selection
+from memory.db.transactions import run_transaction
+from memory.models import Soas
+from resolution.admin.concept_flags import mute
+from resolution.admin.pages import actor_of
+from resolution.intake.assertions import promote
+from resolution.intake.candidates import dismiss
+from resolution.models import Candidate
+
+WHY = {
+    "quoted": "a page, a tool or a mail says it",
+    "assistant": "only a model has said it",
+    "explained": "a model's conclusion",
+    "another fact stands": "a model's conclusion, where another fact stands",
+}
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Those that wait, unless others are asked for."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, str(label).capitalize()) for value, label in Candidate.State.choices if value != "open"]
+
+    def choices(self, changelist: Any) -> Any:
+        default, *others = super().choices(changelist)
+        yield {**default, "display": "Waits"}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> QuerySet[Candidate]:
+        return queryset.filter(state=self.value() or Candidate.State.OPEN)
+
+
+@admin.register(Candidate)
+class CandidateAdmin(ReadOnly, Page):
+    list_display = ("fact", "sentence", "why_it_waits", "who", "said_count", "conversations", "last_said_at")
+    list_filter = (StateFilter, "channel")
+    search_fields = ("concept__startswith", "parent__startswith")
+    search_help_text = "How the concept or the parent begins."
+    sortable_by = ()
+    ordering = ("-last_said_at", "-id")
+    actions = ("promote_them", "dismiss_them", "mute_them")
+    fieldsets = (
+        (None, {"fields": ("fact", "sentence", "why_it_waits", "channel", "confidence")}),
+        ("Who has said it", {"fields": ("who", "said_count", "conversations", "first_said_at", "last_said_at")}),
+        ("What became of it", {"fields": ("state", "resolved_by", "resolved_at")}),
+    )
+    readonly_fields = ("fact", "sentence", "why_it_waits", "who")
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("resolution.change_candidate")
+
+    def has_mute_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memory.change_soas")
+
+    @admin.display(description="fact")
+    def fact(self, row: Candidate) -> str:
+        return str(row)
+
+    @admin.display(description="as it was said")
+    def sentence(self, row: Candidate) -> SafeString | str:
+        return format_html("“{}”", row.evidence) if row.evidence else "-"
+
+    @admin.display(description="why it waits")
+    def why_it_waits(self, row: Candidate) -> str:
+        return WHY.get(row.why, row.why)
+
+    @admin.display(description="who")
+    def who(self, row: Candidate) -> SafeString:
+        names = ((agent or "unknown", channel) for agent, channel in row.voices)
+        return format_html_join(", ", "{} ({})", names)
+
+    @admin.action(description="Promote: true, recall it", permissions=["decide"])
+    def promote_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
+        rows, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
+        became: dict[str, int] = {}
+        for row in rows:
+            outcome = promote(row.pk, actor_of(request))
+            status = outcome.status if outcome is not None else "skipped"
+            became[status] = became.get(status, 0) + 1
+        if disputed := became.pop("conflict", 0):
+            told = f"{disputed:,} contradict what is known: they wait in the conflicts now."
+            self.message_user(request, told, messages.WARNING)
+        if refused := became.pop("invalid", 0) + became.pop("skipped", 0):
+            self.message_user(request, f"{refused:,} could not be promoted.", messages.WARNING)
+        if count := sum(became.values()):
+            self.message_user(request, f"{count:,} promoted{more}.", messages.SUCCESS)
+
+    @admin.action(description="Dismiss: not worth knowing", permissions=["decide"])
+    def dismiss_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
+        rows, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
+        count = run_transaction(lambda: dismiss([row.pk for row in rows], actor_of(request)))
+        self.message_user(request, f"{count:,} dismissed{more}. They stay so when they are said again.")
+
+    @admin.action(description="Mute the concept, and dismiss", permissions=["decide", "mute"])
+    def mute_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
+        rows, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
+        words = Soas.objects.filter(token__in={row.concept for row in rows}).values_list("pk", flat=True)
+        muted = mute(list(words), request.user, to=True)
+        count = run_transaction(lambda: dismiss([row.pk for row in rows], actor_of(request)))
+        self.message_user(request, f"{muted:,} concepts muted, {count:,} candidates dismissed{more}.")
