@@ -18,7 +18,6 @@ class Channel(StrEnum):
 STRONGEST_FIRST: Final = tuple(Channel)
 # What is put into a prompt by whoever writes a page waits as a candidate, and so does what a model makes of it.
 TENTATIVE: Final = frozenset({Channel.ASSISTANT, Channel.QUOTED})
-DELIBERATE: Final = frozenset({Channel.OPERATOR, Channel.GUTASK})
 # How far a statement read in a message is believed, as a factor of what its words alone are worth.
 READ_TRUST: Final = {Channel.USER: 1.0, Channel.ASSISTANT: 0.7, Channel.QUOTED: 0.5}
 # A language model is sure of its conclusions too easily.

@@ -12,6 +12,7 @@ from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.db.connections import Connection, chunks, columns
 from memory.domain.recall.saliency import is_salient
+from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentences_naming
 from memory.domain.types import Message
 from memory.ingest.extraction import NewMessage
@@ -25,6 +26,7 @@ ROWS_A_STATEMENT = 1_000
 LONG_TEXT = 8_000  # characters: some 2 ms, for which the event loop may stand still
 # Not the assistant: a model's own invention would become its own evidence.
 SPEAKERS = frozenset({"user", "system", "tool"})
+OWN_VOICES = frozenset({"user", "system"})  # whose sentences count as what people said
 
 KEEP = """
     INSERT INTO evidence (concept_id, sentence, role, agent, said_at)
@@ -77,7 +79,8 @@ async def collect_snippets(cache: Cache, new: Iterable[NewMessage]) -> list[Snip
         for name, sentence in (await find_sentences(message, names)).items():
             key = (name, sentence)
             if key not in found:
-                found[key] = Snippet(name, sentence, message.reading.role, message.agent, message.at)
+                role = "tool" if message.is_quoted else message.reading.role
+                found[key] = Snippet(name, sentence, role, message.agent, message.at)
                 counts[name] += 1
         await pace.step()
     return list(found.values())
@@ -98,6 +101,8 @@ async def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str
     if not names:
         return {}
     text = unwrap_message(Message(message.reading.role, message.text)).text
+    if message.reading.role in OWN_VOICES:
+        text = without_quotations(text)
     if len(text) > LONG_TEXT:  # a thread of its own: streams must not wait for a long log
         return await asyncio.to_thread(sentences_naming, text, names)
     return sentences_naming(text, names)

@@ -12,6 +12,8 @@ from memory.models import Dimension, Edge, Evidence, LanguageModel, LlmCall, Soa
 logger = logging.getLogger(__name__)
 
 EVIDENCE_MAX = 5  # sentences, the newest
+PEOPLE = ("user", "system")
+OTHERS_MAX = 2  # of the sentences, from tools
 OTHER_DIMENSIONS_MAX = 40  # the most used besides the seeds
 
 
@@ -30,7 +32,11 @@ def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answe
 
 def evidence_of(concept: Soas) -> list[QuotedSentence]:
     """The newest first; secrets were masked when it was stored."""
-    rows = Evidence.objects.filter(concept=concept).order_by("-said_at", "-id")[:EVIDENCE_MAX]
+    # One tool's output can have five sentences: it must not leave what people said without a place.
+    newest = Evidence.objects.filter(concept=concept).order_by("-said_at", "-id")
+    people = list(newest.filter(role__in=PEOPLE)[:EVIDENCE_MAX])
+    others = list(newest.exclude(role__in=PEOPLE)[: min(OTHERS_MAX, EVIDENCE_MAX - len(people))])
+    rows = sorted([*people, *others], key=lambda row: row.said_at, reverse=True)
     return [QuotedSentence(row.role, row.sentence) for row in rows]
 
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 from memory import llm
 from memory.db.connections import first_line
 from memory.db.transactions import run_transaction
+from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
 from memory.domain.llm.concept_prompt import Explained
 from memory.domain.types import Triple
 from memory.graph.store import Assertion, Attribution
@@ -162,7 +163,11 @@ def _explain(row: Observation, model: LanguageModel) -> None:
         leases.put_off(row, rest)
         return
     # Asked outside of a transaction: an answer takes seconds, and locks would be held so long.
-    evidence = " | ".join(heard.sentence for heard in explain_concept.evidence_of(concept))
+    heard = explain_concept.evidence_of(concept)
+    if heard and not any(channel_of_role(sentence.role) == Channel.USER for sentence in heard):
+        run_transaction(lambda: _finish(row, Observation.Outcome.NEEDLESS))  # only pages and tools speak of it
+        return
+    evidence = " | ".join(sentence.sentence for sentence in heard)
     try:
         explained, answer = explain_concept.explain(concept, model)
     except (llm.Refused, llm.Unreadable) as error:
@@ -182,7 +187,9 @@ def _learn(
     agent, now, evidence = said_by[:AGENT_MAX], timezone.now(), evidence[:EVIDENCE_MAX]
     outcomes = settle(
         [
-            Assertion(found.fact, Attribution(agent, Source.CLOUD_LLM, found.confidence, now, evidence))
+            Assertion(
+                found.fact, Attribution(agent, Source.CLOUD_LLM, min(found.confidence, EXPLAINED_TRUST), now, evidence)
+            )
             for found in explained
         ]
     )

@@ -42,7 +42,7 @@ from resolution import resolver
 from resolution.actors import Actor
 from resolution.decisions import retirement
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Candidate, Conflict, Decision, Run
 from tests.resolution.deciding import dismiss
 from tests.worlds import Login
 
@@ -92,6 +92,10 @@ def world(module_db: None) -> None:
     Run.objects.filter(pk=run.pk).update(status=Run.Status.DONE, ended_at=timezone.now())
     dobby = Soas.objects.get(token="dobby")
     Evidence.objects.create(concept=dobby, sentence="dobby is free.", role="user", agent="harry")
+    Candidate.objects.create(
+        concept="gnommoweb", parent="virus", dimension="type", is_isa=True, channel="quoted", confidence=0.4,
+        voices=[["dobby", "quoted"]],
+    )  # fmt: skip
     Observation.objects.create(
         kind="concept", concept="dobby", digest=b"0" * 32, role="user", agent="harry", said_at=timezone.now(),
         state="failed", last_error="it failed", attempts=5,
@@ -396,7 +400,8 @@ def test_operators_may_what_the_table_says_and_no_more():
         return {f"{row.content_type.app_label}.{row.codename}" for row in rows}
 
     assert of("operators") - of("viewers") == {
-        "resolution.change_conflict", "memory.add_edge", "memory.delete_edge", "memory.change_soas",
+        "resolution.change_conflict", "resolution.change_candidate",
+        "memory.add_edge", "memory.delete_edge", "memory.change_soas",
         "memory.change_dimension", "memory.change_config", "memory.add_languagemodel", "memory.change_languagemodel",
         "memory.delete_languagemodel", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
         "django_celery_beat.change_periodictask",

@@ -19,7 +19,7 @@ _BLOCK_QUOTE: Final = re.compile(r"^[ ]{0,3}>.*(?:\n(?![ \t]*$).*)*", re.MULTILI
 
 _TAG: Final = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,63})((?:\s[^<>]{0,500})?)(/?)>")
 # Elements of HTML without content: no end tag is to be expected.
-_VOID: Final = split_words("area base br col embed hr img input link meta param source track wbr")
+_VOID: Final = split_words("area base br col embed hr img input link meta param track wbr")
 # Tags in which clients and prompts put what their own user or operator says. Any other holds a document.
 _OWN_VOICE: Final = split_words(
     """
@@ -67,9 +67,7 @@ def find_quotations(text: str) -> list[Span]:
     spans = [*_find_tagged(text), *_find_quoted(text)]
     if ">" in text:
         spans += (match.span() for match in _BLOCK_QUOTE.finditer(text))
-    if ":" in text:
-        spans += _find_labelled(text)
-    return spans
+    return [*spans, *_find_labelled(text)]
 
 
 def is_quoted(spans: list[Span], start: int, end: int) -> bool:
@@ -121,7 +119,7 @@ def _find_labelled(text: str) -> Iterator[Span]:
     """From the first line that says that others' words follow, to the end of the text: where those end, nothing tells
     that they could not have in them."""
     starts = []
-    for label in _LABEL.finditer(text):
+    for label in _LABEL.finditer(text) if ":" in text or "#" in text else ():
         is_heading = label["label"] is None
         if is_heading or len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip():
             starts.append(label.start())
