@@ -44,6 +44,7 @@ def edge_out(edge: Edge) -> dict[str, Any]:
     return _sides(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) | {
         "confidence": edge.confidence,
         "source": edge.source,
+        "channel": edge.channel,
         "agent": edge.agent,
         "said_at": edge.said_at,
         "last_confirmed": edge.last_confirmed,
@@ -116,7 +117,8 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
 def _conflict_out(row: Conflict, standing: Mapping[Slot, Edge]) -> dict[str, Any]:
     existing = conflict_facts.in_the_way(row, standing)
     incoming = _sides(row.concept.token, row.incoming_parent.token, row.dim.token, row.incoming_is_isa)
-    said = {"confidence": row.incoming_confidence, "source": row.incoming_source, "agent": row.agent}
+    said = {"confidence": row.incoming_confidence, "source": row.incoming_source, "channel": row.channel}
+    said |= {"agent": row.agent}
     return {
         "id": row.pk,
         "concept": row.concept.token,

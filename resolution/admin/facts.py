@@ -61,12 +61,13 @@ class DisputedFilter(SimpleListFilter):
 class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     template = "resolution/fact.html"
     missing = "There is no fact {}: it may be in the history."
-    list_display = ("number", "concept_link", "relation", "parent_link", "dimension", "sureness", "source", "agent",
-                    "last_confirmed", "dispute")  # fmt: skip
+    list_display = ("number", "concept_link", "relation", "parent_link", "dimension", "sureness", "source",
+                    "channel", "agent", "last_confirmed", "dispute")  # fmt: skip
     list_filter = (
         FlavourFilter,
         DisputedFilter,
         "source",
+        "channel",
         ("dim", AutocompleteSelectFilter),
         ("concept", AutocompleteSelectFilter),
         ("parent", AutocompleteSelectFilter),

@@ -42,13 +42,19 @@ class HistoryList(ChangeList):
 
 @admin.register(EdgeHistory)
 class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
-    list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "reason", "return_button")
-    list_filter = ("action", "source", ("concept", AutocompleteSelectFilter), ("dim", AutocompleteSelectFilter))
+    list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "channel", "reason", "return_button")
+    list_filter = (
+        "action",
+        "source",
+        "channel",
+        ("concept", AutocompleteSelectFilter),
+        ("dim", AutocompleteSelectFilter),
+    )
     list_filter_submit = True
     list_select_related = ("concept", "dim")
     sortable_by = ()
     ordering = ("-id",)
-    fields = ("what", "at", "concept_link", "dimension", "actor", "role", "source", "reason", "pictures")
+    fields = ("what", "at", "concept_link", "dimension", "actor", "role", "source", "channel", "reason", "pictures")
     readonly_fields = ("what", "concept_link", "dimension", "pictures")
 
     def get_urls(self) -> list[URLPattern]:

@@ -246,7 +246,7 @@ def _move(dispute: Dispute, edge: Edge, dimension: str) -> bool:
         store.move(edge, ids.dim_id, dispute.attribution)
         return True
     # A collision there is queued, and the fact stays where it is until that is decided.
-    attribution = Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at)
+    attribution = Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at, channel=edge.channel)
     _restate(ids, Triple(edge.concept.token, edge.parent.token, dimension, edge.is_isa), attribution)
     there = store.lock_edge(ids.slot)
     if there is None or there.parent_id != edge.parent_id:

@@ -20,7 +20,8 @@ DIMENSIONS: Final = """
 """
 MUTED: Final = 'SELECT token, is_muted FROM soas WHERE is_muted ORDER BY token COLLATE "C"'
 FACTS: Final = """
-    SELECT concept.token, parent.token, dim.token, is_isa, confidence, source, agent, said_at, last_confirmed FROM urd
+    SELECT concept.token, parent.token, dim.token, is_isa, confidence, source, channel, agent, said_at, last_confirmed
+    FROM urd
     JOIN soas AS concept ON concept.id = urd.id JOIN soas AS parent ON parent.id = parent_id
     JOIN soas AS dim ON dim.id = dim_id
     WHERE urd.id <> parent_id ORDER BY concept.token COLLATE "C", dim.token COLLATE "C"
@@ -38,8 +39,8 @@ DECIDED: Final = """
 # Against what is in the slot now, which may not be what it was queued against. Last, whether that is a kind.
 CONFLICTS: Final = """
     SELECT concept.token, parent.token, dim.token, incoming_is_isa, collision_type, against.token, blocking.token,
-           incoming_confidence, incoming_source, queued.agent, role, encode(conversation, 'hex'), evidence, priority,
-           queued.said_at, created_at, urd.is_isa
+           incoming_confidence, incoming_source, queued.channel, queued.agent, role, encode(conversation, 'hex'),
+           evidence, priority, queued.said_at, created_at, urd.is_isa
     FROM resolution_queue AS queued
     JOIN soas AS concept ON concept.id = concept_id JOIN soas AS parent ON parent.id = incoming_parent_id
     JOIN soas AS dim ON dim.id = queued.dim_id

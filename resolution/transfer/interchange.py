@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from memory.domain.channels import Channel
 from memory.domain.text.tokenizer import is_name, parse_name
 from memory.domain.types import Triple
 from memory.models import Dimension, Source
@@ -138,6 +139,7 @@ class FactLine(_TripleLine):
     is_isa: bool
     confidence: Share = 1.0
     source: Source = Source.OPERATOR
+    channel: Channel | None = None  # by the source where none is given
     agent: Agent = ""
     said_at: Time | None = None
     last_confirmed: Time | None = None
@@ -169,6 +171,7 @@ class ConflictLine(_TripleLine):
     blocking: Name | None = None
     confidence: Share
     source: Source
+    channel: Channel | None = None  # by source and role where none is given
     agent: Agent = ""
     role: Annotated[str, Field(max_length=16), NoNull] = ""
     conversation: Digest = ""

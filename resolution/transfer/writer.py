@@ -78,7 +78,7 @@ class Writer:
         replaced: list[Edge] = []
         for number, line in facts:
             said_at = line.said_at or line.last_confirmed or self._now
-            said = Attribution(line.agent, line.source, line.confidence, said_at)
+            said = Attribution(line.agent, line.source, line.confidence, said_at, channel=line.channel or "")
             imported = Imported(self._by, line.last_confirmed or line.said_at or self._now, self._differences)
             ids = slots.ids[line.triple]
             ruling, existing = known.get(ids), slots.edge_in(ids.slot)
@@ -129,7 +129,7 @@ class Writer:
                     continue
                 said = Attribution(
                     line.agent, line.source, line.confidence, line.said_at, line.evidence, line.role,
-                    bytes.fromhex(line.conversation),
+                    bytes.fromhex(line.conversation), line.channel or "",
                 )  # fmt: skip
                 row = queue.add(_collide(line, triple, edges.get(triple.slot), ids), said, is_isa=line.is_isa)
                 row.priority, row.created_at = line.priority, line.queued_at

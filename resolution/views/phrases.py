@@ -54,6 +54,7 @@ class Side:
     at: datetime | None = None
     confidence: str = ""
     source: str = ""
+    channel: str = ""
     role: str = ""
     note: str = ""
     statements: tuple[Quote, ...] = ()
@@ -71,6 +72,7 @@ def incoming_side(row: Conflict) -> Side:
         at=row.said_at,
         confidence=percent(row.incoming_confidence),
         source=Source(row.incoming_source).label,
+        channel=row.get_channel_display(),
         role=row.role,
         statements=(Quote(row.agent, row.role, row.said_at, row.evidence),) if row.evidence else (),
     )
@@ -97,6 +99,7 @@ def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) ->
         at=edge.said_at,
         confidence=percent(edge.confidence),
         source=Source(edge.source).label,
+        channel=edge.get_channel_display(),
         note=note,
         statements=statements,
     )
