@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from memory import llm
 from memory.domain.types import Triple
-from memory.models import Edge, EdgeHistory, Evidence, LanguageModel, LlmCall
+from memory.llm import explain_concept
+from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Source
 from resolution.domain.llm_prompt import Case, Claim, QuotedStatement, build_question
 from resolution.domain.verdicts import Verdict, read_verdict
 from resolution.models import CollisionType, Conflict
@@ -16,7 +17,6 @@ from resolution.views.phrases import STATING
 
 STATEMENTS_MAX = 3  # of one fact
 OTHER_FACTS_MAX = 30
-SENTENCES_MAX = 5
 DIMENSIONS_MAX = 40  # the most used ones
 
 # Those whose verdict may name a dimension.
@@ -34,7 +34,6 @@ def judge(conflict: Conflict, model: LanguageModel, subject: str) -> Verdict:
 
 def gather(conflict: Conflict) -> Case:
     """All that a decision needs. The conflict comes with what it refers to (RELATED)."""
-    sentences = Evidence.objects.filter(concept_id=conflict.concept_id).order_by("-said_at", "-id")
     others, is_ring = conflict_facts.other_facts(conflict), conflict.existing_parent_id is None
     return Case(
         collision_type=conflict.collision_type,
@@ -42,7 +41,7 @@ def gather(conflict: Conflict) -> Case:
         existing=None if is_ring else _existing(conflict),
         ring=tuple(map(_claim, conflict_facts.ring(conflict))) if is_ring else (),
         other_facts=tuple(map(_fact, others.order_by("-last_confirmed")[:OTHER_FACTS_MAX])),
-        sentences=tuple(sentences.values_list("sentence", flat=True)[:SENTENCES_MAX]),
+        sentences=tuple((heard.role, heard.sentence) for heard in explain_concept.evidence_of(conflict.concept)),
         dimensions=tuple(_dimensions(conflict)),
         earlier_error=conflict.last_error,
         now=_at(timezone.now()),
@@ -51,14 +50,22 @@ def gather(conflict: Conflict) -> Case:
 
 def _incoming(conflict: Conflict) -> Claim:
     said = QuotedStatement(
-        by=conflict.agent,
+        by=_name(conflict.agent, conflict.incoming_source),
         role=conflict.role,
+        channel=conflict.channel,
         source=conflict.incoming_source,
         at=_at(conflict.said_at),
         words=conflict.evidence,
     )
     fact = Triple(str(conflict.concept), str(conflict.incoming_parent), str(conflict.dim), conflict.incoming_is_isa)
     return Claim(fact, conflict.incoming_confidence, conflict.incoming_source, (said,))
+
+
+def _name(agent: str, source: str) -> str:
+    """``somebody`` for who speaks under a name of his own choice: it could say anything."""
+    if source != Source.INFERRED or Agent.objects.filter(name=agent).exists():
+        return agent
+    return "somebody"
 
 
 def _existing(conflict: Conflict) -> Claim:
@@ -74,7 +81,7 @@ def _existing(conflict: Conflict) -> Claim:
 def _claim(edge: Edge) -> Claim:
     said = EdgeHistory.objects.filter(concept_id=edge.concept_id, after__parent_id=edge.parent_id, action__in=STATING)
     statements = tuple(
-        QuotedStatement(by=row.actor, role=row.role, source=row.source, at=_at(row.at), words=row.reason)
+        QuotedStatement(_name(row.actor, row.source), row.role, row.source, _at(row.at), row.reason, row.channel)
         for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]
     )
     return Claim(_fact(edge), edge.confidence, edge.source, statements, _at(edge.last_confirmed))

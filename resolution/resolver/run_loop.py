@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from memory import llm
 from memory.db.connections import first_line
-from memory.models import Config, LanguageModel, Source
+from memory.domain.channels import Channel, is_weaker
+from memory.models import Config, Edge, LanguageModel, Source
 from resolution import decisions
 from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake
@@ -154,7 +155,9 @@ class Course:
         """What became of it. Raises Over, RunLost; nothing else, except where Postgres is away."""
         try:
             verdict = self.ask(conflict, model)
-            return self.propose(conflict, verdict) if self.row.mode == "propose" else self.decide(conflict, verdict)
+            if self.row.mode == "propose" or not _may_decide(conflict, verdict):
+                return self.propose(conflict, verdict)
+            return self.decide(conflict, verdict)
         except (llm.LlmError, VerdictMistake, DecisionError) as error:
             return self.fail(conflict, str(error))
         except (Over, RunLost):
@@ -217,6 +220,18 @@ class Course:
         more = len(self.errors) - ERRORS_NOTED
         lines = [ending, *self.errors[:ERRORS_NOTED], f"and {more} more" if more > 0 else ""]
         return "\n".join(filter(None, lines))
+
+
+def _may_decide(conflict: Conflict, verdict: Verdict) -> bool:
+    """Whether a model may do this by itself. A fact that somebody stated on purpose, or that is better vouched for than
+    the newcomer, is taken out by people only: a model can be talked into anything by what it reads."""
+    if verdict.decision != "update":
+        return True
+    concept_id = conflict.concept_id if conflict.existing_parent_id is not None else conflict.blocking_concept_id
+    edge = Edge.objects.filter(concept_id=concept_id, dim_id=conflict.dim_id).first()
+    if edge is None:
+        return True
+    return edge.channel not in (Channel.OPERATOR, Channel.GUTASK) and not is_weaker(conflict.channel, edge.channel)
 
 
 def pause(attempts: int) -> timedelta:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory import llm as language_models
 from memory.bootstrap import load_dimensions
 from memory.graph.store import ensure_dimension, ensure_tokens, retire
-from memory.models import Dimension, Edge, Evidence, LlmCall, Soas
+from memory.models import Agent, Dimension, Edge, Evidence, LlmCall, Soas
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.models import Conflict
 from resolution.resolver.judge import gather, judge
@@ -68,13 +68,16 @@ def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
         "kvasir isa tool type", "gnommoweb isa container type", evidence="it is a container", role="system"
     )
 
+    Agent.objects.create(name="winky", token_hash="0" * 64)
+
     document = told(conflict, llm, DECOMPOSE)
 
     known, new = document["known_fact"], document["new_fact"]
     assert (known["fact"], new["fact"]) == ("gnommoweb ISA repo [type]", "gnommoweb ISA container [type]")
     assert [(line["by"], line["words"]) for line in known["said"]] == [("winky", "gnommoweb is a repo")]
-    assert [(line["by"], line["role"], line["words"]) for line in new["said"]] == [
-        ("dobby", "system", "it is a container")
+    # A name without a token could be any text: the model is not shown it.
+    assert [(line["by"], line["role"], line["channel"], line["words"]) for line in new["said"]] == [
+        ("somebody", "system", "user", "it is a container")
     ]
 
 
@@ -90,7 +93,7 @@ def test_the_rest_of_what_is_known_of_the_concept_comes_along(llm: LlmServer) ->
     document = told(conflict, llm, DECOMPOSE)
 
     assert document["other_facts_about_the_concept"] == ["gnommoweb ISPART glitch_university [membership]"]
-    assert document["sentences_that_name_the_concept"] == ["Restart gnommoweb."]
+    assert document["sentences_that_name_the_concept"] == [{"role": "user", "words": "Restart gnommoweb."}]
 
 
 def test_the_dimensions_of_kinds_come_with_their_questions_the_most_used_first() -> None:

@@ -591,3 +591,32 @@ def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
         list(resolver.rehearse())
 
     assert len(llm.asked) == 9
+
+
+# --- what a model may not do by itself ---
+
+
+@pytest.mark.parametrize(
+    ("known", "newcomer", "is_done"),
+    [
+        ({"channel": "user"}, {"channel": "user"}, True),
+        ({"channel": "explained"}, {"channel": "user"}, True),
+        ({"source": Source.GUTASK}, {"channel": "user"}, False),
+        ({"source": Source.GUTASK}, {"source": Source.GUTASK}, False),
+        ({"source": Source.OPERATOR}, {"source": Source.OPERATOR}, False),
+    ],
+)
+def test_a_fact_stated_on_purpose_is_taken_out_by_people_only(
+    llm: LlmServer, known: dict[str, Any], newcomer: dict[str, Any], is_done: bool
+) -> None:
+    state("gnommoweb ispart docker runs-on", **known)
+    outcome = assert_fact(fact("gnommoweb ispart podman runs-on"), said(agent="winky", **newcomer))
+    assert outcome.conflict is not None
+    choose(llm)
+    llm.answers(UPDATE)
+
+    run = resolve()
+
+    assert run.counts == ({"update": 1} if is_done else {"proposed": 1})
+    assert edges() == {f"gnommoweb is in {'podman' if is_done else 'docker'} [runs-on]"}
+    assert row(outcome.conflict).status == ("resolved" if is_done else "proposed")
