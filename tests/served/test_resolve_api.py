@@ -369,10 +369,12 @@ def test_without_a_model_a_run_is_skipped_and_everything_says_so(served: Served)
 
 
 @pytest.mark.usefixtures("worker")
-def test_a_run_decides_and_is_undone(served: Served, model: LlmServer, ollama: StandIn) -> None:
+def test_a_run_decides_and_is_undone(own: OwnPostgres, served: Served, model: LlmServer, ollama: StandIn) -> None:
     concepts = ["jabber", "wock"]
     for concept in concepts:
         dispute(served, concept)
+    # As if prompts had stated what is known: what gutask states is taken out by people only.
+    own.run("UPDATE urd SET channel = 'user' WHERE source = 'gutask'")
     update = {"reasoning": "it moved", "decision": "update", "existing_dimension": "", "new_dimension": ""}
     model.answers_by(lambda asked: update)
 
