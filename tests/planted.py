@@ -111,6 +111,7 @@ TAUGHT: Final = [
     once("Note", "Note: {}."),
     once("Remember", "Remember: {}."),
     once("FYI", "FYI: {}."),
+    once("I said", "I said it: {}."),
     once("By the way", "By the way, {}."),
     once("after a block quote", "> What is it?\n\n{}."),
     once("before a block quote", "{}.\n\n> I see.\n\nRight."),

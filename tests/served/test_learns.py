@@ -83,7 +83,7 @@ def test_a_concept_over_the_write_threshold_is_explained_by_the_model_and_recall
 
     whole.wait_recalled("ramanujan: [type] server")
     assert Conversation(whole, proxy=1).say("Test ramanujan") == {0: block("ramanujan: [type] server")}
-    assert whole.edges("ramanujan") == [("ramanujan", "server", "type", True, 0.9, "cloud_llm")]
+    assert whole.edges("ramanujan") == [("ramanujan", "server", "type", True, 0.8, "cloud_llm")]
     assert whole.run("SELECT novelty FROM soas WHERE token = 'ramanujan'") == [(1.0,)]
     [asked] = llm.asked
     assert says_what_it_is_about(asked)

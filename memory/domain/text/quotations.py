@@ -30,9 +30,10 @@ _OWN_VOICE: Final = split_words(
 )
 _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
-# A line such as "Observation: ...", "Result of tool search:", "Here is the page:" begins what somebody else says.
+# A line such as "Observation: ...", "Result of tool search:", "Here is the page:" begins what somebody else says, but
+# "I said:" does not.
 _LABEL: Final = re.compile(
-    r"^[ \t*_#-]*(?P<label>(?:[^\s:]+[ \t]+){0,9}?"
+    r"^[ \t*_#-]*(?P<label>(?!(?:I|we)\b)(?:[^\s:]+[ \t]+){0,9}?"
     r"(?:observations?|results?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|sites?|"
     r"articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|attachments?|posts?|"
     r"files?|source|text|wrote|writes|says|said|reads)"
