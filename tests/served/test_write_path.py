@@ -222,6 +222,7 @@ def test_what_was_decided_shows_no_conflict_but_for_another_agent(
         asked = [request for request in ollama.requests() if request.path == "/api/chat"]
         return str(asked[-1].json()["messages"])
 
+    assert server.client.post("/reload").status_code == 200  # else the ruling may come after the fact
     assert eventually(lambda: "snorkwell: [type] repo" in block("winky", "What is snorkwell?"))
     assert "snorkwell: [type] repo" in block("dobby", "I say: snorkwell is a gizmo.")
     assert "snorkwell: [type?] repo" in block("kreacher", "But I say: snorkwell is a gizmo.")
