@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import orjson
 
 from benchmarks.client import HOST
+from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX
 
-BODY_MAX_BYTES = 200_000  # the server's FESTINGER_MAX_BODY_BYTES has to be this
+BODY_MAX_BYTES = 4_100_000  # the server's FESTINGER_MAX_BODY_BYTES has to be this
 AT_ONCE = 16
 PATIENCE_S = 20
 LEAVE_AFTER_S = 0.01  # time for the server to take in what it got
@@ -23,11 +24,12 @@ RESET = struct.pack("ii", 1, 0)  # SO_LINGER: on, for 0 s
 @dataclass(frozen=True, slots=True)
 class Misuse:
     """``sent`` goes out; the client leaves when it has seen ``awaits`` in what comes back (END: with the end of it;
-    None: at once)."""
+    None: at once). ``bites``: the bound that each of them reaches."""
 
     sent: bytes
     awaits: bytes | None = END
     resets: bool = False
+    bites: str = ""
 
     async def once(self, port: int) -> None:
         reader, writer = await asyncio.open_connection(HOST, port)
@@ -73,6 +75,11 @@ def chat(model: str, text: str = "the gnommoweb", **more: object) -> bytes:
     return request("POST /api/chat", orjson.dumps(said))
 
 
+def flood(message: bytes, count: int) -> bytes:
+    """A prompt of that message so many times."""
+    return request("POST /api/chat", b'{"model":"llama3","messages":[%s{}]}' % (message * count))
+
+
 def passed(model: str) -> bytes:
     """To a route that passes through: the stand-in's /v1 has the same models."""
     said = {"model": model, "messages": [{"role": "user", "content": "hi"}], "stream": True}
@@ -106,6 +113,15 @@ KINDS: dict[str, Misuse] = {
     "a stream that is cut, passing through": Misuse(passed("cut")),
     "a stream without done": Misuse(chat("no-done")),
     "an unknown model": Misuse(chat("nobody")),
+    "too many messages": Misuse(flood(b'{"role":"user","content":"hi"},', PARTS_MAX), bites="request_parts"),
+    "too many values": Misuse(
+        flood(b'{"role":"user","content":[[],[],[],[],[],[]]},', PARTS_MAX - 1), bites="request_values"
+    ),
+    "too long a JSON": Misuse(chat("llama3", "the gnommoweb " * (JSON_MAX_BYTES // 14)), bites="request_bytes"),
+    "too many sections": Misuse(
+        request("POST /api/generate", orjson.dumps({"model": "llama3", "prompt": "### User:\n" * (PARTS_MAX + 1)})),
+        bites="request_parts",
+    ),
     "too large a body": Misuse(request("POST /api/chat", b"x" * (BODY_MAX_BYTES + 1))),
     "too large a body, passing through": Misuse(request("POST /api/embed", b"x" * (BODY_MAX_BYTES + 1))),
     "too large a body, own page": Misuse(request("POST /iknowthat", b"x" * (BODY_MAX_BYTES + 1))),

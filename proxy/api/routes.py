@@ -67,7 +67,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     headers = strip_own_token(current.world, request.scope)
     done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        done = current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
+        done = await current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
     enriched = time.perf_counter()
     if done.answer is not None:
         # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
