@@ -18,7 +18,6 @@ from resolution.models import Candidate
 KEPT: Final = timedelta(days=30)  # after it was last said
 EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
-State = Candidate.State
 
 
 class CandidateBook:
@@ -41,7 +40,7 @@ class CandidateBook:
         # Echoes do not get here: what a model only read is no voice of its own (memory/ingest/extraction.py).
         said = assertion.attribution
         row = self._rows.get(assertion.triple)
-        if row is None or row.state != State.OPEN or said.channel != Channel.ASSISTANT:
+        if row is None or row.state != Candidate.State.OPEN or said.channel != Channel.ASSISTANT:
             return None
         others = {agent for agent, channel in row.voices if channel == Channel.ASSISTANT and agent != said.agent}
         if not others & self._agents() or said.agent not in self._agents():
@@ -68,8 +67,8 @@ class CandidateBook:
     def settle(self, triple: Triple, by: str) -> None:
         """The triple was placed, or its conflict opened: it waits here no more."""
         row = self._rows.get(triple)
-        if row is not None and row.state == State.OPEN:
-            row.state, row.resolved_by, row.resolved_at = State.PROMOTED, by, timezone.now()
+        if row is not None and row.state == Candidate.State.OPEN:
+            row.state, row.resolved_by, row.resolved_at = Candidate.State.PROMOTED, by, timezone.now()
             self._changed[triple] = row
 
     def write(self) -> None:
@@ -132,17 +131,17 @@ def _say_again(row: Candidate, said: Attribution) -> None:
     if is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
         row.confidence = max(row.confidence, said.confidence)
-    if row.state in (State.EXPIRED, State.PROMOTED):  # promoted, and taken back since
-        row.state, row.resolved_by, row.resolved_at = State.OPEN, "", None
+    if row.state in (Candidate.State.EXPIRED, Candidate.State.PROMOTED):  # promoted, and taken back since
+        row.state, row.resolved_by, row.resolved_at = Candidate.State.OPEN, "", None
 
 
 def dismiss(keys: Collection[int], actor: Actor) -> int:
     """How many waited. They stay dismissed when they are said again."""
-    rows = Candidate.objects.filter(pk__in=keys, state=State.OPEN)
-    return rows.update(state=State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
+    rows = Candidate.objects.filter(pk__in=keys, state=Candidate.State.OPEN)
+    return rows.update(state=Candidate.State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
 
 
 def expire(now: datetime) -> int:
     """Ends the wait of what nobody has said for long; how many."""
-    old = Candidate.objects.filter(state=State.OPEN, last_said_at__lt=now - KEPT)
-    return old.update(state=State.EXPIRED, resolved_at=now)
+    old = Candidate.objects.filter(state=Candidate.State.OPEN, last_said_at__lt=now - KEPT)
+    return old.update(state=Candidate.State.EXPIRED, resolved_at=now)

@@ -31,7 +31,7 @@ PLACED: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 Numbered = tuple[int, FactLine]
-AnyLine = TypeVar("AnyLine", ConflictLine, DecidedLine)
+TripleLine = TypeVar("TripleLine", ConflictLine, DecidedLine)
 
 
 class Writer:
@@ -157,7 +157,7 @@ class Writer:
             self._report.new_decided += len(portion) - len(settled)
 
 
-def _identify(lines: Iterable[AnyLine]) -> tuple[dict[str, int], dict[TripleIds, AnyLine]]:
+def _identify(lines: Iterable[TripleLine]) -> tuple[dict[str, int], dict[TripleIds, TripleLine]]:
     """The ids of all words in the lines, and the lines by their triples."""
     lines = list(lines)
     ids = store.ensure_tokens(word for line in lines for word in line.words())
