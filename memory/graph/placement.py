@@ -25,10 +25,19 @@ CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
 AgentRole = tuple[str, str]
-# What becomes of a statement. "candidate", "needless" and "decided" are for the rules above these (resolution/intake):
-# nobody vouches for it, it is known, it was decided about before.
+# What becomes of a statement. Four are for the rules above these (resolution/intake): nobody vouches for it
+# ("candidate"), it is known ("needless"), it was decided about before, its agent has stated too much.
 Status = Literal[
-    "inserted", "confirmed", "superseded", "outdated", "conflict", "candidate", "needless", "decided", "invalid"
+    "inserted",
+    "confirmed",
+    "superseded",
+    "outdated",
+    "conflict",
+    "candidate",
+    "needless",
+    "decided",
+    "over_quota",
+    "invalid",
 ]
 # What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.

@@ -75,7 +75,7 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.display(description="why it waits")
     def why_it_waits(self, row: Candidate) -> str:
-        return WHY.get(row.why, row.why)
+        return WHY.get(row.why, f"over the setting {row.why}")
 
     @admin.display(description="who")
     def who(self, row: Candidate) -> SafeString:

@@ -27,13 +27,16 @@ class CandidateBook:
     def __init__(self, triples: Iterable[Triple]) -> None:
         wanted = set(triples)
         self._rows = {row.triple: row for row in find_candidates(wanted).select_for_update().order_by("id")}
-        self._known = _find_known(wanted)
+        self.standing = find_standing(wanted)
         self._changed: dict[Triple, Candidate] = {}
         self._registered: frozenset[str] | None = None
 
     def is_known(self, triple: Triple) -> bool:
         """Whether the graph has it: then there is nothing to wait for."""
-        return triple in self._known
+        return self.standing.get((triple.concept, triple.dimension)) == triple
+
+    def is_new(self, triple: Triple) -> bool:
+        return triple not in self._rows
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
         """The statement as it may be placed, where a second model has come to the same by itself; else None."""
@@ -94,12 +97,13 @@ def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
     )
 
 
-def _find_known(triples: Collection[Triple]) -> set[Triple]:
+def find_standing(triples: Collection[Triple]) -> dict[tuple[str, str], Triple]:
+    """What is in the slots of these triples, by concept and dimension."""
     edges = Edge.objects.filter(
         concept__token__in={one.concept for one in triples}, dim__token__in={one.dimension for one in triples}
     )
-    rows = edges.values_list("concept__token", "parent__token", "dim__token", "is_isa")
-    return {Triple(*row) for row in rows}
+    rows = (Triple(*row) for row in edges.values_list("concept__token", "parent__token", "dim__token", "is_isa"))
+    return {(row.concept, row.dimension): row for row in rows}
 
 
 def _new(triple: Triple, said: Attribution, why: str) -> Candidate:

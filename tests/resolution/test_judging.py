@@ -17,7 +17,7 @@ from resolution.models import Conflict
 from resolution.resolver.judge import gather, judge
 from resolution.views.conflict_list import RELATED
 from tests.llm_server import LlmServer
-from tests.resolution.disputes import DECOMPOSE, dispute, kinds, places, said, state
+from tests.resolution.disputes import DECOMPOSE, configure, dispute, kinds, places, said, state
 
 pytestmark = pytest.mark.django_db
 
@@ -147,6 +147,7 @@ def test_after_a_failure_it_is_told_why(llm: LlmServer) -> None:
 
 
 def test_the_number_of_queries_does_not_grow_with_what_is_known() -> None:
+    configure(new_dimensions_per_concept_max=20)
     conflict = seen(kinds())
     with CaptureQueriesContext(connection) as few:
         gather(conflict)
