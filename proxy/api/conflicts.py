@@ -299,7 +299,7 @@ def _sentence(error: Exception) -> str:
 def _decision_out(decision: Any) -> dict[str, Any]:
     return {
         "decision": serializers.decision_out(decision),
-        "conflict": serializers.conflict_out(decision.conflict_id),
+        "conflict": serializers.conflict_out(decision.conflict_id) if decision.conflict_id is not None else None,
     }
 
 

@@ -48,7 +48,10 @@ WAITING = """
         (SELECT count(*) FROM observation WHERE state = 'pending'),
         (SELECT coalesce(sum(exceeded), 0)::int FROM agent_hour WHERE hour > now() - interval '1 day')
 """
-LAST_RUN = "SELECT id, status, started_at, ended_at, counts, note FROM run ORDER BY started_at DESC, id DESC LIMIT 1"
+LAST_RUN = """
+    SELECT id, status, started_at, ended_at, counts, note FROM run WHERE trigger NOT IN ('quarantine', 'upgrade')
+    ORDER BY started_at DESC, id DESC LIMIT 1
+"""
 MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"
 # What it means that there is no model, by what it would do.
 NO_MODEL = {

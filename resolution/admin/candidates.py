@@ -21,6 +21,7 @@ WHY = {
     "quoted": "a page, a tool or a mail says it",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
+    "quarantined": "its agent was quarantined",
     "another fact stands": "a model's conclusion, where another fact stands",
 }
 

@@ -11,13 +11,14 @@ from django.utils import timezone
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.types import Triple
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Config, Edge
+from memory.models import Agent, Config, Edge, Soas
 from resolution.actors import Actor
 from resolution.models import Candidate
 
 KEPT: Final = timedelta(days=30)  # after it was last said
 EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
+QUARANTINED: Final = "quarantined"  # why a candidate waits that was a fact
 
 
 class CandidateBook:
@@ -143,6 +144,16 @@ def dismiss(keys: Collection[int], actor: Actor) -> int:
     """How many waited. They stay dismissed when they are said again."""
     rows = Candidate.objects.filter(pk__in=keys, state=Candidate.State.OPEN)
     return rows.update(state=Candidate.State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
+
+
+def close_known(concept_ids: Collection[int], actor: Actor) -> None:
+    """Those about these concepts that are facts by now wait no more."""
+    names = Soas.objects.filter(pk__in=concept_ids).values_list("token", flat=True)
+    waiting = Candidate.objects.filter(concept__in=list(names), state=Candidate.State.OPEN)
+    standing = find_standing({row.triple for row in waiting})
+    known = [row.pk for row in waiting if standing.get((row.concept, row.dimension)) == row.triple]
+    promoted = {"state": Candidate.State.PROMOTED, "resolved_by": actor.signature, "resolved_at": timezone.now()}
+    Candidate.objects.filter(pk__in=known).update(**promoted)
 
 
 def expire(now: datetime) -> int:

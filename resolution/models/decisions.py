@@ -10,7 +10,7 @@ from resolution.models.conflicts import Conflict
 
 
 class Run(models.Model):
-    """One run of the resolver over the queue."""
+    """One run of the resolver over the queue; or a quarantine, which takes out what an agent has stated."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -24,6 +24,11 @@ class Run(models.Model):
         API = "api"
         COMMAND = "command"
         ADMIN = "admin"
+        QUARANTINE = "quarantine"
+        UPGRADE = "upgrade"
+
+    # Runs that take out what was stated; all others are the resolver's.
+    QUARANTINES = (Trigger.QUARANTINE, Trigger.UPGRADE)
 
     trigger = models.CharField(max_length=12, choices=Trigger)
     actor = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -56,7 +61,7 @@ class Run(models.Model):
                 condition=Q(status__in=["running", "done", "skipped", "failed"]), name="run_status_is_known"
             ),
             models.CheckConstraint(
-                condition=Q(trigger__in=["schedule", "collision", "api", "command", "admin"]),
+                condition=Q(trigger__in=["schedule", "collision", "api", "command", "admin", "quarantine", "upgrade"]),
                 name="run_trigger_is_known",
             ),
         ]
@@ -74,6 +79,7 @@ class Decision(models.Model):
         UPDATE = "update", "new fact replaces existing"
         RELOCATE = "relocate", "new fact moved to another dimension"
         DISMISS = "dismiss", "existing fact kept"
+        QUARANTINE = "quarantine", "facts put among the candidates"
         UNDO = "undo", "decision undone"
 
     # What its name is made of: to be selected with it. What it and its undo changed may be large: lists defer that.
@@ -81,7 +87,10 @@ class Decision(models.Model):
     SNAPSHOTS = ("before", "after", "undone_by__before", "undone_by__after")
 
     kind = models.CharField(max_length=12, choices=Kind)
-    conflict = models.ForeignKey(Conflict, models.PROTECT, related_name="decisions")
+    conflict = models.ForeignKey(
+        Conflict, models.PROTECT, null=True, related_name="decisions",
+        help_text="What it is about; nothing for a quarantine, which is about a concept.",
+    )  # fmt: skip
     run = models.ForeignKey(Run, models.PROTECT, null=True, blank=True, related_name="decisions")
     undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
     actor = models.CharField(max_length=120)
@@ -97,8 +106,14 @@ class Decision(models.Model):
         indexes = [models.Index(fields=["-at"], name="decision_newest_first")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind__in=["decompose", "update", "relocate", "dismiss", "undo"]),
+                condition=Q(kind__in=["decompose", "update", "relocate", "dismiss", "quarantine", "undo"]),
                 name="decision_kind_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="undo")
+                | Q(kind="quarantine", conflict=None)
+                | ~Q(kind="quarantine") & Q(conflict__isnull=False),
+                name="decision_is_about_a_conflict",
             ),
             models.CheckConstraint(
                 condition=Q(kind="undo", undoes__isnull=False) | ~Q(kind="undo") & Q(undoes__isnull=True),
@@ -111,7 +126,7 @@ class Decision(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.conflict}"
+        return f"{self.kind}: {self.conflict or self.arguments.get('concept')}"
 
 
 class DecidedTriple(models.Model):

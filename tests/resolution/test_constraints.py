@@ -60,6 +60,8 @@ BAD_ROWS = [
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),
     BadRow("decision_source_is_known", "decision", {"source": "manual"}),
+    BadRow("decision_is_about_a_conflict", "decision", {"conflict_id": None}),
+    BadRow("decision_is_about_a_conflict", "decision", {"kind": "quarantine"}),
     BadRow("decision_undoes_a_decision", "decision", {"kind": "undo"}),
     BadRow("decision_undoes_a_decision", "decision", {"undoes_id": DECISION}),
     BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),
