@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from psycopg.rows import TupleRow, dict_row
 
-from memory import llm
+from memory import bounds, llm
 from memory.cache.state import Cache
 from memory.db.connections import Connection, first_line, open_connection
 from memory.llm import call_log
@@ -188,6 +188,7 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         "partly_enriched": counts.partial,
         "loops_met": counts.loops,
         "enrich_errors": counts.errors,
+        "bounds": bounds.count_bites(),
         "config_errors": [
             *current.world.config_mistakes,
             *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
