@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from django.conf import settings
 
-from memory.access.agent_tokens import NAME_MAX, TOKEN_PREFIX, token_hash
+from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
 from memory.cache.state import AgentRow, Cache
+from memory.domain.voices import LOOPBACK, name_unregistered
 from proxy.domain.headers import Headers, filter_for_upstream
 from proxy.errors import ForwardingLoop, NotAllowed
 
@@ -29,12 +30,16 @@ class Caller:
     token: AgentRow | None
     is_local: bool
 
+    @property
+    def signature(self) -> str:
+        """Under which decisions are recorded: never a name that anybody may give."""
+        return self.token.name if self.token is not None else LOOPBACK
+
 
 def identify(cache: Cache, headers: HeaderMap, peer: str | None, http_version: str = "1.1") -> Caller:
     token = token_of(cache, headers)
     return Caller(
-        # A name in a header is only a name: whoever needs a permission has to bring a token.
-        name=token.name if token else _read_name(headers) or f"anonymous@{peer or 'unknown'}",
+        name=token.name if token else name_unregistered(_read_name(cache, headers), peer),
         token=token,
         is_local=is_loopback(peer) and not _is_for_others(headers, http_version),
     )
@@ -79,9 +84,12 @@ def is_loopback(peer: str | None) -> bool:
     return (mapped or address).is_loopback
 
 
-def _read_name(headers: HeaderMap) -> str:
+def _read_name(cache: Cache, headers: HeaderMap) -> str:
+    """The name that the caller gives itself; empty for one that only the owner of a token may use."""
     raw = headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
-    return "".join(character for character in raw if character.isprintable()).strip()[:NAME_MAX]
+    name = "".join(character for character in raw if character.isprintable()).strip()
+    owned = name.casefold()
+    return "" if any(row.name.casefold() == owned for row in cache.agents.values()) else name
 
 
 def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:

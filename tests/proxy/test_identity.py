@@ -6,6 +6,7 @@ import pytest
 
 from memory.access.agent_tokens import new_token, token_hash
 from memory.cache.state import AgentRow, Cache
+from memory.domain.voices import voice_of
 from proxy.auth import Caller, Permission, identify, is_loopback, own_tokens, require
 from proxy.errors import NotAllowed
 
@@ -36,8 +37,23 @@ def test_any_other_authorization_is_nobodys(value: bytes) -> None:
     assert (caller.name, caller.token, caller.is_local) == ("anonymous@10.0.0.7", None, False)
 
 
-def test_a_name_may_be_given_in_a_header() -> None:
-    assert identify(Cache(), {b"x-festinger-agent": b" dobby\n"}, "10.0.0.7").name == "dobby"
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (b" dobby\n", "dobby@10.0.0.7"),
+        (b"zero", "anonymous@10.0.0.7"),
+        (b"Zero ", "anonymous@10.0.0.7"),
+        (b"dobby@10.0.0.1", "dobby@10.0.0.1@10.0.0.7"),
+        (b"x" * 500, "x" * 64 + "@10.0.0.7"),
+    ],
+)
+def test_a_name_without_a_token_is_one_of_its_address(given: bytes, name: str) -> None:
+    cache = Cache(agents={"hash": AgentRow("zero", "agent")})
+
+    caller = identify(cache, {b"x-festinger-agent": given}, "10.0.0.7")
+
+    assert (caller.name, caller.signature) == (name, "loopback")
+    assert voice_of(caller.name) == "anonymous@10.0.0.7"
 
 
 @pytest.mark.parametrize(

@@ -135,14 +135,22 @@ def test_the_owner_of_a_token_is_who_said_it(
     server: Served, outside: httpx.Client, tokens: dict[str, str], database: str
 ) -> None:
     outside.post("/iknowthat", json={"fact": "rath -isa beast"}, headers=bearer(tokens["agent"]))
-    server.client.post("/iknowthat", json={"fact": "toves -isa beast"}, headers={"X-Festinger-Agent": "dobby"})
-    server.client.post("/iknowthat", json={"fact": "mome -isa beast"})
+    for word, headers in (("toves", {"X-Festinger-Agent": "dobby"}), ("mome", {})):
+        server.client.post("/iknowthat", json={"fact": f"{word} -isa beast"}, headers=headers)
+    forged = {"X-Festinger-Agent": "agent of served"}
+    server.client.post("/iknowthat", json={"fact": "wabe -isa lawn"}, headers=forged)
 
     with psycopg.connect(database) as client:
         rows = client.execute(
-            "SELECT token, agent FROM urd JOIN soas ON soas.id = urd.id WHERE token IN ('rath', 'toves', 'mome')"
+            "SELECT token, agent FROM urd JOIN soas ON soas.id = urd.id"
+            " WHERE token IN ('rath', 'toves', 'mome', 'wabe')"
         ).fetchall()
-    assert dict(rows) == {"rath": "agent of served", "toves": "dobby", "mome": "anonymous@127.0.0.1"}
+    assert dict(rows) == {
+        "rath": "agent of served",
+        "toves": "dobby@127.0.0.1",
+        "mome": "anonymous@127.0.0.1",
+        "wabe": "anonymous@127.0.0.1",
+    }
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
