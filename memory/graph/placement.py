@@ -15,6 +15,7 @@ from django.utils import timezone
 from memory.db.transactions import GraphChanged
 from memory.domain.channels import is_weaker
 from memory.domain.types import Slot, Triple, TripleIds
+from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution, SlotTaken
@@ -24,7 +25,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Soas
 CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
-AgentRole = tuple[str, str]
+VoiceRole = tuple[str, str]
 # What becomes of a statement. Four are for the rules above these (resolution/intake): nobody vouches for it
 # ("candidate"), it is known ("needless"), it was decided about before, its agent has stated too much.
 Status = Literal[
@@ -97,7 +98,7 @@ class Slots:
             self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
         self._edges: dict[Slot, Edge] = {}
-        self._voices: dict[TripleIds, dict[AgentRole, datetime | None]] = defaultdict(dict)
+        self._voices: dict[TripleIds, dict[VoiceRole, datetime | None]] = defaultdict(dict)
         self._changes = _Changes()
 
     def _split(self, dim_id: int) -> Iterator[int]:
@@ -146,7 +147,9 @@ class Slots:
         for concept_id, dim_id, parent_id, agent, role, noted in rows.annotate(
             noted=Max("at", filter=Q(action=Action.CONFIRM))
         ).order_by():
-            self._voices[TripleIds(concept_id, dim_id, int(parent_id))][agent, role] = noted
+            voices = self._voices[TripleIds(concept_id, dim_id, int(parent_id))]
+            times = [at for at in (noted, voices.get((voice_of(agent), role))) if at is not None]
+            voices[voice_of(agent), role] = max(times, default=None)
 
     # --- the rules ---
 
@@ -203,7 +206,7 @@ class Slots:
             self._changes.gone.add(replaced.pk)
             self._changes.changed.pop(replaced.pk, None)
         self._edges[ids.slot] = self._changes.new[ids.slot] = edge
-        self._voices[ids].setdefault((attribution.agent, attribution.role), None)
+        self._voices[ids].setdefault((voice_of(attribution.agent), attribution.role), None)
         if replaced is None:
             self._note(Action.INSERT, edge, noted, None)
             return Placement("inserted", ids, edge)
@@ -211,15 +214,15 @@ class Slots:
         return Placement("superseded", ids, edge, replaced=replaced)
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> None:
-        """Moves the times. Another agent, or the same in another role, raises the confidence by saying it first."""
+        """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first."""
         before = take_snapshot(edge)
         voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
-        voice = (attribution.agent, attribution.role)
+        voice = (voice_of(attribution.agent), attribution.role)
         noted = voices.get(voice)
         edge.last_confirmed = max(edge.last_confirmed, attribution.at)
         edge.said_at = max(edge.said_at, attribution.at)
         # After a bulk load the history does not name the author, but the edge does.
-        is_author = not voices and edge.agent == attribution.agent
+        is_author = not voices and voice_of(edge.agent) == voice_of(attribution.agent)
         if voice not in voices and voice not in self._voices[ids] and not is_author:
             raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
             edge.confidence = max(raised, attribution.confidence)

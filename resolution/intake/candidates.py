@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.types import Triple
+from memory.domain.voices import voice_of
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Edge, Soas
 from resolution.actors import Actor
@@ -125,9 +126,9 @@ def _new(triple: Triple, said: Attribution, why: str) -> Candidate:
 
 
 def _say_again(row: Candidate, said: Attribution) -> None:
-    voice = [said.agent, said.channel]
-    if voice not in row.voices and len(row.voices) < VOICES_MAX:
-        row.voices = [*row.voices, voice]
+    known = {(voice_of(agent), channel) for agent, channel in row.voices}
+    if (voice_of(said.agent), said.channel) not in known and len(row.voices) < VOICES_MAX:
+        row.voices = [*row.voices, [said.agent, said.channel]]
     if said.conversation != bytes(row.last_conversation):
         row.conversations += 1
         row.last_conversation = said.conversation

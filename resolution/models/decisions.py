@@ -130,8 +130,8 @@ class Decision(models.Model):
 
 
 class DecidedTriple(models.Model):
-    """A ruling: what was decided about a triple. Stating it again changes nothing, unless another agent does, or the
-    same one in a new conversation after a week."""
+    """A ruling: what was decided about a triple. Stating it again changes nothing, unless another agent with a token
+    does, or anybody in a new conversation after a week."""
 
     class Kind(models.TextChoices):
         DISMISSED = "dismissed"

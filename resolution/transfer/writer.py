@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memory.db.connections import chunks
 from memory.domain.types import Slot, TripleIds
+from memory.domain.voices import choose_remembered
 from memory.graph import store
 from memory.graph.placement import Differences, Imported, Placement, Slots
 from memory.graph.store import Assertion, Attribution
@@ -146,7 +147,7 @@ class Writer:
                     **triple._asdict(),
                     kind=line.decision,
                     moved_to_id=ids[line.moved_to] if line.moved_to is not None else None,
-                    agents=line.agents,
+                    agents=choose_remembered(line.agents),
                     conversation=bytes.fromhex(line.conversation),
                     decided_at=line.decided_at,
                 )

@@ -72,6 +72,16 @@ class TestVoices:
         say("gnommoweb isa repo type", "winky")
         assert edge().confidence == 0.8
 
+    def test_strangers_of_one_address_are_one_voice(self) -> None:
+        say("gnommoweb isa repo type", "zero@10.0.0.7", confidence=0.7)
+        for name in ("one", "two", "anonymous"):
+            say("gnommoweb isa repo type", f"{name}@10.0.0.7", confidence=0.8)
+        assert edge().confidence == 0.7
+
+        say("gnommoweb isa repo type", "zero@10.0.0.8", confidence=0.7)
+
+        assert edge().confidence == pytest.approx(0.715)
+
 
 class TestTheNewerWins:
     @pytest.fixture(autouse=True)
@@ -249,6 +259,8 @@ class TestDecidedTriples:
         ("agent", "conversation", "days", "status"),
         [
             ("winky", HERE, 0, "conflict"),
+            ("winky@10.0.0.7", HERE, 6, "decided"),
+            ("winky@10.0.0.7", HERE, 8, "conflict"),
             ("dobby", THERE, 8, "conflict"),
             ("dobby", THERE, 6, "decided"),
             ("dobby", HERE, 8, "decided"),
