@@ -63,6 +63,7 @@ class Imported:
 
     by: Attribution
     last_confirmed: datetime
+    is_corroborated: bool
     differences: Differences
 
 
@@ -200,7 +201,7 @@ class Slots:
         edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
         edge.dim = self._words[triple.dimension]
         if imported is not None:
-            edge.last_confirmed = imported.last_confirmed
+            edge.last_confirmed, edge.is_corroborated = imported.last_confirmed, imported.is_corroborated
         noted = imported.by if imported is not None else attribution
         if replaced is not None and replaced.pk is not None:
             self._changes.gone.add(replaced.pk)
@@ -226,6 +227,9 @@ class Slots:
         if voice not in voices and voice not in self._voices[ids] and not is_author:
             raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
             edge.confidence = max(raised, attribution.confidence)
+            # Not the same agent in another role.
+            known = {agent for agent, _ in (*voices, *self._voices[ids])} or {edge.agent}
+            edge.is_corroborated = edge.is_corroborated or attribution.agent not in known
         if is_weaker(edge.channel, attribution.channel):
             edge.channel = attribution.channel
         # A fact that was read somewhere and is now stated on purpose becomes a stated one.

@@ -33,7 +33,7 @@ from resolution.models import Conflict, Decision, Run
 logger = logging.getLogger(__name__)
 
 # What statements that confirm an edge change of it.
-CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "said_at", "last_confirmed")
+CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "is_corroborated", "said_at", "last_confirmed")
 
 
 @dataclass(slots=True)

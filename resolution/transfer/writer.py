@@ -80,7 +80,8 @@ class Writer:
         for number, line in facts:
             said_at = line.said_at or line.last_confirmed or self._now
             said = Attribution(line.agent, line.source, line.confidence, said_at, channel=line.channel or "")
-            imported = Imported(self._by, line.last_confirmed or line.said_at or self._now, self._differences)
+            confirmed = line.last_confirmed or line.said_at or self._now
+            imported = Imported(self._by, confirmed, line.is_corroborated, self._differences)
             ids = slots.ids[line.triple]
             ruling, existing = known.get(ids), slots.edge_in(ids.slot)
             moved_to = ruling.moved_to_id if ruling is not None else None
