@@ -126,9 +126,12 @@ KINDS: dict[str, Misuse] = {
         request("POST /api/generate", orjson.dumps({"model": "llama3", "prompt": "### User:\n" * (PARTS_MAX + 1)})),
         bites="request_parts",
     ),
-    "too large a body": Misuse(request("POST /api/chat", b"x" * (BODY_MAX_BYTES + 1))),
-    "too large a body, passing through": Misuse(request("POST /api/embed", b"x" * (BODY_MAX_BYTES + 1))),
-    "too large a body, own page": Misuse(request("POST /iknowthat", b"x" * (BODY_MAX_BYTES + 1))),
+    "too large a body": Misuse(request("POST /api/chat", b"x" * (BODY_MAX_BYTES + 1)), bites="body_bytes"),
+    "too large a body, passing through": Misuse(
+        request("POST /api/embed", b"x" * (BODY_MAX_BYTES + 1)), bites="body_bytes"
+    ),
+    "too large a body, own page": Misuse(request("POST /iknowthat", b"x" * (1024 * 1024 + 1)), bites="own_body_bytes"),
+    "too many values, own page": Misuse(request("POST /iknowthat", b"[%s]" % (b"[]," * 50_000)), bites="own_values"),
     "no HTTP": Misuse(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"),
     "two lengths": Misuse(request("POST /api/chat", b"{}", "Content-Length: 5")),
     "broken JSON": Misuse(request("POST /api/chat", b'{"model": ')),

@@ -101,6 +101,13 @@ class Reader:
         key = MessageKey.of(message)
         return complete_reading(self.cache, self._recall(key) or finish(self._read(key, message)))
 
+    def read_in_steps(self, message: Message) -> Steps[Reading]:
+        """All that the message says."""
+        key = MessageKey.of(message)
+        reading = self._recall(key) or (yield from self._read(key, message))
+        yield from read_rest(self.cache, reading)
+        return reading
+
     def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Steps[list[Reading | None]]:
         """A reading for each message, None for new ones beyond the allowance: they are read when they are resent."""
         keys: list[MessageKey] = []
@@ -170,7 +177,7 @@ def complete_reading(cache: Cache, reading: Reading) -> Reading:
     return reading
 
 
-def read_rest(cache: Cache, reading: Reading) -> Iterator[None]:
+def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
     """Reads what is left, words and statements, step by step: other tasks may run in between."""
     text = reading.text
     if not text:

@@ -10,6 +10,7 @@ import httpx
 import orjson
 from django.http import HttpResponseBase
 
+from memory import bounds
 from proxy.domain.formats import error_body
 from proxy.domain.headers import Headers, filter_for_client
 from proxy.errors import BodyTooLarge, ProxyError, UpstreamUnreachable
@@ -124,8 +125,14 @@ async def _tell(chunks: AsyncIterator[bytes], listener: Callable[[bytes], None])
     listener(b"\n")  # what comes as one JSON object may have none
 
 
-def limit_body(receive: Receive, limit: int) -> Receive:
-    """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge."""
+BODY = bounds.define("body_bytes", "request bodies larger than limits.max_body_bytes, refused")
+
+
+def limit_body(
+    receive: Receive, limit: int, *, bound: bounds.Bound = BODY, about: str = "limits.max_body_bytes"
+) -> Receive:
+    """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge. ``about``: what sets the
+    limit."""
     # Counted as they come: Content-Length may be missing, and clients may lie.
     size = 0
 
@@ -134,7 +141,8 @@ def limit_body(receive: Receive, limit: int) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > limit:
-            raise BodyTooLarge(f"the request body is larger than {limit} bytes (limits.max_body_bytes)")
+            bound.count_bite(limit=limit)
+            raise BodyTooLarge(f"the request body is larger than {limit} bytes ({about})")
         return message
 
     return count
