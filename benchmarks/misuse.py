@@ -132,6 +132,18 @@ KINDS: dict[str, Misuse] = {
     ),
     "too large a body, own page": Misuse(request("POST /iknowthat", b"x" * (1024 * 1024 + 1)), bites="own_body_bytes"),
     "too many values, own page": Misuse(request("POST /iknowthat", b"[%s]" % (b"[]," * 50_000)), bites="own_values"),
+    "too long a target": Misuse(request(f"GET /{'x' * 16_384}"), bites="request_target"),
+    "too many headers": Misuse(
+        request("GET /api/tags", b"", *[f"X-{n}: 1" for n in range(200)]), bites="request_headers"
+    ),
+    "too large headers": Misuse(request("GET /api/tags", b"", f"X: {'x' * 65_536}"), bites="request_headers"),
+    "a header without end": Misuse(b"GET / HTTP/1.1\r\nX: " + b"x" * 1_000_000, bites="request_headers"),
+    "too many requests at once": Misuse(
+        request("GET /nowhere").replace(b"close", b"keep-alive") * 1_100, b"HTTP/1.1 404", bites="pipelined_requests"
+    ),
+    "many upgrades at once": Misuse(
+        request("GET /nowhere").replace(b": close", b": Upgrade\r\nUpgrade: h2c") * 50 + request("GET /nowhere")
+    ),
     "no HTTP": Misuse(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"),
     "two lengths": Misuse(request("POST /api/chat", b"{}", "Content-Length: 5")),
     "broken JSON": Misuse(request("POST /api/chat", b'{"model": ')),

@@ -26,6 +26,7 @@ CONTAINER_HOSTS = frozenset(
     }
 )
 SHOWN_MAX = 80  # characters of what is refused
+NAME_MAX = 253  # characters of a host's name (RFC 1035); what is longer is not even remembered
 LOCAL_ORIGINS = (
     *(f"{scheme}://{host}{port}" for scheme in ("http", "https") for host in LOCAL_NAMES for port in ("", ":*")),
     *("app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"),
@@ -77,7 +78,8 @@ class Guard:
         if is_from_here or self._checks_all:
             # From here many need no token. Whoever answers a question for *.local can point such a name at us.
             needs_exact = is_from_here and self._is_own(scope["path"])
-            if not self._is_known(_without_port(host), exactly=needs_exact):
+            name = _without_port(host)
+            if len(name) > NAME_MAX or not self._is_known(name, exactly=needs_exact):
                 return f"{host[:SHOWN_MAX]!r} is no name of this Festinger; FESTINGER_ALLOWED_HOSTS takes more names"
         # A request without Origin comes from a program, or from a page's own site.
         if origin is None or (host and origin.partition("://")[2] == host):

@@ -60,7 +60,7 @@ class LeanHandler(ASGIHandler):
             await self.send_response(response, send)
             return
         try:
-            await response.send_to(send, request.scope)
+            await response.send_to(send)
         finally:
             await response.aclose()
 

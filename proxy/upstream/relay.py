@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Protocol
 
 import aiohttp
@@ -13,7 +13,7 @@ from django.http import HttpResponseBase
 from memory import bounds
 from proxy.domain.formats import error_body
 from proxy.domain.headers import Headers, filter_for_client
-from proxy.errors import BodyTooLarge, ProxyError, UpstreamUnreachable
+from proxy.errors import BodyTooLarge, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Send, body, start
 
 logger = logging.getLogger(__name__)
@@ -77,15 +77,9 @@ class Relay(HttpResponseBase):
         self._guard = guard if is_stream else None
         self._listener = listener if answer.status_code == 200 else None
 
-    async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
+    async def send_to(self, send: Send) -> None:
         """Status, headers, chunks."""
         headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
-        # A client of HTTP/1.0 knows no chunks: it gets an answer of unknown length as a whole. For HEAD the server
-        # sends none in any case.
-        knows_no_chunks = scope["http_version"] == "1.0" and scope["method"] != "HEAD"
-        if knows_no_chunks and not any(name == b"content-length" for name, _ in headers):
-            await self._send_whole(send, scope, headers)
-            return
         await send(start(self.status_code, headers))
         try:
             async for chunk in self._chunks():
@@ -95,15 +89,6 @@ class Relay(HttpResponseBase):
             logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
             return
         await send(body(b"", more=False))
-
-    async def _send_whole(self, send: Send, scope: Mapping[str, Any], headers: Headers) -> None:
-        try:
-            content = b"".join([chunk async for chunk in self._chunks()])
-        except (httpx.TransportError, aiohttp.ClientError) as error:
-            await send_error(send, scope["path"], UpstreamUnreachable(f"the model server broke off: {error}"))
-            return
-        await send(start(self.status_code, [*headers, (b"content-length", b"%d" % len(content))]))
-        await send(body(content, more=False))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
