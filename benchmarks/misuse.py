@@ -117,6 +117,7 @@ KINDS: dict[str, Misuse] = {
     "a stream that is cut, passing through": Misuse(passed("cut")),
     "a stream without done": Misuse(chat("no-done")),
     "an unknown model": Misuse(chat("nobody")),
+    "too long a model's name": Misuse(chat("x" * 201), bites="model_name"),
     "too many messages": Misuse(repeat(b'{"role":"user","content":"hi"},', PARTS_MAX), bites="request_parts"),
     "too many values": Misuse(
         repeat(b'{"role":"user","content":[[],[],[],[],[],[]]},', PARTS_MAX - 1), bites="request_values"

@@ -35,12 +35,12 @@ from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events, shorten_reasons
 from proxy.telemetry.prompt_texts import find_last_user_text
+from proxy.upstream.modelfiles import NAME_MAX
 from proxy.upstream.relay import StreamGuard
 
 logger = logging.getLogger(__name__)
 
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
-NAME_MAX = 200  # characters of a model's name
 NOT_ENRICHED = "forwarded with the blocks of earlier turns only"
 BOUNDS = {
     Excess.BYTES: bounds.define(Excess.BYTES, f"prompts of over {JSON_MAX_BYTES:,} bytes, {NOT_ENRICHED}"),
