@@ -48,8 +48,8 @@ async def promote_candidate(request: ASGIRequest, candidate_id: int) -> dict[str
         outcome = promote(candidate_id, actor)
         if outcome is None:
             return None
-        conflict = {"conflict_id": outcome.conflict.pk} if outcome.conflict is not None else {}
-        return {"status": outcome.status, "fact": asdict(outcome.fact), **conflict}
+        claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
+        return {"status": outcome.status, "fact": asdict(outcome.fact), **claim}
 
     return await _act(request, "operator", candidate_id, act)
 

@@ -214,8 +214,9 @@ def outcome_response(outcome: Outcome) -> JsonResponse:
     content: dict[str, Any] = {"status": outcome.status, "fact": asdict(outcome.fact)}
     if outcome.status in ("conflict", "decided", "superseded", "outdated"):
         content["existing"] = asdict(outcome.existing) if outcome.existing else None
-    if outcome.conflict is not None:
-        content |= {"conflict_id": outcome.conflict.pk, "collision_type": outcome.conflict.collision_type}
+    if outcome.claim is not None:
+        ids = {"conflict_id": outcome.claim.conflict_id, "member_id": outcome.claim.pk}
+        content |= {**ids, "collision_type": outcome.claim.collision_type}
     if outcome.reason:
         content["error" if outcome.status in ("invalid", "over_quota") else "reason"] = outcome.reason
     headers = {}

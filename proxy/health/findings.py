@@ -44,7 +44,7 @@ NEWEST = 5_000  # observations among which failed ones are counted
 BEATS = "SELECT name, pid, extract(epoch FROM clock_timestamp() - at)::float8 FROM heartbeat ORDER BY name, at DESC"
 WAITING = """
     SELECT
-        (SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')),
+        (SELECT count(*) FROM conflict WHERE status = 'open'),
         (SELECT count(*) FROM observation WHERE state = 'pending'),
         (SELECT coalesce(sum(exceeded), 0)::int FROM agent_hour WHERE hour > now() - interval '1 day')
 """

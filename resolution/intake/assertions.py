@@ -16,7 +16,7 @@ from resolution.actors import Actor
 from resolution.intake.candidates import CandidateBook
 from resolution.intake.conflict_queue import Queue
 from resolution.intake.quotas import Excess, Quotas
-from resolution.models import Candidate, Conflict, DecidedTriple
+from resolution.models import Candidate, Claim, DecidedTriple
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Outcome:
 
     status: Status
     fact: Triple
-    conflict: Conflict | None = None
+    claim: Claim | None = None
     existing: Triple | None = None
     decided: DecidedTriple | None = None
     reason: str = ""
@@ -122,7 +122,7 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
             book.settle(assertion.triple, by=assertion.attribution.agent)
         if quotas is not None and outcome.status in ("inserted", "superseded"):
             quotas.count("facts", assertion.attribution)
-        elif quotas is not None and outcome.conflict is not None and outcome.conflict.pk is None:  # a new one
+        elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new one
             quotas.count("conflicts", assertion.attribution)
         outcomes.append(outcome)
     settlement.write()
@@ -173,9 +173,9 @@ class Settlement:
         placement = attempt(assertion, ruling.moved_to_id)
         if placement is None or placement.status == "conflict":
             existing = self._slots.edge_in(self._slots.ids[assertion.triple].slot)
-            conflict = ruling.decision.conflict if ruling.decision is not None else None
+            claim = ruling.decision.claim if ruling.decision is not None else None
             why = rulings.explain(ruling)
-            return Outcome("decided", assertion.triple, conflict, _to_triple(existing), ruling, reason=why)
+            return Outcome("decided", assertion.triple, claim, _to_triple(existing), ruling, reason=why)
         if placement.status == "inserted":
             self._forgotten.append(self._rulings.pop(placement.ids))
         return self._finish(assertion, placement)
@@ -192,8 +192,8 @@ class Settlement:
             # What a model concluded fills a gap, but contradicts nobody.
             return Outcome("candidate", fact, existing=_to_triple(edge or placement.closing))
         if status == "conflict":
-            conflict = self._queue.add(placement, attribution, is_isa=fact.is_isa)
-            return Outcome(status, fact, conflict, _to_triple(edge or placement.closing))
+            claim = self._queue.add(placement, attribution, is_isa=fact.is_isa)
+            return Outcome(status, fact, claim, _to_triple(edge or placement.closing))
         if status != "confirmed":
             self._queue.close(ids)
         if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
@@ -205,7 +205,7 @@ class Settlement:
         self._slots.write()
         # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
         for row in self._queue.write():
-            logger.info("collision.queued", extra={"conflict": row.pk, "type": row.collision_type})
+            logger.info("collision.queued", extra={"conflict": row.conflict_id, "type": row.collision_type})
         if self._forgotten:
             rulings.forget_rows(self._forgotten)
 

@@ -13,7 +13,7 @@ from django.db.models.expressions import RawSQL
 
 from memory.models import Edge, EdgeHistory, Evidence, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Conflict
+from resolution.models import Claim, Conflict
 from resolution.views.phrases import STATING, by_whom, describe_history, names_in, percent
 
 FACTS_MAX: Final = 100
@@ -47,7 +47,7 @@ class HistoryEntry(NamedTuple):
 
 
 class KnownFact(NamedTuple):
-    """A fact. ``conflict_id``: what is open in its slot, the first to be decided."""
+    """A fact. ``conflict_id``: the one that is open in its slot."""
 
     edge: Edge
     by: str
@@ -98,7 +98,7 @@ class Portrait:
         return list(Evidence.objects.filter(concept=self.concept).order_by("-said_at", "-pk")[:SENTENCES_MAX])
 
     @cached_property
-    def conflicts(self) -> Some[Conflict]:
+    def claims(self) -> Some[Claim]:
         """In which it has a part."""
         here = self.concept
         part = Q(concept=here) | Q(existing_parent=here) | Q(incoming_parent=here) | Q(blocking_concept=here)
@@ -111,7 +111,7 @@ class Portrait:
 
     @property
     def is_disputed(self) -> bool:
-        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.conflicts)
+        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.claims)
 
     @property
     def is_unknown(self) -> bool:
@@ -137,7 +137,7 @@ class Sheet:
         return _first_events({self.known.edge.dim_id}, **self._slot)
 
     @cached_property
-    def conflicts(self) -> Some[Conflict]:
+    def claims(self) -> Some[Claim]:
         return _first_conflicts(Q(**self._slot))
 
 
@@ -154,9 +154,9 @@ def sheet(edge_id: int) -> Sheet | None:
 
 
 def open_conflict() -> Subquery:
-    """The key of what is open in an edge's slot, the first to be decided."""
-    same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
-    return Subquery(same_slot.order_by(*IN_ORDER).values("pk")[:1])
+    """The key of the conflict that is open in an edge's slot."""
+    same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status=Conflict.Status.OPEN)
+    return Subquery(same_slot.values("pk")[:1])
 
 
 def _edges() -> QuerySet[Edge]:
@@ -183,13 +183,13 @@ def _know(edges: Some[Any]) -> Some[KnownFact]:
     return known
 
 
-def _first_conflicts(which: Q) -> Some[Conflict]:
+def _first_conflicts(which: Q) -> Some[Claim]:
     """What is open as it is decided, then what is closed, the newest first."""
     closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
     order = (closed.desc(nulls_first=True), *IN_ORDER)
     # The words are joined to the few rows that are shown, not to all that are sorted.
-    keys = Conflict.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
-    rows = Conflict.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
+    keys = Claim.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
+    rows = Claim.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
     return _first(rows.order_by(*order), CONFLICTS_MAX)
 
 

@@ -9,7 +9,7 @@ from memory.graph import store
 from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.intake.candidates import expire
-from resolution.models import Candidate, Conflict
+from resolution.models import Candidate, Claim
 from tests.resolution.worlds import fact, say
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +49,7 @@ def test_against_what_stands_it_opens_no_conflict() -> None:
 
     assert say("gnommoweb isa virus type", role="tool").status == "candidate"
 
-    assert not Conflict.objects.exists()
+    assert not Claim.objects.exists()
     assert edge().parent.token == "repo"
 
 

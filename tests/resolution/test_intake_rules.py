@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Claim, DecidedTriple
 from tests.resolution.worlds import say
 
 pytestmark = pytest.mark.django_db
@@ -124,7 +124,7 @@ class TestTheNewerWins:
         row = EdgeHistory.objects.get(action="supersede")
         assert (row.actor, row.role, row.after["parent_id"]) == ("winky", "system", standing.parent_id)
         assert row.before["said_at"] == NOW.isoformat()
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_an_earlier_statement_changes_nothing(self) -> None:
         say("gnommoweb isa repo type", at=NOW)
@@ -152,7 +152,7 @@ class TestTheNewerWins:
 
         outcome = say("a isa b type", at=NOW + HOUR)
 
-        assert (outcome.status, Conflict.objects.get().collision_type) == ("conflict", "cycle")
+        assert (outcome.status, Claim.objects.get().collision_type) == ("conflict", "cycle")
         assert edge("a").parent.token == "c"
 
     def test_a_row_about_a_ring_is_resolved_when_the_ring_is_gone_and_it_is_stated_again(self) -> None:
@@ -161,7 +161,7 @@ class TestTheNewerWins:
         say("a isa c type", at=NOW + HOUR)
 
         assert say("b isa a type", at=NOW + HOUR).status == "inserted"
-        assert Conflict.objects.get().status == "resolved"
+        assert Claim.objects.get().status == "resolved"
 
     def test_a_ring_that_the_replaced_fact_would_have_closed_is_none(self) -> None:
         say("a isa b type", at=NOW)
@@ -189,7 +189,7 @@ class TestAChangedPolicy:
     def test_a_newer_statement_closes_what_is_older(self) -> None:
         say("gnommoweb isa module type", at=NOW + 2 * HOUR)
 
-        rows = Conflict.objects.order_by("said_at")
+        rows = Claim.objects.order_by("said_at")
         assert [(row.incoming_parent.token, row.status) for row in rows] == [
             ("service", "dismissed"),
             ("container", "pending"),
@@ -200,7 +200,7 @@ class TestAChangedPolicy:
     def test_a_row_whose_newcomer_now_stands_is_resolved(self) -> None:
         say("gnommoweb isa service type", at=NOW + 2 * HOUR)
 
-        row = Conflict.objects.get(incoming_parent__token="service")
+        row = Claim.objects.get(incoming_parent__token="service")
         assert (edge().parent.token, row.status) == ("service", "resolved")
 
 
@@ -225,7 +225,7 @@ class TestLineage:
         say("gnommoweb isa repo role")
 
         assert say("gnommoweb isa repo type").status == "confirmed"
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_a_voice_that_said_it_before_the_split_raises_nothing_after_it(self) -> None:
         say("gnommoweb isa repo type", "dobby")
@@ -253,7 +253,7 @@ class TestDecidedTriples:
         assert (outcome.status, outcome.decided) == ("decided", decided)
         assert str(outcome.existing) == "gnommoweb -isa service in context of type"
         assert outcome.reason.startswith("It was dismissed on ")
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_what_was_decided_is_not_stored_where_the_slot_is_empty(self) -> None:
         decide("gnommoweb repo type", "dobby", kind="retired")
@@ -266,7 +266,7 @@ class TestDecidedTriples:
         decide("b a type", "dobby")
 
         assert say("b isa a type").status == "decided"
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_a_decided_fact_is_confirmed_where_it_was_moved_to(self) -> None:
         say("gnommoweb isa repo role", "winky")
@@ -333,17 +333,17 @@ class TestTheQueue:
 
         say("gnommoweb isa service type", "winky", role="system", conversation=THERE, evidence="it is", at=NOW)
 
-        row = Conflict.objects.get()
+        row = Claim.objects.get()
         assert (row.agent, row.role, bytes(row.conversation), row.evidence) == ("winky", "system", THERE, "it is")
         assert (row.said_at, row.priority, row.incoming_source) == (NOW, 0, "inferred")
 
     def test_who_states_an_open_conflict_on_purpose_raises_only_its_priority(self) -> None:
         say("gnommoweb isa repo type")
-        first = say("gnommoweb isa service type", "winky").conflict
+        first = say("gnommoweb isa service type", "winky").claim
 
-        second = say("gnommoweb isa service type", "dobby", source=Source.GUTASK, confidence=1.0).conflict
+        second = say("gnommoweb isa service type", "dobby", source=Source.GUTASK, confidence=1.0).claim
 
-        row = Conflict.objects.get()
+        row = Claim.objects.get()
         assert first == second == row
         assert (row.priority, row.agent, row.incoming_source, row.incoming_confidence) == (1, "winky", "inferred", 0.8)
 
@@ -353,7 +353,7 @@ class TestTheQueue:
         store.retire(edge(), Actor("operator", Source.OPERATOR).attribute(""))
 
         assert say("gnommoweb isa service type").status == "inserted"
-        assert Conflict.objects.get().status == "resolved"
+        assert Claim.objects.get().status == "resolved"
 
 
 @pytest.mark.parametrize(

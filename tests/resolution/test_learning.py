@@ -18,7 +18,7 @@ from memory.graph import placement
 from memory.graph.store import Assertion
 from memory.models import Edge, EdgeHistory, Observation
 from resolution import tasks
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
 
@@ -69,7 +69,7 @@ def test_each_row_says_what_became_of_it() -> None:
         ("done", "invalid"),
         ("done", "invalid"),
     ]
-    assert list(Conflict.objects.order_by("pk").values_list("collision_type", flat=True)) == ["isa_isa", "cycle"]
+    assert list(Claim.objects.order_by("pk").values_list("collision_type", flat=True)) == ["isa_isa", "cycle"]
 
 
 def test_an_edge_keeps_who_said_it_and_the_conflict_in_which_conversation() -> None:
@@ -81,7 +81,7 @@ def test_an_edge_keeps_who_said_it_and_the_conflict_in_which_conversation() -> N
     edge = Edge.objects.get(concept__token="a")
     assert (edge.source, edge.agent, edge.confidence, edge.said_at) == ("inferred", "winky", 0.48, NOW)
     assert EdgeHistory.objects.get().reason == "a is so."
-    assert bytes(Conflict.objects.get().conversation) == b"c" * 16
+    assert bytes(Claim.objects.get().conversation) == b"c" * 16
 
 
 def test_within_a_batch_the_earlier_statement_comes_first() -> None:

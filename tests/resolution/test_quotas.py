@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.models import Agent, Dimension, Edge, Soas, Source
 from resolution.intake import quotas
 from resolution.intake.assertions import Outcome, promote, settle
-from resolution.models import AgentHour, Candidate, Conflict
+from resolution.models import AgentHour, Candidate, Claim
 from tests.resolution.disputes import configure
 from tests.resolution.test_learning import observe, settle_due
 from tests.resolution.worlds import OPERATOR, facts, say
@@ -79,7 +79,7 @@ def test_conflicts_have_a_quota_of_their_own() -> None:
 
     assert statuses(disputed) == ["conflict", "candidate", "candidate"]
     assert say("thing0 isa virus type").status == "conflict"  # a repeat opens none
-    assert Conflict.objects.count() == 1
+    assert Claim.objects.count() == 1
     assert used("dobby")[:2] == (0, 1)
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.core.management import CommandError, call_command
 
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from resolution.resolver import run_records
 from tests.llm_server import Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, choose, edges, kinds, places
@@ -101,7 +101,7 @@ def test_a_limit_is_kept(llm: LlmServer) -> None:
     llm.answers(DISMISS)
 
     assert "1 conflict of 1: 1 dismiss" in resolve("--limit", "1")[1]
-    assert Conflict.objects.filter(status="pending").count() == 1
+    assert Claim.objects.filter(status="pending").count() == 1
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many", "1.5"])

@@ -13,7 +13,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from memory.models import Config, Soas
 from resolution import resolver
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from resolution.resolver import run_records, schedule, service
 from resolution.resolver.run_records import AlreadyRunning
 from tests.llm_server import Fails, LlmServer
@@ -320,11 +320,11 @@ def on_collision(llm: LlmServer) -> LlmServer:
     return llm
 
 
-def arisen(name: str, minutes_ago: float) -> Conflict:
-    conflict = places(name)
+def arisen(name: str, minutes_ago: float) -> Claim:
+    claim = places(name)
     at = timezone.now() - timedelta(minutes=minutes_ago)
-    Conflict.objects.filter(pk=conflict.pk).update(created_at=at)
-    return conflict
+    Claim.objects.filter(pk=claim.pk).update(created_at=at)
+    return claim
 
 
 def test_a_collision_is_decided_some_minutes_later(on_collision: LlmServer) -> None:
@@ -335,7 +335,7 @@ def test_a_collision_is_decided_some_minutes_later(on_collision: LlmServer) -> N
 
     assert run is not None
     assert (run.trigger, run.counts) == ("collision", {"dismiss": 1})
-    assert [Conflict.objects.get(pk=row.pk).status for row in (old, young)] == ["dismissed", "pending"]
+    assert [Claim.objects.get(pk=row.pk).status for row in (old, young)] == ["dismissed", "pending"]
     assert schedule.start_what_is_due() is None
 
 
@@ -344,7 +344,7 @@ def test_what_failed_after_a_collision_waits_for_the_night(on_collision: LlmServ
     on_collision.answers(NONSENSE)
     schedule.start_what_is_due()
     Run.objects.update(started_at=NIGHT, ended_at=NIGHT)
-    Conflict.objects.update(next_attempt_at=NIGHT)
+    Claim.objects.update(next_attempt_at=NIGHT)
 
     assert schedule.start_what_is_due() is None
 

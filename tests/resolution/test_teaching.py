@@ -7,7 +7,7 @@ from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.intake import operator_statements
 from resolution.intake.operator_statements import NotUnderstood
-from resolution.models import Conflict
+from resolution.models import Claim
 
 pytestmark = pytest.mark.django_db
 
@@ -97,7 +97,7 @@ def test_each_of_several_facts_has_its_own_outcome() -> None:
     outcomes = operator_statements.teach("gnommoweb", "is a repo and runs on heimdall", HERMIONE)
 
     assert [outcome.status for outcome in outcomes] == ["conflict", "inserted"]
-    assert outcomes[0].conflict == Conflict.objects.get()
+    assert outcomes[0].claim == Claim.objects.get()
 
 
 def test_nothing_is_stored_of_a_statement_that_is_partly_about_another_thing() -> None:

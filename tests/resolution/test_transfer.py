@@ -20,7 +20,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
 from resolution.decisions import decide, retirement
 from resolution.domain.verdicts import Verdict
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Claim, DecidedTriple
 from resolution.transfer import Differences, Refused, Report, writer
 from resolution.transfer.interchange import FORMAT, VERSION, Mistake
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
@@ -69,7 +69,7 @@ class TestRoundTrip:
     def test_a_world_comes_back_byte_for_byte(self) -> None:
         say("gnommoweb isa repo type", "dobby", confidence=0.7, at=SAID)
         say("gnommoweb ispart ramanujan runs-on", source=Source.GUTASK, confidence=1.0)
-        conflict = collide("kvasir isa service type", "kvasir isa container type", evidence="kvasir is a container")
+        claim = collide("kvasir isa service type", "kvasir isa container type", evidence="kvasir is a container")
         decide(collide("a isa b type", "a isa c type").pk, OPERATOR, Verdict("dismiss", ""))
         decide(
             collide("d isa e type", "d isa f type").pk,
@@ -78,7 +78,7 @@ class TestRoundTrip:
         )
         Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede", question="Where?")
         Soas.objects.filter(token="gnommoweb").update(is_muted=True)
-        Conflict.objects.filter(pk=conflict.pk).update(priority=1)
+        Claim.objects.filter(pk=claim.pk).update(priority=1)
         before = exported()
 
         clear()
@@ -127,7 +127,7 @@ class TestRoundTrip:
         take_in(io.BytesIO(before))
 
         assert exported() == before
-        assert str(Conflict.objects.get()) == "gnommoweb [type]: repo or glitch"
+        assert str(Claim.objects.get()) == "gnommoweb [type]: repo or glitch"
 
 
 class TestTakingIn:
@@ -204,15 +204,15 @@ class TestTakingIn:
 
         assert facts() == {f"{word} isa z type" for word in words}
         assert Soas.objects.filter(token__in=words, novelty=1).count() == len(words)
-        assert {str(row) for row in Conflict.objects.all()} == {f"{word} [type]: z or y" for word in words}
+        assert {str(row) for row in Claim.objects.all()} == {f"{word} [type]: z or y" for word in words}
 
     def test_what_was_disputed_here_and_comes_to_stand_is_disputed_no_more(self) -> None:
-        conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+        claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
         retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
 
         take_in(file_of(fact("gnommoweb isa container type")))
 
-        assert Conflict.objects.get(pk=conflict.pk).status == "resolved"
+        assert Claim.objects.get(pk=claim.pk).status == "resolved"
 
     def test_a_dimension_that_is_here_stays_as_it_is_and_a_new_one_is_as_in_the_file(self) -> None:
         say("gnommoweb isa repo type")
@@ -249,23 +249,23 @@ class TestDifferences:
         report = take_in(file)
         take_in(file)
 
-        conflict = Conflict.objects.get()
+        claim = Claim.objects.get()
         assert (report.facts, facts()) == ({"different": 1}, {"gnommoweb isa repo type"})
-        assert (conflict.agent, conflict.incoming_confidence, conflict.collision_type) == ("winky", 0.6, "isa_isa")
+        assert (claim.agent, claim.incoming_confidence, claim.collision_type) == ("winky", 0.6, "isa_isa")
 
     def test_are_not_queued_again_once_they_were_decided(self) -> None:
         take_in(file_of(fact(DISPUTED)))
-        decide(Conflict.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
+        decide(Claim.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
 
         report = take_in(file_of(fact(DISPUTED)))
 
-        assert (report.facts, Conflict.objects.count()) == ({"decided": 1}, 1)
+        assert (report.facts, Claim.objects.count()) == ({"decided": 1}, 1)
 
     def test_are_dropped_where_what_stands_is_kept(self) -> None:
         report = take_in(file_of(fact(DISPUTED)), differences="keep")
 
         assert (report.facts, facts()) == ({"kept": 1}, {"gnommoweb isa repo type"})
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_take_the_place_and_the_old_fact_is_in_the_history(self) -> None:
         was = take_snapshot(edge("gnommoweb"))
@@ -299,7 +299,7 @@ class TestDifferences:
 
         take_in(file_of(fact(DISPUTED)), differences="take")
 
-        assert str(Conflict.objects.get()) == "gnommoweb [type]: container or image"
+        assert str(Claim.objects.get()) == "gnommoweb [type]: container or image"
 
     @pytest.mark.parametrize(
         ("said_at", "outcome"), [(SAID + timedelta(1), "taken"), (SAID - timedelta(1), "outdated")]
@@ -311,7 +311,7 @@ class TestDifferences:
 
         assert report.facts == {outcome: 1}
         assert facts() == ({DISPUTED} if outcome == "taken" else {"gnommoweb isa repo type"})
-        assert (Conflict.objects.count(), DecidedTriple.objects.count()) == (0, 0)
+        assert (Claim.objects.count(), DecidedTriple.objects.count()) == (0, 0)
 
     def test_are_told_with_both_sides(self) -> None:
         report = transfer.preview(file_of(fact("a isa b type"), fact(DISPUTED, confidence=0.25)))
@@ -340,9 +340,9 @@ class TestRings:
 
         report = take_in(file_of(fact("c ispart a membership")))
 
-        conflict = Conflict.objects.get()
+        claim = Claim.objects.get()
         assert report.facts == {"ring": 1}
-        assert (conflict.collision_type, str(conflict.blocking_concept)) == ("cycle", "b")
+        assert (claim.collision_type, str(claim.blocking_concept)) == ("cycle", "b")
 
     def test_within_the_file_are_closed_by_its_last_fact(self) -> None:
         say("b ispart c membership")
@@ -351,7 +351,7 @@ class TestRings:
         report = take_in(file_of(*map(fact, ring)))
 
         assert report.facts == {"new": 2, "ring": 2}
-        assert {str(row.concept) for row in Conflict.objects.all()} == {"c", "y"}
+        assert {str(row.concept) for row in Claim.objects.all()} == {"c", "y"}
 
     def test_what_keeps_its_place_because_of_one_may_be_part_of_another(self) -> None:
         say("a ispart b membership")

@@ -15,7 +15,7 @@ from django.test import Client
 
 from memory.models import Edge, EdgeHistory
 from resolution.admin import transfer as transfer_page
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.transfer import uploads
 from resolution.transfer.uploads import Upload
 from tests.resolution.worlds import facts, say
@@ -106,7 +106,7 @@ class TestImport:
 
         assert "world.jsonl was imported: 1 fact: new; 1 fact: in contradiction to an existing fact" in told
         assert facts() == {"gnommoweb isa repo type", "kvasir isa service type"}
-        assert str(Conflict.objects.get()) == "gnommoweb [type]: repo or container"
+        assert str(Claim.objects.get()) == "gnommoweb [type]: repo or container"
         assert EdgeHistory.objects.get(concept__token="kvasir").actor == "hermione"
         assert kept() == []
 

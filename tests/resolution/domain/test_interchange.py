@@ -190,10 +190,10 @@ def test_what_is_missing_or_no_object_is_told() -> None:
 
 
 def test_a_conflict_has_two_sides() -> None:
-    conflict = FACT | {"kind": "conflict", "collision": "isa_isa", "confidence": 1, "source": "gutask",
+    claim = FACT | {"kind": "conflict", "collision": "isa_isa", "confidence": 1, "source": "gutask",
                        "said_at": "2026-01-31T09:30:00Z", "queued_at": "2026-01-31T09:30:00Z"}  # fmt: skip
 
-    assert mistakes(conflict, conflict | {"against": "repo"}) == [
+    assert mistakes(claim, claim | {"against": "repo"}) == [
         '"against" is missing: only a cycle has none',
         "repo cannot be in conflict with itself",
     ]
