@@ -88,7 +88,6 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
 application = Guard(
     answer,
     is_own=is_own,
-    bind=settings.FESTINGER_HOST,
     hosts=settings.FESTINGER_ALLOWED_HOSTS,
     origins=settings.FESTINGER_ORIGINS,
 )

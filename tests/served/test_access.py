@@ -27,7 +27,7 @@ def address_of_this_machine() -> str | None:
 @pytest.fixture(scope="module")
 def everywhere(database: str, upstream: StandIn) -> Iterator[Served]:
     """Listens on all addresses, trusts none of them, and takes small bodies."""
-    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY)}
+    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY), "FESTINGER_OPEN": "1"}
     served = Served(upstream=upstream.url, database=database, host="0.0.0.0", **settings)
     yield served.wait_ready()
     assert "Traceback" not in served.stop()
