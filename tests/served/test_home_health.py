@@ -33,7 +33,7 @@ def account(database: str) -> str:
 def logged_in(served: Served, account: str) -> httpx.Client:
     client = httpx.Client(base_url=served.url, trust_env=False, timeout=30)
     client.get(reverse("admin:login"))
-    form = {"username": account, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+    form = {"username": account, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["festinger_csrf"]}
     assert client.post(reverse("admin:login"), data=form).status_code == 302
     return client
 
