@@ -1,4 +1,4 @@
-"""What browsers are told about the admin's pages: which scripts may run in them, and where its cookies go."""
+"""What browsers are told by the admin: which scripts may run in its pages, and which cookies they keep for it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,12 @@ from django.contrib.messages.storage.fallback import FallbackStorage
 from django.contrib.messages.storage.session import SessionStorage
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
+from proxy.login_throttle import BROWSER_REMEMBERED_S
+
 GetResponse = Callable[[HttpRequest], HttpResponse]
+
+BROWSER_COOKIE = "festinger_browser"
+REMEMBERED = "remembered_browser"  # where festinger_site/server/login_form.py leaves the cookie's value on the request
 
 # A few lines, not django-csp: nothing of it changes from page to page. From Django 6 on, SECURE_CSP does the same.
 POLICY = "; ".join(
@@ -34,6 +39,25 @@ def restrict_pages(get_response: GetResponse) -> GetResponse:
         response = get_response(request)
         if response.headers.get("Content-Type", "").startswith("text/html"):
             response.headers["Content-Security-Policy"] = POLICY
+        return response
+
+    return middleware
+
+
+def remember_browsers(get_response: GetResponse) -> GetResponse:
+    """Middleware: gives a browser in which somebody has logged in what the next log-in recognises it by."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if remembered := getattr(request, REMEMBERED, ""):
+            response.set_cookie(
+                BROWSER_COOKIE,
+                remembered,
+                max_age=BROWSER_REMEMBERED_S,
+                path=settings.SESSION_COOKIE_PATH,
+                httponly=True,
+                samesite="Lax",
+            )
         return response
 
     return middleware
