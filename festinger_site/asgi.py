@@ -19,6 +19,7 @@ from festinger_site import urls  # noqa: E402, F401  now, not with the first req
 from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
+from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
@@ -37,7 +38,7 @@ OWN_TREES = ("/admin/", "/why/", "/conflicts/", "/candidates/", "/decisions/", "
 
 lean = LeanHandler()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
-stock = ASGIStaticFilesHandler(ASGIHandler())
+stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()), tree="/admin/")
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +89,6 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
 application = Guard(
     answer,
     is_own=is_own,
-    bind=settings.FESTINGER_HOST,
     hosts=settings.FESTINGER_ALLOWED_HOSTS,
     origins=settings.FESTINGER_ORIGINS,
 )

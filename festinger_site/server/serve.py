@@ -10,6 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from festinger_site import settings
+from festinger_site.launcher import preflight
 from festinger_site.server.shutdown import end_on_signals
 from proxy.upstream.keepalive import notice_vanished
 
@@ -25,6 +26,11 @@ def main(words: list[str]) -> None:
     parser.add_argument("--port", type=int, default=settings.FESTINGER_PORT)
     parser.add_argument("--workers", type=int, default=settings.FESTINGER_WORKERS)
     asked = parser.parse_args(words)
+    try:
+        # However it is started.
+        preflight.check_exposure(settings.ENVIRONMENT, asked.host)
+    except preflight.LaunchFailed as failed:
+        sys.exit(str(failed))
     configuration = Configuration(
         asked.application,
         workers=asked.workers,

@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
+from django.db.models.fields.json import KT
 
+from memory.graph.store import IMPORTED
 from memory.models import Edge, EdgeHistory, Evidence, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict
@@ -23,6 +25,7 @@ CONFLICTS_MAX: Final = 10
 SENTENCES_MAX: Final = 5
 VOICES_MAX: Final = 20
 COUNTED_MAX: Final = 10_000  # facts
+PLACING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE)
 
 MEMBERS: Final = """
     SELECT count(*) FROM (SELECT FROM urd AS member WHERE parent_id = %s AND id <> parent_id LIMIT %s) AS counted
@@ -47,12 +50,14 @@ class HistoryEntry(NamedTuple):
 
 
 class KnownFact(NamedTuple):
-    """A fact. ``conflict_id``: the one that is open in its slot."""
+    """A fact. ``conflict_id``: the one that is open in its slot. One that ``is_imported`` was said
+    elsewhere by whoever is named, if at all: a file can name anybody."""
 
     edge: Edge
     by: str
     sureness: str
     conflict_id: int | None
+    is_imported: bool
 
 
 class Voice(NamedTuple):
@@ -160,7 +165,12 @@ def open_conflict() -> Subquery:
 
 
 def _edges() -> QuerySet[Edge]:
-    return Edge.objects.select_related("concept", "parent", "dim").annotate(open_conflict=open_conflict())
+    slot = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"))
+    placed = slot.filter(action__in=PLACING).annotate(by=KT("after__agent")).filter(by=OuterRef("agent"))
+    placed_as = Subquery(placed.order_by("-at", "-pk").values("role")[:1])
+    return Edge.objects.select_related("concept", "parent", "dim").annotate(
+        open_conflict=open_conflict(), placed_as=placed_as
+    )
 
 
 def _facts() -> QuerySet[Edge]:
@@ -176,7 +186,13 @@ def _first(rows: QuerySet[AnyRow], most: int) -> Some[AnyRow]:
 
 def _know(edges: Some[Any]) -> Some[KnownFact]:
     known = Some(
-        KnownFact(edge, by_whom(edge.agent, edge.source), percent(edge.confidence), edge.open_conflict)
+        KnownFact(
+            edge,
+            by_whom(edge.agent, edge.source),
+            percent(edge.confidence),
+            edge.open_conflict,
+            edge.placed_as == IMPORTED,
+        )
         for edge in edges
     )
     known.has_more = edges.has_more

@@ -27,7 +27,7 @@ def address_of_this_machine() -> str | None:
 @pytest.fixture(scope="module")
 def everywhere(database: str, upstream: StandIn) -> Iterator[Served]:
     """Listens on all addresses, trusts none of them, and takes small bodies."""
-    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY)}
+    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY), "FESTINGER_OPEN": "1"}
     served = Served(upstream=upstream.url, database=database, host="0.0.0.0", **settings)
     yield served.wait_ready()
     assert "Traceback" not in served.stop()
@@ -129,6 +129,31 @@ def test_prompts_may_need_a_token(strict: Served, tokens: dict[str, str]) -> Non
     assert (refused.status_code, "token" in refused.json()["error"]) == (401, True)
     assert strict.client.get("/api/tags").status_code == 401
     assert strict.chat(("user", "hi"), headers=bearer(tokens["agent"])).status_code == 502  # it was asked
+
+
+OF_MODELS = [
+    ("POST", "/api/pull"),
+    ("POST", "/api/push"),
+    ("POST", "/api/create"),
+    ("POST", "/api/copy"),
+    ("DELETE", "/api/delete"),
+    ("POST", "/api/blobs/sha256:00"),
+    ("POST", "/api//pull/"),
+]
+
+
+def test_models_are_changed_from_this_machine_or_by_operators(
+    server: Served, outside: httpx.Client, tokens: dict[str, str], ollama: StandIn
+) -> None:
+    def statuses(client: httpx.Client, headers: dict[str, str]) -> list[int]:
+        return [client.request(method, path, json={}, headers=headers).status_code for method, path in OF_MODELS]
+
+    assert statuses(outside, {}) == statuses(server.client, {"X-Real-IP": "10.0.0.1"}) == [401] * len(OF_MODELS)
+    assert statuses(outside, bearer(tokens["agent"])) == [403] * len(OF_MODELS)
+    assert ollama.requests() == []
+    assert not {401, 403} & {*statuses(server.client, {}), *statuses(outside, bearer(tokens["operator"]))}
+    assert len(ollama.requests()) == 2 * len(OF_MODELS)
+    assert outside.head("/api/blobs/sha256:00").status_code == 404  # the model server's answer
 
 
 def test_the_owner_of_a_token_is_who_said_it(
@@ -247,11 +272,11 @@ def test_a_body_over_the_limit_gets_413_also_without_a_length(
     assert all(f"larger than {SMALL_BODY} bytes" in str(answer.json()["error"]) for answer in answers)
 
 
-def test_blobs_have_no_limit(everywhere: Served) -> None:
+def test_blobs_have_no_limit(everywhere: Served, tokens: dict[str, str]) -> None:
     blob = b"x" * 500 * SMALL_BODY
     digest = "sha256:" + hashlib.sha256(blob).hexdigest()
 
-    answer = everywhere.client.post(f"/api/blobs/{digest}", content=blob)
+    answer = everywhere.client.post(f"/api/blobs/{digest}", content=blob, headers=bearer(tokens["operator"]))
 
     assert answer.status_code == 201
 
