@@ -81,10 +81,15 @@ def in_force(edges: Iterable[EdgeRow], bounds: Bounds) -> Iterator[EdgeRow]:
 _STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}
 
 
+def channel_of_edge(edge: EdgeRow) -> str:
+    """The strongest through which it was said."""
+    return edge.channel or channel_of(edge.source)
+
+
 def rank(edge: EdgeRow) -> tuple[int, float, int]:
-    """For sorting, the highest first: what an operator said, gutask, several voices, one voice; of each, what was
-    confirmed last. One without a time counts as just confirmed."""
-    strength = _STRENGTHS.get(edge.channel or channel_of(edge.source), edge.is_corroborated)
+    """For sorting, the highest first: what an operator said, then gutask, several voices, one voice, and roots; of
+    each, what was confirmed last. One without a time counts as just confirmed."""
+    strength = -1 if edge.is_root else _STRENGTHS.get(channel_of_edge(edge), edge.is_corroborated)
     return strength, inf if edge.last_confirmed is None else edge.last_confirmed, edge.dim_id
 
 
