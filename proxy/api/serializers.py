@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
+from memory.domain.name_shapes import find_doubt
 from memory.domain.types import Slot
 from memory.models import Edge
 from resolution.models import Candidate, Conflict, Decision, Run
@@ -107,6 +108,7 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
         "conversations": row.conversations,
         "evidence": row.evidence,
         "why": row.why,
+        "needs_operator": find_doubt(row.concept, row.parent, row.dimension) is not None,
         "state": row.state,
         "resolved_by": row.resolved_by,
         "first_said_at": row.first_said_at,
