@@ -89,8 +89,12 @@ def channel_of_edge(edge: EdgeRow) -> str:
 def rank(edge: EdgeRow) -> tuple[int, float, int]:
     """For sorting, the highest first: what an operator said, then gutask, several voices, one voice, and roots; of
     each, what was confirmed last. One without a time counts as just confirmed."""
-    strength = -1 if edge.is_root else _STRENGTHS.get(channel_of_edge(edge), edge.is_corroborated)
-    return strength, inf if edge.last_confirmed is None else edge.last_confirmed, edge.dim_id
+    # Written out: a concept with thousands of facts is sorted in one go.
+    if edge.concept_id == edge.parent_id:
+        return -1, 0.0, edge.dim_id
+    strength = _STRENGTHS.get(edge.channel or channel_of(edge.source), edge.is_corroborated)
+    confirmed = edge.last_confirmed
+    return strength, inf if confirmed is None else confirmed, edge.dim_id
 
 
 def select(
