@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.graph import store
-from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.models import Claim, DecidedTriple
 from tests.resolution.worlds import say
@@ -53,10 +53,12 @@ class TestVoices:
             ("confirm", "user"),
         ]
 
-    def test_only_another_agent_corroborates_a_fact(self) -> None:
-        say("gnommoweb isa repo type", role="user")
+    def test_only_another_voice_corroborates_a_fact(self) -> None:
+        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="user")
 
-        say("gnommoweb isa repo type", role="system")
+        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="system")
+        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="tool")
+        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="system")
         assert not edge().is_corroborated
 
         say("gnommoweb isa repo type", "winky")
@@ -64,9 +66,11 @@ class TestVoices:
         assert edge().is_corroborated
 
     def test_the_upgrade_takes_from_the_history_which_facts_were_corroborated(self) -> None:
+        Agent.objects.create(name="dobby", token_hash="0" * 64)
         for agent in ("dobby", "winky"):
             say("gnommoweb isa repo type", agent)
-            say("kvasir isa repo type")
+        for agent in ("winky", "kreacher"):  # without a token, anybody may have said both
+            say("kvasir isa repo type", agent)
         Edge.objects.update(is_corroborated=False)
 
         with connection.cursor() as cursor:
@@ -147,27 +151,27 @@ class TestTheNewerWins:
         assert say("gnommoweb isa service type", at=NOW + HOUR).status == "outdated"
 
     def test_a_newcomer_that_closes_a_ring_is_queued_and_the_world_stays(self) -> None:
-        say("a isa c type", at=NOW)
-        say("b isa a type", at=NOW)
+        say("aa isa c type", at=NOW)
+        say("b isa aa type", at=NOW)
 
-        outcome = say("a isa b type", at=NOW + HOUR)
+        outcome = say("aa isa b type", at=NOW + HOUR)
 
         assert (outcome.status, Claim.objects.get().collision_type) == ("conflict", "cycle")
-        assert edge("a").parent.token == "c"
+        assert edge("aa").parent.token == "c"
 
     def test_a_row_about_a_ring_is_resolved_when_the_ring_is_gone_and_it_is_stated_again(self) -> None:
-        say("a isa b type", at=NOW)
-        say("b isa a type", at=NOW)
-        say("a isa c type", at=NOW + HOUR)
+        say("aa isa b type", at=NOW)
+        say("b isa aa type", at=NOW)
+        say("aa isa c type", at=NOW + HOUR)
 
-        assert say("b isa a type", at=NOW + HOUR).status == "inserted"
+        assert say("b isa aa type", at=NOW + HOUR).status == "inserted"
         assert Claim.objects.get().status == "resolved"
 
     def test_a_ring_that_the_replaced_fact_would_have_closed_is_none(self) -> None:
-        say("a isa b type", at=NOW)
+        say("aa isa b type", at=NOW)
 
-        assert say("a isa c type", at=NOW + HOUR).status == "superseded"
-        assert say("b isa a type", at=NOW + HOUR).status == "inserted"
+        assert say("aa isa c type", at=NOW + HOUR).status == "superseded"
+        assert say("b isa aa type", at=NOW + HOUR).status == "inserted"
 
     def test_decided_triples_are_not_looked_at(self) -> None:
         decide("gnommoweb repo type", "dobby")
@@ -262,10 +266,10 @@ class TestDecidedTriples:
         assert not Edge.objects.filter(concept__token="gnommoweb").exists()
 
     def test_a_ring_that_was_decided_about_does_not_come_back(self) -> None:
-        say("a isa b type")
-        decide("b a type", "dobby")
+        say("aa isa b type")
+        decide("b aa type", "dobby")
 
-        assert say("b isa a type").status == "decided"
+        assert say("b isa aa type").status == "decided"
         assert not Claim.objects.exists()
 
     def test_a_decided_fact_is_confirmed_where_it_was_moved_to(self) -> None:
@@ -364,6 +368,7 @@ class TestTheQueue:
         ("gnommoweb isa type type", "type cannot be its own dimension"),
         ("Gnommoweb isa repo type", "'Gnommoweb' is not a name"),
         ("gnommoweb isa 1234 type", "'1234' is not a name"),
+        ("the isa repo type", "'the' is a word of grammar, and names nothing"),
     ],
 )
 def test_what_cannot_be_a_fact_is_invalid_and_leaves_no_word(text: str, reason: str) -> None:
