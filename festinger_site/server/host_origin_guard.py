@@ -38,6 +38,7 @@ CONTAINER_HOSTS = frozenset(
     }
 )
 SHOWN_MAX = 80  # characters of what is refused
+NAME_MAX = 253  # characters of a host's name (RFC 1035); what is longer is not even remembered
 LOCAL_ORIGINS = (
     *(f"{scheme}://{host}{port}" for scheme in ("http", "https") for host in LOCAL_NAMES for port in ("", ":*")),
     *("app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"),
@@ -87,7 +88,8 @@ class Guard:
         client = scope.get("client")
         is_from_here = client is None or is_loopback(client[0])
         reach = "network" if not is_from_here else "machine" if self._is_own(scope["path"]) else "local"
-        if not self._is_known(_without_port(host), reach):
+        name = _without_port(host)
+        if len(name) > NAME_MAX or not self._is_known(name, reach):
             return f"{host[:SHOWN_MAX]!r} is no name of this Festinger; FESTINGER_ALLOWED_HOSTS takes more names"
         # A request without Origin comes from a program, or from a page's own site.
         if origin is None or (host and origin.partition("://")[2] == host):

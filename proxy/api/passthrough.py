@@ -87,7 +87,7 @@ async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
         await send_error(send, scope["path"], error)
         return
     try:
-        await relay.send_to(send, scope)
+        await relay.send_to(send)
     finally:
         await relay.aclose()
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import orjson
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
@@ -16,12 +17,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.utils import timezone
 from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
+from ninja.parser import Parser
 from psycopg import DataError, Error
 
+from memory import bounds
 from memory.cache.sync import announce
 from memory.db.connections import first_line
 from memory.domain.channels import Channel
 from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.steps import finish
 from memory.domain.types import Message
 from memory.graph.store import Attribution
 from memory.ingest.reader import Reader, describe_match
@@ -32,11 +36,12 @@ from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
-from proxy.auth import caller_of, require, strip_own_token
+from proxy.auth import caller_of, require
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
+from proxy.domain.json_outline import is_heavy
 from proxy.enrichment.pipeline import Enriched
-from proxy.errors import DatabaseAway, NotFound, ProxyError
+from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError
 from proxy.health.findings import describe_cache, report_health
 from proxy.upstream.relay import Relay
 from resolution.intake.assertions import Outcome, assert_fact
@@ -47,12 +52,26 @@ REQUEST_ID = b"x-festinger-request"
 LOOP_STEP = b"x-festinger-loop"
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 
+OWN_VALUES = bounds.define("own_values", "bodies with too many values in their JSON, to own endpoints, refused")
+
+
+class BoundedParser(Parser):
+    """Parses no more at once than every stream can wait for; ninja answers 400 where it raises."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        if finish(is_heavy(request.body)):
+            OWN_VALUES.count_bite(bytes=len(request.body))
+            raise BadRequest
+        return orjson.loads(request.body)
+
+
 api = NinjaAPI(
     title="Festinger",
     version=settings.VERSION,
     description="What Festinger itself answers. All other routes are the model server's.",
     docs_url="/docs",
     openapi_url="/openapi.json",
+    parser=BoundedParser(),
 )
 api.add_router("", conflicts)
 api.add_router("", candidates)
@@ -65,10 +84,10 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     """A prompt, in whichever wire format its path speaks."""
     started = time.perf_counter()
     current = runtime.current()
-    headers = strip_own_token(current.world, request.scope)
+    headers: Headers = request.scope["upstream_headers"]  # festinger_site/server/prompt_handler.py leaves them there
     done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        done = current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
+        done = await current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
     enriched = time.perf_counter()
     if done.answer is not None:
         # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
@@ -150,7 +169,8 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     """What would be recalled for a text, and why each salient concept is in or out. Nothing is counted."""
     current = runtime.current()
     require(caller_of(current.world, request.scope), "agent")
-    reading = Reader(current.world).read(Message(said.role, said.text))
+    turn = current.enricher.turns.begin()
+    reading = await turn.run(Reader(current.world).read_in_steps(Message(said.role, said.text)))
     recollection = recollect(current.world, Mentions.of([reading]), time.time())
     return {
         "block": recollection.block.text,

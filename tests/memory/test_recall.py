@@ -10,6 +10,7 @@ from memory.cache.state import Cache, RulingRow
 from memory.domain.recall.rendering import Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
+from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Reader
@@ -50,7 +51,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     message = Message("user", PROMPT_A)
     reading = Reader(cache).read(message)
 
-    encounters.observe(b"", [(message, reading)], NOW)
+    finish(encounters.observe(b"", [(message, reading)], NOW))
 
     [message] = encounters.take().messages.values()
     assert set(message.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}

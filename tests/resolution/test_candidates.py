@@ -177,7 +177,7 @@ class TestANameThatOnlyAnOperatorCanVouchFor:
         say(FACT)
 
         assert say(HOST).status == "candidate"
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_is_placed_by_an_operator_and_confirmed_by_everybody(self) -> None:
         say(HOST, role="tool")
@@ -202,7 +202,7 @@ class TestANameThatOnlyAnOperatorCanVouchFor:
     def test_is_placed_where_a_conflict_about_it_is_decided(self) -> None:
         say(FACT)
         claim = say(HOST, source=Source.OPERATOR, role="").claim
-        Conflict.objects.update(incoming_source="inferred", channel="user")  # of an earlier version
+        Claim.objects.update(incoming_source="inferred", channel="user")  # of an earlier version
         assert claim is not None
 
         decide(claim.pk, OPERATOR, Verdict("relocate", "", dimension="address"))

@@ -1,6 +1,7 @@
 """Who may use what, from where, and what bad input is told."""
 
 import hashlib
+import json
 import socket
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.served.conftest import AWAY, SMALL_BODY
 from tests.served.server import Served
-from tests.served.wire import ask
+from tests.served.wire import Wire, ask, post
 from tests.standin import StandIn
 
 
@@ -285,6 +286,33 @@ def test_a_body_over_the_limit_gets_413_also_without_a_length(
 
     assert [answer.status_code for answer in answers] == [413, 413]
     assert all(f"larger than {SMALL_BODY} bytes" in str(answer.json()["error"]) for answer in answers)
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/v1/messages", "/api/embed"])
+def test_a_prompt_without_its_token_is_refused_before_its_body_comes(strict: Served, path: str) -> None:
+    with Wire(strict.port, post(path, b"x" * SMALL_BODY)[:-SMALL_BODY]) as wire:
+        assert wire.answer().status == 401
+
+
+@pytest.mark.parametrize("path", ["/iknowthat", "/recollect", "/conflicts/1/resolve", "/why/1", "/reload"])
+def test_an_own_endpoint_refuses_who_has_no_token_before_a_body_comes(everywhere: Served, path: str) -> None:
+    with Wire(everywhere.port, post(path, b"x" * SMALL_BODY)[:-SMALL_BODY]) as wire:
+        answer = wire.answer()
+
+    assert (answer.status, "token" in json.loads(answer.body)["error"]) == (401, True)
+
+
+def test_the_own_endpoints_take_small_bodies_with_few_values(server: Served) -> None:
+    before = server.client.get("/health").json()["bounds"]
+
+    large = server.client.post("/recollect", content=b"x" * (1024 * 1024 + 1))
+    dense = server.client.post("/recollect", content=b'{"text": "x", "more": [%s1]}' % (b"[]," * 100_000))
+    long = server.client.post("/recollect", json={"text": "Kvasir, " * 100_000})
+
+    assert (large.status_code, dense.status_code, long.status_code) == (413, 400, 200)
+    assert "larger than 1048576 bytes" in large.json()["error"]
+    after = server.client.get("/health").json()["bounds"]
+    assert [after[name] - before[name] for name in ("own_body_bytes", "own_values", "body_bytes")] == [1, 1, 0]
 
 
 def test_blobs_have_no_limit(everywhere: Served, tokens: dict[str, str]) -> None:

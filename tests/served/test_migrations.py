@@ -30,7 +30,7 @@ def test_rows_of_the_queue_become_claims_of_conflicts() -> None:
         manage("migrate", DATABASE_URL=database)
 
         found = connection.execute(
-            'SELECT conflict.status, conflict.priority, slot_key, count(*), bool_and(support = \'[["dobby", "gutask"]]\')'
+            "SELECT conflict.status, conflict.priority, slot_key, count(*), bool_and(jsonb_array_length(support) = 1)"
             " FROM conflict JOIN resolution_queue AS claim ON conflict_id = conflict.id"
             " JOIN conflict_member AS member ON member.conflict_id = conflict.id AND object_id = claim.id"
             " GROUP BY conflict.id ORDER BY conflict.status"

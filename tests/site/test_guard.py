@@ -40,6 +40,8 @@ def is_welcome(
         ("8.8.8.8:11435", True),
         ("nas:11435", False),
         ("nas.lan:11435", False),
+        ("printer.local", True),
+        ("x" * 60_000 + ".local", False),
     ],
 )
 def test_only_local_and_configured_hosts_are_welcome(host: str, expected: bool) -> None:
