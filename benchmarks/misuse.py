@@ -1,4 +1,5 @@
-"""Requests that go wrong, each in its way: a client that leaves, a model that breaks off, bytes that are no HTTP.
+"""Requests that go wrong, each in its way: a client that leaves, a model that breaks off, bytes that are no HTTP, a
+message full of junk. And the graph that such messages leave behind.
 
 The models are those of the stand-in for Ollama."""
 
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 import orjson
 
 from benchmarks.client import HOST
+from memory.cache.state import Cache
+from memory.domain.types import EdgeRow, SoasRow
 
 BODY_MAX_BYTES = 200_000  # the server's FESTINGER_MAX_BODY_BYTES has to be this
 AT_ONCE = 16
@@ -79,6 +82,7 @@ def passed(model: str) -> bytes:
     return request("POST /v1/chat/completions", orjson.dumps(said))
 
 
+JUNK = " ".join(f"gnommoweb is a ajunk{n}q of Zz{n}q." for n in range(80))
 UPLOAD = b"POST /api/blobs/sha256:0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n" + b"x" * 200_000
 LINE = b'"content"'
 
@@ -122,6 +126,7 @@ KINDS: dict[str, Misuse] = {
     "HEAD, own page": Misuse(request("HEAD /health")),
     "HTTP/1.0": Misuse(chat("llama3").replace(b"HTTP/1.1", b"HTTP/1.0")),
     "offers HTTP/2": Misuse(chat("llama3").replace(b": close", b": Upgrade, close\r\nUpgrade: h2c")),
+    "a flood of statements": Misuse(chat("llama3", JUNK)),
     "a foreign host": Misuse(request("GET /api/tags").replace(b"localhost", b"evil.example")),
 }
 AWAY = {  # with no model server
@@ -129,3 +134,25 @@ AWAY = {  # with no model server
     "no model server, passing through": Misuse(passed("llama3")),
     "no model server, an upload": Misuse(UPLOAD, b"502"),
 }
+
+
+GNOMMOWEB = 2
+TAUGHT = "[type] repo"  # by an operator, the first of all facts about gnommoweb
+
+
+def flood(facts: int, now: float) -> Cache:
+    """A graph in which gnommoweb has so many facts, all but one of them junk that came later, each in a dimension of
+    its own; kvasir and dobby have one each."""
+    cache = Cache()
+    for number, word in enumerate(("type", "repo", "gnommoweb", "kvasir", "dobby")):
+        cache.put_soas(word, SoasRow(number, novelty=float(number > 1), last_seen=now - number))
+    taught = EdgeRow(GNOMMOWEB, 1, 0, True, 0.9, "operator", now - 1e6)
+    junk = []
+    for number in range(10, 10 + 2 * (facts - 1), 2):
+        cache.put_soas(f"ajunk{number}q", SoasRow(number))
+        cache.put_soas(f"zz{number}q", SoasRow(number + 1))
+        junk.append(EdgeRow(GNOMMOWEB, number, number + 1, True, 0.8, "inferred", now - 1 / number))
+    cache.put_edges(GNOMMOWEB, [taught, *junk])
+    for concept in (3, 4):
+        cache.put_edges(concept, [EdgeRow(concept, 1, 0, True, 0.8, "inferred", now)])
+    return cache

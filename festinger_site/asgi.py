@@ -28,9 +28,12 @@ from proxy.upstream.relay import limit_body, send_error  # noqa: E402
 
 PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
-    {"/health", "/iknowthat", "/recollect", "/reload", "/conflicts", "/gutask", "/docs", "/openapi.json", "/admin"}
+    {
+        *("/health", "/iknowthat", "/recollect", "/reload", "/conflicts", "/candidates"),
+        *("/gutask", "/docs", "/openapi.json", "/admin"),
+    }
 )
-OWN_TREES = ("/admin/", "/why/", "/conflicts/", "/decisions/", "/resolve/", settings.STATIC_URL)
+OWN_TREES = ("/admin/", "/why/", "/conflicts/", "/candidates/", "/decisions/", "/resolve/", settings.STATIC_URL)
 
 lean = LeanHandler()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
@@ -48,10 +51,14 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     path = scope["path"]
     if path in PROMPTS and scope["method"] == "POST":
         await lean(scope, receive, send)
-    elif path in OWN or path.startswith(OWN_TREES):
+    elif is_own(path):
         await own(scope, receive, send)
     else:
         await pass_through(scope, receive, send)
+
+
+def is_own(path: str) -> bool:
+    return path in OWN or path.startswith(OWN_TREES)
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,6 +87,7 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
 
 application = Guard(
     answer,
+    is_own=is_own,
     bind=settings.FESTINGER_HOST,
     hosts=settings.FESTINGER_ALLOWED_HOSTS,
     origins=settings.FESTINGER_ORIGINS,

@@ -29,6 +29,12 @@ def check_time_zone(name: str) -> str:
     return name
 
 
+def read_loopback_trust(raw: str) -> str:
+    if raw.lower() in ("1", "true", "yes", "on"):  # as a flag it said whether, not how far
+        return "agent"
+    return "none" if raw.lower() in ("0", "false", "no", "off") else raw
+
+
 def check_fernet_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     if any(len(base64.urlsafe_b64decode(key)) != FERNET_KEY_BYTES for key in keys):
         raise ValueError
@@ -43,6 +49,11 @@ def check_printable(path: str) -> str:
 
 Flag = Annotated[bool, Takes("1 or 0")]
 Words = Annotated[tuple[str, ...], BeforeValidator(split_words)]
+LoopbackTrust = Annotated[
+    Literal["none", "agent", "operator"],
+    BeforeValidator(read_loopback_trust),
+    Takes("0, 1, which is the same as agent, or operator"),
+]
 PathName = Annotated[str, AfterValidator(check_printable), Takes("a path of printable characters")]
 TimeZone = Annotated[str, AfterValidator(check_time_zone), Takes("a time zone such as Europe/Oslo")]
 FernetKeys = Annotated[
@@ -66,7 +77,7 @@ class Environment(BaseModel):
     FESTINGER_HOST: str = "127.0.0.1"
     FESTINGER_PORT: Annotated[int, Field(ge=1, le=65535)] = 11435
     FESTINGER_WORKERS: Annotated[int, Field(ge=1, le=64)] = 1
-    FESTINGER_TRUST_LOOPBACK: Flag = True
+    FESTINGER_TRUST_LOOPBACK: LoopbackTrust = "agent"
     FESTINGER_REQUIRE_TOKEN: Flag = False
     FESTINGER_ALLOWED_HOSTS: Words = ()
     FESTINGER_ORIGINS: Words = ()

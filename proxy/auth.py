@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from django.conf import settings
 
-from memory.access.agent_tokens import NAME_MAX, TOKEN_PREFIX, token_hash
+from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
 from memory.cache.state import AgentRow, Cache
+from memory.domain.voices import LOOPBACK, name_unregistered
 from proxy.domain.headers import Headers, filter_for_upstream
 from proxy.errors import ForwardingLoop, NotAllowed
 
@@ -17,26 +18,41 @@ HeaderMap = Mapping[bytes, bytes]
 Permission = Literal["agent", "operator"]
 INSTANCE = settings.INSTANCE.encode()
 VIA = (b"via", b"1.1 " + INSTANCE)
+PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """``token`` is the row of a valid Festinger token. ``is_local``: from this machine, through no proxy."""
+    """``token`` is the row of a valid Festinger token. ``is_local``: from a program on this machine, not through a
+    proxy, nor from a page of another site."""
 
     name: str
     token: AgentRow | None
     is_local: bool
 
+    @property
+    def signature(self) -> str:
+        """Under which decisions are recorded: never a name that anybody may give."""
+        return self.token.name if self.token is not None else LOOPBACK
 
-def identify(cache: Cache, headers: HeaderMap, peer: str | None) -> Caller:
+
+def identify(cache: Cache, headers: HeaderMap, peer: str | None, http_version: str = "1.1") -> Caller:
     token = token_of(cache, headers)
     return Caller(
-        # A name in a header is only a name: whoever needs a permission has to bring a token.
-        name=token.name if token else _read_name(headers) or f"anonymous@{peer or 'unknown'}",
+        name=token.name if token else name_unregistered(_read_name(cache, headers), peer),
         token=token,
-        # A reverse proxy on this machine connects from here as well, for anybody.
-        is_local=is_loopback(peer) and b"forwarded" not in headers and b"x-forwarded-for" not in headers,
+        is_local=is_loopback(peer) and not _is_for_others(headers, http_version),
     )
+
+
+def _is_for_others(headers: HeaderMap, http_version: str) -> bool:
+    """Whether a request from this machine's own address may have been made for somebody else."""
+    # A reverse proxy that adds no header, as nginx's bare proxy_pass, speaks HTTP/1.0.
+    if http_version == "1.0" or any(name in PROXY_HEADERS or name.startswith(b"x-forwarded-") for name in headers):
+        return True
+    # The browser of this machine, on behalf of whoever made the page. A page of our own names our Host.
+    _, _, site = headers.get(b"origin", b"").lower().partition(b"://")
+    return b"origin" in headers and (not site or site != headers.get(b"host", b"").lower())
 
 
 def own_tokens(headers: HeaderMap) -> dict[bytes, str]:
@@ -68,30 +84,32 @@ def is_loopback(peer: str | None) -> bool:
     return (mapped or address).is_loopback
 
 
-def _read_name(headers: HeaderMap) -> str:
+def _read_name(cache: Cache, headers: HeaderMap) -> str:
+    """The name that the caller gives itself; empty for one that only the owner of a token may use."""
     raw = headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
-    return "".join(character for character in raw if character.isprintable()).strip()[:NAME_MAX]
+    name = "".join(character for character in raw if character.isprintable()).strip()
+    owned = name.casefold()
+    return "" if any(row.name.casefold() == owned for row in cache.agents.values()) else name
 
 
 def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
     client = scope["client"]
-    return identify(cache, dict(scope["headers"]), client[0] if client else None)
+    return identify(cache, dict(scope["headers"]), client[0] if client else None, scope["http_version"])
 
 
 def require(caller: Caller, needed: Permission) -> None:
     """For Festinger's own endpoints. An operator's token does all that an agent's does. Raises NotAllowed."""
-    if caller.is_local and settings.FESTINGER_TRUST_LOOPBACK:
+    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local else "none"
+    granted = {trust, caller.token.scope if caller.token is not None else "none"}
+    if "operator" in granted or needed in granted:
         return
+    option = " --scope operator" if needed == "operator" else ""
+    ways = f"needs a token of scope {needed} (manage.py create_agent NAME{option} makes one)"
+    if needed == "operator" and caller.is_local:
+        ways += ", or FESTINGER_TRUST_LOOPBACK=operator"
     if caller.token is None:
-        whose, option = ("an operator's", " --scope operator") if needed == "operator" else ("an agent's", "")
-        raise NotAllowed(
-            f"this needs {whose} token: Authorization: Bearer fst_... (manage.py create_agent NAME{option} makes one)"
-        )
-    if needed == "operator" and caller.token.scope != "operator":
-        raise NotAllowed(
-            f"the token of {caller.name} is not an operator's (manage.py create_agent NAME --scope operator makes one)",
-            status=403,
-        )
+        raise NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
+    raise NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token.scope}", status=403)
 
 
 def strip_own_token(cache: Cache, scope: Mapping[str, Any]) -> Headers:

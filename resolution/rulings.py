@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from memory.domain.statement import is_reopened
 from memory.domain.types import TripleIds
+from memory.domain.voices import choose_remembered
 from memory.graph.snapshots import Snapshot, read_snapshot
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
@@ -95,7 +96,7 @@ def remember(
                 parent_id=ids.parent_id,
                 kind=kind,
                 moved_to_id=moved_to_id,
-                agents=sorted({*earlier.get(ids, ()), *agents[ids]}),
+                agents=choose_remembered({*earlier.get(ids, ()), *agents[ids]}),
                 conversation=conversation,
                 decided_at=now,
             )

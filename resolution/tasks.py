@@ -14,6 +14,7 @@ from django.utils import timezone
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
+from resolution.intake import quotas
 from resolution.intake.candidates import expire
 from resolution.resolver import schedule
 from resolution.workers import leases
@@ -67,9 +68,10 @@ def resolve() -> None:
 @shared_task
 def resolve_due() -> None:
     """Sent every minute, and when somebody asks for a run; takes as long as a run, if one is due. Also ends the wait of
-    old candidates."""
+    old candidates, and forgets what no quota asks for any more."""
     with report_interruption("resolution.interrupted"):
         expire(timezone.now())
+        quotas.prune(timezone.now())
         schedule.start_what_is_due()
 
 

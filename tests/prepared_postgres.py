@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
+
 from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster
 
@@ -51,7 +53,8 @@ def prepared_cluster() -> Path:
 
 
 def prepare_database(url: str) -> None:
-    """Migrates and bootstraps it, as every start of Festinger does."""
+    """Migrates and bootstraps it, as every start of Festinger does, and lifts the quotas: all tests of a run together
+    are one agent of one hour."""
     subprocess.run(
         [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
@@ -59,6 +62,8 @@ def prepare_database(url: str) -> None:
         capture_output=True,
         check=True,
     )
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%'")
 
 
 def embedded_url(home: Path, database: str) -> str:

@@ -2,19 +2,30 @@
 
 A page on the web can make a browser post to localhost (Origin), or point a name of its own at 127.0.0.1 and
 read the answer as its own site (DNS rebinding: Host). Festinger trusts loopback, so both end here, with 403.
+Festinger's own endpoints take only names of this machine that nobody else can answer for.
 """
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import ip_address
 
 from proxy.auth import is_loopback
+from proxy.errors import NotAllowed
 from proxy.upstream.asgi_types import Application, Receive, Scope, Send, body, start
+from proxy.upstream.relay import send_error
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "0.0.0.0", "[[]::1]")  # as patterns: [[] is a bracket
 LOCAL_ENDINGS = (".localhost", ".local", ".internal")  # host.docker.internal among them
+# What container engines call the machine they run on: containers call us so, and some come from loopback.
+CONTAINER_HOSTS = frozenset(
+    {
+        *("host.docker.internal", "gateway.docker.internal", "host.containers.internal"),
+        *("host.lima.internal", "host.orb.internal"),
+    }
+)
+SHOWN_MAX = 80  # characters of what is refused
 LOCAL_ORIGINS = (
     *(f"{scheme}://{host}{port}" for scheme in ("http", "https") for host in LOCAL_NAMES for port in ("", ":*")),
     *("app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"),
@@ -22,26 +33,39 @@ LOCAL_ORIGINS = (
 
 
 class Guard:
-    """Wraps an ASGI application. ``bind`` is the address the server listens on; on one that is not loopback,
-    other machines may use any name for it, unless ``hosts`` are given: only requests from this machine are checked."""
+    """Wraps an ASGI application, whose paths are Festinger's own where ``is_own`` says so. ``bind`` is the address
+    the server listens on; on one that is not loopback, other machines may use any name for it, unless ``hosts`` are
+    given: only requests from this machine are checked."""
 
-    def __init__(self, app: Application, *, bind: str, hosts: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        app: Application,
+        *,
+        is_own: Callable[[str], bool],
+        bind: str,
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
+    ) -> None:
         self._app = app
+        self._is_own = is_own
         self._checks_all = bool(hosts) or bind == "localhost" or is_loopback(bind)
         self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}
         self._origins = (*LOCAL_ORIGINS, *origins)
         # Clients call one name over and over; bounded, as the header is anybody's.
-        self._is_host_allowed = lru_cache(maxsize=256)(self._check_host)
+        self._is_known = lru_cache(maxsize=256)(self._look_up_name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or self._is_welcome(scope):
+        if scope["type"] != "http" or not (fault := self._find_fault(scope)):
             await self._app(scope, receive, send)
-            return
-        await send(start(403, [(b"content-length", b"0")]))
-        await send(body(b"", more=False))
+        elif self._is_own(scope["path"]):
+            await send_error(send, scope["path"], NotAllowed(fault, status=403))
+        else:
+            await send(start(403, [(b"content-length", b"0")]))
+            await send(body(b"", more=False))
 
-    def _is_welcome(self, scope: Scope) -> bool:
-        host = origin = None
+    def _find_fault(self, scope: Scope) -> str:
+        """Why the request goes no further, and what would let it; empty where it does."""
+        host, origin = "", None
         for name, value in scope["headers"]:
             if name == b"host":
                 host = value.decode("latin-1").lower()
@@ -49,20 +73,22 @@ class Guard:
                 origin = value.decode("latin-1").lower()
         # Another machine on an open port may use any name for it. A browser on this one may have been rebound.
         client = scope.get("client")
-        if (self._checks_all or client is None or is_loopback(client[0])) and not self._is_host_allowed(host or ""):
-            return False
+        is_from_here = client is None or is_loopback(client[0])
+        if is_from_here or self._checks_all:
+            # From here many need no token. Whoever answers a question for *.local can point such a name at us.
+            needs_exact = is_from_here and self._is_own(scope["path"])
+            if not self._is_known(_without_port(host), exactly=needs_exact):
+                return f"{host[:SHOWN_MAX]!r} is no name of this Festinger; FESTINGER_ALLOWED_HOSTS takes more names"
         # A request without Origin comes from a program, or from a page's own site.
-        if origin is None or origin.partition("://")[2] == host:
-            return True
-        return any(fnmatchcase(origin, pattern.lower()) for pattern in self._origins)
+        if origin is None or (host and origin.partition("://")[2] == host):
+            return ""
+        if any(fnmatchcase(origin, pattern.lower()) for pattern in self._origins):
+            return ""
+        return f"pages of {origin[:SHOWN_MAX]!r} may not call this Festinger; FESTINGER_ORIGINS takes more origins"
 
-    def _check_host(self, host: str) -> bool:
-        if host.startswith("["):  # [::1]:80
-            name = host[1:].partition("]")[0]
-        else:
-            # An IPv6 address without brackets has no port.
-            name = host.rpartition(":")[0] if host.count(":") == 1 else host
-        if name in self._hosts or name.endswith(LOCAL_ENDINGS):
+    def _look_up_name(self, name: str, *, exactly: bool) -> bool:
+        """``exactly``: only names that nobody else can answer for."""
+        if name in self._hosts or name in CONTAINER_HOSTS or (not exactly and name.endswith(LOCAL_ENDINGS)):
             return True
         # An address cannot be rebound: only a name's owner can point it somewhere else.
         try:
@@ -70,3 +96,10 @@ class Guard:
         except ValueError:
             return False
         return address.is_loopback or address.is_private or address.is_unspecified
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):  # [::1]:80
+        return host[1:].partition("]")[0]
+    # An IPv6 address without brackets has no port.
+    return host.rpartition(":")[0] if host.count(":") == 1 else host

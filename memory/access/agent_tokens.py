@@ -6,6 +6,7 @@ from typing import Final
 
 from django.db import IntegrityError, transaction
 
+from memory.domain.voices import is_reserved
 from memory.models import Agent
 
 TOKEN_PREFIX: Final = "fst_"  # tells it from the keys of other servers
@@ -21,6 +22,8 @@ def clean_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > NAME_MAX or not name.isprintable():
         raise AgentMistake(f"a name has 1 to {NAME_MAX} printable characters")
+    if is_reserved(name):
+        raise AgentMistake(f"{name} is what agents without a token are called")
     return name
 
 

@@ -40,7 +40,7 @@ class AgentAdmin(NamesChanges, Page):
     list_filter = ("scope",)
     search_fields = ("name",)
     ordering = ("name",)
-    change_form_outer_after_template = "memory/rotate_token.html"
+    change_form_outer_after_template = "memory/agent_actions.html"
     delete_confirmation_template = "memory/revoke_token.html"
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:

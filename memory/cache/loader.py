@@ -38,7 +38,9 @@ KEPT = f"""
         AND NOT EXISTS (SELECT FROM urd WHERE urd.parent_id = soas.id)) IS NOT TRUE
 """
 URD = """
-    SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8 FROM urd
+    SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8, channel,
+           is_corroborated
+    FROM urd
 """
 QUEUE = "SELECT DISTINCT concept_id, dim_id FROM resolution_queue WHERE status IN ('pending', 'proposed')"
 DECIDED = """
@@ -179,17 +181,18 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
 
 
 async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> None:
-    share, source_of = Shared[int](), Shared[str]()
+    share, share_text = Shared[int](), Shared[str]()
     met: set[int] = set()
     edges: list[EdgeRow] = []
     async for batch in batches(connection, URD + "ORDER BY id, dim_id DESC"):
-        for concept_id, parent_id, dim_id, is_isa, confidence, source, last_confirmed in batch:
+        for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, is_corroborated in batch:
             if edges and edges[0].concept_id != concept_id:
                 _put_edges(cache, edges, met, touched)
                 edges = []
             concept = edges[0].concept_id if edges else concept_id  # one number for all of them
             parent, dim = share[parent_id], share[dim_id]
-            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, source_of[source], last_confirmed))
+            source, channel = share_text[source], share_text[channel]
+            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, source, confirmed, channel, is_corroborated))
     if edges:
         _put_edges(cache, edges, met, touched)
     async for some in in_slices(list(cache.urd_by_concept)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memory.domain.recall.saliency import is_salient, saliency
+from memory.domain.recall.selection import rank
 from memory.domain.types import EdgeRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
@@ -60,7 +61,7 @@ class Cache:
     soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
     soas_by_id: dict[int, str] = field(default_factory=dict)
     nameless: set[str] = field(default_factory=set)  # the common words that no fact was ever placed about
-    urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # dimensions descending
+    urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Slot, EdgeRow] = field(default_factory=dict)
     pending_conflicts: set[int] = field(default_factory=set)
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
@@ -134,7 +135,7 @@ class Cache:
         for edge in self.urd_by_concept.pop(concept_id, ()):
             del self.urd_by_concept_dim[concept_id, edge.dim_id]
             self._count_references(edge, -1)
-        if fresh := sorted(edges, key=lambda edge: edge.dim_id, reverse=True):
+        if fresh := sorted(edges, key=rank, reverse=True):
             self.urd_by_concept[concept_id] = fresh
         for edge in fresh:
             self.urd_by_concept_dim[concept_id, edge.dim_id] = edge

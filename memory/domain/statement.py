@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from memory.domain.channels import Channel, channel_of_role
+from memory.domain.voices import is_registered, voice_of
 
 EVIDENCE_MAX: Final = 500  # characters
 AGENT_MAX: Final = 120
@@ -79,9 +80,10 @@ def is_reopened(
 ) -> bool:
     """Whether a statement reopens what was decided. ``agents`` had said it by then, in ``conversation``; ``by_agent``
     says it ``in_conversation``, where empty is none and so never the same. Times are seconds since the epoch."""
-    # Another voice always counts. The same one counts again when it has had time to learn better, and does not merely
-    # resend what it said before.
-    if by_agent not in agents:
+    # Another agent's voice always counts, if it shows a token: new names, and addresses, cost nothing. Any voice counts
+    # when there was time to learn better, and it does not merely resend what it said before.
+    is_new = voice_of(by_agent) not in {voice_of(agent) for agent in agents}
+    if is_new and is_registered(by_agent):
         return True
     is_same_conversation = bool(in_conversation) and in_conversation == conversation
-    return not is_same_conversation and now - decided_at > REST_S
+    return now - decided_at > REST_S and (is_new or not is_same_conversation)

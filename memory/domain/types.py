@@ -80,6 +80,8 @@ class EdgeRow:
     confidence: float = 1.0
     source: str = "cloud_llm"
     last_confirmed: float | None = None
+    channel: str = ""  # by the source where none is given
+    is_corroborated: bool = False
 
     @property
     def is_root(self) -> bool:

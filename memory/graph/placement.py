@@ -15,6 +15,7 @@ from django.utils import timezone
 from memory.db.transactions import GraphChanged
 from memory.domain.channels import is_weaker
 from memory.domain.types import Slot, Triple, TripleIds
+from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution, SlotTaken
@@ -24,11 +25,20 @@ from memory.models import Dimension, Edge, EdgeHistory, Soas
 CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 
-AgentRole = tuple[str, str]
-# What becomes of a statement. "candidate", "needless" and "decided" are for the rules above these (resolution/intake):
-# nobody vouches for it, it is known, it was decided about before.
+VoiceRole = tuple[str, str]
+# What becomes of a statement. Four are for the rules above these (resolution/intake): nobody vouches for it
+# ("candidate"), it is known ("needless"), it was decided about before, its agent has stated too much.
 Status = Literal[
-    "inserted", "confirmed", "superseded", "outdated", "conflict", "candidate", "needless", "decided", "invalid"
+    "inserted",
+    "confirmed",
+    "superseded",
+    "outdated",
+    "conflict",
+    "candidate",
+    "needless",
+    "decided",
+    "over_quota",
+    "invalid",
 ]
 # What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.
@@ -53,6 +63,7 @@ class Imported:
 
     by: Attribution
     last_confirmed: datetime
+    is_corroborated: bool
     differences: Differences
 
 
@@ -88,7 +99,7 @@ class Slots:
             self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
         self._edges: dict[Slot, Edge] = {}
-        self._voices: dict[TripleIds, dict[AgentRole, datetime | None]] = defaultdict(dict)
+        self._voices: dict[TripleIds, dict[VoiceRole, datetime | None]] = defaultdict(dict)
         self._changes = _Changes()
 
     def _split(self, dim_id: int) -> Iterator[int]:
@@ -137,7 +148,9 @@ class Slots:
         for concept_id, dim_id, parent_id, agent, role, noted in rows.annotate(
             noted=Max("at", filter=Q(action=Action.CONFIRM))
         ).order_by():
-            self._voices[TripleIds(concept_id, dim_id, int(parent_id))][agent, role] = noted
+            voices = self._voices[TripleIds(concept_id, dim_id, int(parent_id))]
+            times = [at for at in (noted, voices.get((voice_of(agent), role))) if at is not None]
+            voices[voice_of(agent), role] = max(times, default=None)
 
     # --- the rules ---
 
@@ -188,13 +201,13 @@ class Slots:
         edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
         edge.dim = self._words[triple.dimension]
         if imported is not None:
-            edge.last_confirmed = imported.last_confirmed
+            edge.last_confirmed, edge.is_corroborated = imported.last_confirmed, imported.is_corroborated
         noted = imported.by if imported is not None else attribution
         if replaced is not None and replaced.pk is not None:
             self._changes.gone.add(replaced.pk)
             self._changes.changed.pop(replaced.pk, None)
         self._edges[ids.slot] = self._changes.new[ids.slot] = edge
-        self._voices[ids].setdefault((attribution.agent, attribution.role), None)
+        self._voices[ids].setdefault((voice_of(attribution.agent), attribution.role), None)
         if replaced is None:
             self._note(Action.INSERT, edge, noted, None)
             return Placement("inserted", ids, edge)
@@ -202,18 +215,21 @@ class Slots:
         return Placement("superseded", ids, edge, replaced=replaced)
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> None:
-        """Moves the times. Another agent, or the same in another role, raises the confidence by saying it first."""
+        """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first."""
         before = take_snapshot(edge)
         voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
-        voice = (attribution.agent, attribution.role)
+        voice = (voice_of(attribution.agent), attribution.role)
         noted = voices.get(voice)
         edge.last_confirmed = max(edge.last_confirmed, attribution.at)
         edge.said_at = max(edge.said_at, attribution.at)
         # After a bulk load the history does not name the author, but the edge does.
-        is_author = not voices and edge.agent == attribution.agent
+        is_author = not voices and voice_of(edge.agent) == voice_of(attribution.agent)
         if voice not in voices and voice not in self._voices[ids] and not is_author:
             raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
             edge.confidence = max(raised, attribution.confidence)
+            # Not the same agent in another role.
+            known = {agent for agent, _ in (*voices, *self._voices[ids])} or {edge.agent}
+            edge.is_corroborated = edge.is_corroborated or attribution.agent not in known
         if is_weaker(edge.channel, attribution.channel):
             edge.channel = attribution.channel
         # A fact that was read somewhere and is now stated on purpose becomes a stated one.

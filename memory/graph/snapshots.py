@@ -13,8 +13,8 @@ Snapshot = dict[str, Any]
 
 PLAIN = (str, int, float)
 EDGE_FIELDS = (
-    "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "channel", "agent", "said_at",
-    "last_confirmed",
+    "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "channel", "agent",
+    "is_corroborated", "said_at", "last_confirmed",
 )  # fmt: skip
 
 

@@ -153,6 +153,7 @@ def insert_edges(edges: Iterable[Edge]) -> None:
             e.source,
             e.channel,
             e.agent,
+            e.is_corroborated,
             e.said_at,
             e.last_confirmed,
         )
@@ -161,11 +162,12 @@ def insert_edges(edges: Iterable[Edge]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO urd"
-            " (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, said_at, last_confirmed)"
+            " (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, is_corroborated, said_at,"
+            " last_confirmed)"
             " SELECT * FROM unnest(%s::int[], %s::int[], %s::int[], %s::bool[], %s::float8[], %s::text[], %s::text[],"
-            " %s::text[], %s::timestamptz[], %s::timestamptz[])"
+            " %s::text[], %s::bool[], %s::timestamptz[], %s::timestamptz[])"
             " ON CONFLICT (id, dim_id) DO NOTHING RETURNING dim_id, id, edge_id",
-            columns(rows, 10),
+            columns(rows, 11),
         )
         keys = {(dim_id, concept_id): edge_id for dim_id, concept_id, edge_id in cursor.fetchall()}
     # The unique index settles a race: a slot that somebody else has filled returns no key.
@@ -177,16 +179,20 @@ def insert_edges(edges: Iterable[Edge]) -> None:
 
 def update_edges(edges: Iterable[Edge]) -> None:
     """Stores how sure the edges are, and since when; their history is the caller's."""
-    rows = [(e.edge_id, e.confidence, e.source, e.channel, e.agent, e.said_at, e.last_confirmed) for e in edges]
+    rows = [
+        (e.edge_id, e.confidence, e.source, e.channel, e.agent, e.is_corroborated, e.said_at, e.last_confirmed)
+        for e in edges
+    ]
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE urd SET confidence = now.confidence, source = now.source, channel = now.channel,"
-            " agent = now.agent, said_at = now.said_at, last_confirmed = now.last_confirmed"
-            " FROM unnest(%s::bigint[], %s::float8[], %s::text[], %s::text[], %s::text[], %s::timestamptz[],"
-            " %s::timestamptz[])"
-            " AS now (edge_id, confidence, source, channel, agent, said_at, last_confirmed)"
+            " agent = now.agent, is_corroborated = now.is_corroborated, said_at = now.said_at,"
+            " last_confirmed = now.last_confirmed"
+            " FROM unnest(%s::bigint[], %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[],"
+            " %s::timestamptz[], %s::timestamptz[])"
+            " AS now (edge_id, confidence, source, channel, agent, is_corroborated, said_at, last_confirmed)"
             " WHERE urd.edge_id = now.edge_id",
-            columns(rows, 7),
+            columns(rows, 8),
         )
 
 

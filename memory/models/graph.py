@@ -180,6 +180,9 @@ class Edge(models.Model):
     source = models.CharField(max_length=16, choices=Source)
     channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
     agent = models.CharField(max_length=120, blank=True, default="", db_default="")
+    is_corroborated = models.BooleanField(
+        default=False, db_default=False, help_text="Whether several agents have stated it, each by itself."
+    )
     said_at = models.DateTimeField(
         db_default=Now(), help_text="When it was last stated; of two statements the later one supersedes."
     )

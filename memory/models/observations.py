@@ -32,6 +32,7 @@ class Observation(models.Model):
         DECIDED = "decided", "was decided before"
         OUTDATED = "outdated", "an older statement than the one that stands"
         CANDIDATE = "candidate", "waits among the candidates"
+        OVER_QUOTA = "over_quota", "too much was said in that hour"
         INVALID = "invalid"
         EXPLAINED = "explained", "a language model knew it"
         UNKNOWN = "unknown", "a language model did not know it"

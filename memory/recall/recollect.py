@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
-from memory.domain.recall.selection import Bounds, Candidate, by_priority, in_force, is_in_force, select
+from memory.domain.recall.selection import FACTS_MAX, Bounds, Candidate, by_priority, in_force, is_in_force, select
 from memory.domain.statement import is_reopened
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.ingest.reader import Reading, find_hidden, find_stated
@@ -133,12 +134,14 @@ def _sort(
         if is_plain_word and not any(edge.source in TRUSTED for edge in edges or ()):
             reasons[word] = "a common word"
         elif edges:
-            fresh = [edge for edge in edges if (word, names.get(edge.dim_id)) not in shown_slots]
             # Words and edges are announced separately: an edge whose words have not arrived yet has to wait.
-            if facts := in_force([edge for edge in fresh if edge.parent_id in names and edge.dim_id in names], bounds):
+            arrived = (e for e in in_force(edges, bounds) if e.parent_id in names and e.dim_id in names)
+            # Before what is shown already is left out: else each block would go on to weaker facts.
+            strongest = list(islice(arrived, FACTS_MAX))
+            if facts := [edge for edge in strongest if (word, names[edge.dim_id]) not in shown_slots]:
                 known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:
-                reasons[word] = "no facts in force" if len(fresh) == len(edges) else "recalled before"
+                reasons[word] = "recalled before" if strongest else "no facts in force"
         elif word in asked_before:
             reasons[word] = "asked before"
         elif refusal := _why_not_ask(cache, word, row, mentions, now):

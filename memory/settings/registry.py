@@ -42,6 +42,9 @@ SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes
 CRON: Final = Takes("five cron fields (minute hour day month weekday)")
 Cron = Annotated[str, AfterValidator(check_cron), CRON]
 
+PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
+Pile = Annotated[int, Field(ge=1, le=100_000)]
+
 
 def setting(group: str, default: Any, help: str) -> Any:
     return Field(default, description=help, json_schema_extra={"group": group})
@@ -50,6 +53,7 @@ def setting(group: str, default: Any, help: str) -> Any:
 # In the order in which operators see them.
 RECOLLECTING = "Recollecting"
 LEARNING = "Learning"
+QUOTAS = "Quotas"
 RESOLVING = "Resolving conflicts"
 MODELS = "Language models"
 LIMITS = "Limits of a request"
@@ -128,6 +132,32 @@ class Tuning:
     )
     enrichment_max_ms: Annotated[float, Field(ge=1, le=10_000)] = setting(
         LIMITS, 50.0, "For how long new text is read for one request, in milliseconds; the rest when it is sent again."
+    )
+    quota_facts_per_hour: PerHour = setting(
+        QUOTAS,
+        100,
+        "New facts that prompts of one agent, or gutask with its token, may state within an hour."
+        " Agents without a token are counted together. What is more waits among the candidates.",
+    )
+    quota_conflicts_per_hour: PerHour = setting(
+        QUOTAS, 20, "Conflicts that statements of one agent may open within an hour, counted in the same way."
+    )
+    quota_candidates_per_hour: PerHour = setting(
+        QUOTAS, 500, "New candidates of one agent within an hour, counted in the same way; what is more is dropped."
+    )
+    quota_gutask_per_hour: PerHour = setting(
+        QUOTAS, 2000, "New facts that gutask may teach within an hour from this machine, without a token."
+    )
+    facts_per_concept_max: Pile = setting(
+        QUOTAS, 64, "Facts about one concept; what is said beyond that waits among the candidates."
+    )
+    conflict_members_max: Pile = setting(
+        QUOTAS, 10, "New facts that may dispute one place at a time; others wait among the candidates."
+    )
+    new_dimensions_per_concept_max: Pile = setting(
+        QUOTAS,
+        5,
+        "Dimensions that only statements about one concept have made; a fact in another waits as a candidate.",
     )
     recency_half_life_days: Annotated[float, Field(ge=0.01, le=36500)] = setting(
         RECOLLECTING, 14.0, "After how many days out of sight a concept's priority is halved."

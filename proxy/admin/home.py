@@ -53,7 +53,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("resolution.view_conflict"):
         parts["waiting"] = waiting()
     if may("resolution.view_run"):
-        last = Run.objects.order_by("-started_at", "-id").first()
+        last = Run.objects.exclude(trigger__in=Run.QUARANTINES).order_by("-started_at", "-id").first()
         parts |= {
             "sees_runs": True,
             "shown": describe_run(last) if last else None,

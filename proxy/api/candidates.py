@@ -67,7 +67,7 @@ async def _act(
 ) -> dict[str, Any]:
     caller = caller_of(runtime.current().world, request.scope)
     require(caller, needed)
-    done = await sync_to_async(act)(Actor(caller.name, Source.OPERATOR))
+    done = await sync_to_async(act)(Actor(caller.signature, Source.OPERATOR))
     if done is None:
         raise NotFound(f"no candidate {candidate_id} waits")
     return done

@@ -215,7 +215,7 @@ async def run_resolver(request: ASGIRequest, given: Annotated[RunIn, Body()] = A
     way, if one is."""
     caller = caller_with(request, "operator")
     try:
-        run = await sync_to_async(resolver.request_run)(Run.Trigger.API, caller.name, limit=given.limit)
+        run = await sync_to_async(resolver.request_run)(Run.Trigger.API, caller.signature, limit=given.limit)
     except AlreadyRunning as error:
         return JsonResponse({"error": _sentence(error), "run": error.run.pk}, status=409)
     return JsonResponse({"run": run.pk}, status=202)
@@ -269,7 +269,7 @@ async def apply_change(request: ASGIRequest, change: Callable[[Actor], Done]) ->
     """Makes a change in an operator's name, and returns when this process's cache has it: the next prompt shows it."""
     caller = caller_with(request, "operator")
     async with runtime.current().coherence.barrier(announce), translate_errors():
-        return await sync_to_async(change)(Actor(caller.name, Source.OPERATOR))
+        return await sync_to_async(change)(Actor(caller.signature, Source.OPERATOR))
 
 
 @asynccontextmanager
@@ -299,7 +299,7 @@ def _sentence(error: Exception) -> str:
 def _decision_out(decision: Any) -> dict[str, Any]:
     return {
         "decision": serializers.decision_out(decision),
-        "conflict": serializers.conflict_out(decision.conflict_id),
+        "conflict": serializers.conflict_out(decision.conflict_id) if decision.conflict_id is not None else None,
     }
 
 

@@ -205,6 +205,7 @@ STATUS = {
     "decided": 202,
     "candidate": 202,
     "needless": 200,
+    "over_quota": 429,
     "invalid": 422,
 }
 
@@ -216,8 +217,14 @@ def outcome_response(outcome: Outcome) -> JsonResponse:
     if outcome.conflict is not None:
         content |= {"conflict_id": outcome.conflict.pk, "collision_type": outcome.conflict.collision_type}
     if outcome.reason:
-        content["error" if outcome.status == "invalid" else "reason"] = outcome.reason
-    return JsonResponse(content, status=STATUS[outcome.status])
+        content["error" if outcome.status in ("invalid", "over_quota") else "reason"] = outcome.reason
+    headers = {}
+    if outcome.excess is not None:
+        content["setting"] = outcome.excess.setting
+        if (wait := outcome.excess.retry_after_s) is not None:
+            content["retry_after_s"] = wait
+            headers["Retry-After"] = str(wait)
+    return JsonResponse(content, status=STATUS[outcome.status], headers=headers)
 
 
 def list_reasons(reasons: Mapping[str, str]) -> list[dict[str, str]]:

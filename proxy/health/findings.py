@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from psycopg.rows import TupleRow, dict_row
 
-from memory import llm
+from memory import bounds, llm
 from memory.cache.state import Cache
 from memory.db.connections import Connection, first_line, open_connection
 from memory.llm import call_log
@@ -45,16 +45,22 @@ BEATS = "SELECT name, pid, extract(epoch FROM clock_timestamp() - at)::float8 FR
 WAITING = """
     SELECT
         (SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')),
-        (SELECT count(*) FROM observation WHERE state = 'pending')
+        (SELECT count(*) FROM observation WHERE state = 'pending'),
+        (SELECT coalesce(sum(exceeded), 0)::int FROM agent_hour WHERE hour > now() - interval '1 day')
 """
-LAST_RUN = "SELECT id, status, started_at, ended_at, counts, note FROM run ORDER BY started_at DESC, id DESC LIMIT 1"
+LAST_RUN = """
+    SELECT id, status, started_at, ended_at, counts, note FROM run WHERE trigger NOT IN ('quarantine', 'upgrade')
+    ORDER BY started_at DESC, id DESC LIMIT 1
+"""
 MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"
 # What it means that there is no model, by what it would do.
 NO_MODEL = {
     "write": "unknown concepts wait for one (the setting write_model_id)",
     "resolve": "conflicts need an operator, or a model (the setting resolve_model_id)",
 }
-NOTHING_KNOWN = dict.fromkeys(("open_conflicts_count", "waiting_observations", "last_resolution_run", "models"))
+NOTHING_KNOWN = dict.fromkeys(
+    ("open_conflicts_count", "waiting_observations", "over_quota_today", "last_resolution_run", "models")
+)
 
 WAKE_UPS = (
     "SELECT coalesce(sum(queue_length), 0)::int, coalesce(max(oldest_msg_age_sec), 0)::float8 FROM pgmq.metrics_all()"
@@ -182,6 +188,7 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         "partly_enriched": counts.partial,
         "loops_met": counts.loops,
         "enrich_errors": counts.errors,
+        "bounds": bounds.count_bites(),
         "config_errors": [
             *current.world.config_mistakes,
             *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
@@ -241,11 +248,12 @@ async def ask_database(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any]]:
 async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
     chosen = {"write": tuning.write_model_id, "resolve": tuning.resolve_model_id}
     names: dict[int, str] = dict(await fetch(asked, MODELS, [key for key in chosen.values() if key is not None]))
-    [(conflicts, observations)] = await fetch(asked, WAITING)
+    [(conflicts, observations, exceeded)] = await fetch(asked, WAITING)
     last_run = await (await asked.cursor(row_factory=dict_row).execute(LAST_RUN)).fetchone()
     return {
         "open_conflicts_count": conflicts,
         "waiting_observations": observations,
+        "over_quota_today": exceeded,
         "last_resolution_run": last_run,
         "models": {what: name_model(what, key, names) for what, key in chosen.items()},
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from memory import bounds
 from memory.domain.formatting import format_count, format_duration
 from proxy.health.findings import Findings
 
@@ -285,6 +286,15 @@ def judge_losses(found: Findings) -> Judgement:
     )
 
 
+def judge_bounds(found: Findings) -> Judgement:
+    bites = {name: count for name, count in found.server["bounds"].items() if count}
+    if not bites:
+        return GOOD, "No request has reached one since this process started.", ""
+    # Nothing is wrong where a bound holds: this tells who wonders why a request was cut or refused.
+    reached = ", ".join(f"{bounds.describe(name)} ({count:,})" for name, count in bites.items())
+    return GOOD, f"Reached since this process started: {reached}.", ""
+
+
 def end_sentence(sentence: str) -> str:
     """With a full stop; what others say is kept to a length that can be read."""
     text = " ".join(sentence.split())
@@ -305,6 +315,7 @@ PARTS: Final[dict[str, Callable[[Findings], Judgement]]] = {
     "config.yaml": judge_config_file,
     "Settings": judge_settings,
     "Losses": judge_losses,
+    "Bounds": judge_bounds,
 }
 # Known to a server process about itself, and to nobody else.
-SERVER_PARTS: Final = frozenset({"Upstream", "Listener", "config.yaml", "Losses"})
+SERVER_PARTS: Final = frozenset({"Upstream", "Listener", "config.yaml", "Losses", "Bounds"})

@@ -21,6 +21,7 @@ WHY = {
     "quoted": "a page, a tool or a mail says it",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
+    "quarantined": "its agent was quarantined",
     "another fact stands": "a model's conclusion, where another fact stands",
 }
 
@@ -75,7 +76,7 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.display(description="why it waits")
     def why_it_waits(self, row: Candidate) -> str:
-        return WHY.get(row.why, row.why)
+        return WHY.get(row.why, f"over the setting {row.why}")
 
     @admin.display(description="who")
     def who(self, row: Candidate) -> SafeString:

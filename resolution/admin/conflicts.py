@@ -86,7 +86,7 @@ class ConflictAdmin(ReadOnly, Page):
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
-            "last_run": Run.objects.order_by("-started_at", "-id").first(),
+            "last_run": Run.objects.exclude(trigger__in=Run.QUARANTINES).order_by("-started_at", "-id").first(),
         }
         return self._render(request, "list", context | (extra_context or {}))
 

@@ -110,5 +110,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
 
 
 def _page_of(decision: Decision, request: HttpRequest) -> str:
+    if decision.conflict_id is None:
+        return reverse("admin:resolution_decision_change", args=[decision.pk])
     address = reverse("admin:resolution_conflict_change", args=[decision.conflict_id])
     return f"{address}{Filters.read(request.GET).query}"

@@ -19,8 +19,6 @@ from resolution.decisions import retirement
 from resolution.errors import CannotPutBack
 from resolution.views.phrases import describe_history, names_in
 
-Action = EdgeHistory.Action
-
 
 class HistoryList(ChangeList):
     """Puts the rows of the page into words, and knows which could be put back: two queries for all."""
@@ -29,13 +27,13 @@ class HistoryList(ChangeList):
         super().get_results(request)
         rows: list[Any] = list(self.result_list)  # and the list page shows these very ones
         tokens = names_in(picture for row in rows for picture in (row.before, row.after))
-        retired = [row for row in rows if row.action == Action.RETIRE]
+        retired = [row for row in rows if row.action == EdgeHistory.Action.RETIRE]
         slots = Q(concept__in=[row.concept_id for row in retired], dim__in=[row.dim_id for row in retired])
         taken = set(Edge.objects.filter(slots).values_list("concept_id", "dim_id")) if retired else set()
         may_put_back = request.user.has_perm("memory.delete_edge")
         for row in rows:
             row.what_happened = describe_history(row, tokens)
-            is_free = row.action == Action.RETIRE and (row.concept_id, row.dim_id) not in taken
+            is_free = row.action == EdgeHistory.Action.RETIRE and (row.concept_id, row.dim_id) not in taken
             row.can_return = may_put_back and is_free
             row.page_of_list = request.get_full_path()
 

@@ -12,7 +12,6 @@ from memory.admin.base import Page, ReadOnly, limit_selection, link, render_pref
 from memory.models import Observation, Soas
 from resolution.workers import leases
 
-State = Observation.State
 OUTCOMES = dict(Observation.Outcome.choices)
 
 
@@ -31,9 +30,9 @@ class BecomeFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Observation]) -> QuerySet[Observation]:
         became = self.value()
-        if became in (State.PENDING, State.FAILED):
+        if became in (Observation.State.PENDING, Observation.State.FAILED):
             return queryset.filter(state=became)
-        return queryset.filter(state=State.DONE, outcome=became) if became in OUTCOMES else queryset
+        return queryset.filter(state=Observation.State.DONE, outcome=became) if became in OUTCOMES else queryset
 
 
 @admin.register(Observation)
@@ -81,9 +80,9 @@ class ObservationAdmin(ReadOnly, Page):
 
     @admin.display(description="what became of it")
     def became(self, row: Observation) -> str:
-        if row.state == State.DONE:
+        if row.state == Observation.State.DONE:
             return OUTCOMES.get(row.outcome, row.outcome).lower() or "done"
-        return "failed" if row.state == State.FAILED else "waits"
+        return "failed" if row.state == Observation.State.FAILED else "waits"
 
     @admin.display(description="error")
     def trouble(self, row: Observation) -> str:
@@ -95,8 +94,8 @@ class ObservationAdmin(ReadOnly, Page):
 
     @admin.action(description="Try again what has failed", permissions=["try_again"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Observation]) -> None:
-        failed, more = limit_selection(queryset.filter(state=State.FAILED))
-        others, _ = limit_selection(queryset.exclude(state=State.FAILED))
+        failed, more = limit_selection(queryset.filter(state=Observation.State.FAILED))
+        others, _ = limit_selection(queryset.exclude(state=Observation.State.FAILED))
         count = leases.try_again(failed)
         if count or more:
             told = f"{count:,} wait again, a worker takes them within seconds{more}."

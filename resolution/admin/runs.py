@@ -18,6 +18,7 @@ from memory.admin.base import BoundedPaginator, Page, ReadOnly
 from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel
 from resolution.admin.pages import actor_of, changes
+from resolution.admin.quarantine import quarantine_page
 from resolution.decisions import undo
 from resolution.decisions.undo import UndoReport
 from resolution.errors import DecisionError
@@ -40,6 +41,8 @@ WAYS = {
     Run.Trigger.API: "over the API",
     Run.Trigger.COMMAND: "by a command",
     Run.Trigger.ADMIN: "in the admin",
+    Run.Trigger.QUARANTINE: "a quarantine",
+    Run.Trigger.UPGRADE: "the upgrade",
 }
 # What became of a conflict, as runs count it.
 OUTCOMES = {
@@ -47,6 +50,8 @@ OUTCOMES = {
     "decompose": "decomposed",
     "relocate": "relocated",
     "dismiss": "dismissed",
+    "quarantined": "facts put among the candidates",
+    "kept": "facts kept, for others vouch for them",
     "proposed": "proposed",
     "failed": "failed",
     "overtaken": "decided by others meanwhile",
@@ -64,10 +69,12 @@ class RunAdmin(ReadOnly, Page):
     change_form_template = "resolution/run.html"
 
     def get_urls(self) -> list[URLPattern]:
-        progress, undo_all = map(self.admin_site.admin_view, (self.progress, self.undo_all))
+        views = (self.progress, self.undo_all, quarantine_page)
+        progress, undo_all, quarantine = map(self.admin_site.admin_view, views)
         return [
             path("<int:run_id>/progress/", progress, name="resolution_run_progress"),
             path("<int:run_id>/undo/", undo_all, name="resolution_run_undo"),
+            path("quarantine/", quarantine, {"site": self.admin_site}, name="resolution_run_quarantine"),
             *super().get_urls(),
         ]
 

@@ -26,13 +26,14 @@ from resolution.decisions.snapshots import (
 )
 from resolution.domain.verdicts import read_reason
 from resolution.errors import DecisionError, UnknownId
+from resolution.intake import candidates
 from resolution.intake.conflict_queue import OPEN, rebase
 from resolution.models import Conflict, Decision, Run
 
 logger = logging.getLogger(__name__)
 
 # What statements that confirm an edge change of it.
-CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "said_at", "last_confirmed")
+CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "is_corroborated", "said_at", "last_confirmed")
 
 
 @dataclass(slots=True)
@@ -79,10 +80,13 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     # All in which it touched an edge or a row of the queue, or which it made.
     disputed = Conflict.objects.filter(id__in=map(int, after["conflicts"])).values_list("dim_id", flat=True)
     of_edges = (read_slot(key)[1] for key in after["edges"])
-    dim_ids = {decision.conflict.dim_id, *disputed, *of_edges, *map(int, after["dimensions"])}
+    conflict = decision.conflict
+    of_conflict = {conflict.slot} if conflict is not None else set()
+    dim_ids = {*disputed, *of_edges, *map(int, after.get("dimensions", ())), *(dim_id for _, dim_id in of_conflict)}
     store.lock_dimensions(dim_ids)
     # Dimensions, then rows, as all writers lock. The conflict's own row keeps a decision about it out meanwhile.
-    Conflict.objects.select_for_update().get(id=decision.conflict_id)
+    if conflict is not None:
+        Conflict.objects.select_for_update().get(id=conflict.pk)
     # Only now, under the locks: of two who undo the same, the second sees the first.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
@@ -90,15 +94,16 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     _refuse_changed(edges, after)
 
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
-    own_slot = decision.conflict.slot
-    concepts = {own_slot[0], *(read_slot(key)[0] for key in after["edges"])}
+    concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
     _put_edges_back(decision, edges, actor.attribute(reason))
     for key, ruling in before["triples"].items():
         rulings.take_back(read_triple(key), decision, ruling, after["triples"][key])
     _put_conflicts_back(decision)
-    for slot in {own_slot, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
+    for slot in {*of_conflict, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
         rebase(slot, fill=False)
+    if decision.kind == Decision.Kind.QUARANTINE:
+        candidates.close_known(concepts, actor)
     _drop_dimensions(decision, dim_ids)
     # What the undo itself changed is kept in the same way, for whoever reads its row.
     new = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))

@@ -15,6 +15,7 @@ from resolution import rulings
 from resolution.actors import Actor
 from resolution.intake.candidates import CandidateBook
 from resolution.intake.conflict_queue import Queue
+from resolution.intake.quotas import Excess, Quotas
 from resolution.models import Candidate, Conflict, DecidedTriple
 
 logger = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 class Outcome:
     """What became of a statement. ``conflict`` is the open row of the queue, or the decided one; ``existing`` the fact
     that it collides with, or that was superseded; ``decided`` the ruling that stopped it; ``reason`` tells people why
-    it was not stored."""
+    it was not stored; ``excess`` which limit it exceeds."""
 
     status: Status
     fact: Triple
@@ -32,11 +33,13 @@ class Outcome:
     existing: Triple | None = None
     decided: DecidedTriple | None = None
     reason: str = ""
+    excess: Excess | None = None
 
 
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
-    """Places the fact, or queues what it collides with, in a transaction of its own."""
-    return run_transaction(lambda: settle([Assertion(fact, attribution)]))[0]
+    """Places the fact, or queues what it collides with, in a transaction of its own, unless its agent has stated too
+    much."""
+    return run_transaction(lambda: settle([Assertion(fact, attribution)], is_metered=True))[0]
 
 
 def promote(candidate_id: int, actor: Actor) -> Outcome | None:
@@ -50,27 +53,35 @@ def promote(candidate_id: int, actor: Actor) -> Outcome | None:
     return run_transaction(run)
 
 
-def settle(assertions: Sequence[Assertion]) -> list[Outcome]:
+def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
     """Settles the statements as if one after the other, in the caller's transaction, which settles no others.
+    ``is_metered``: within the quotas of those who state them.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
     # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
     mistakes = {triple: find_mistake(triple) for triple, _ in assertions}
     book = CandidateBook(triple for triple, mistake in mistakes.items() if not mistake)
+    quotas = Quotas(book.standing) if is_metered else None
+    if quotas is not None:
+        quotas.read(one for one in assertions if not mistakes[one.triple])
     outcomes: list[Outcome | None] = []
     placeable: list[Assertion] = []
     for assertion in assertions:
         if mistake := mistakes[assertion.triple]:
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
         elif (vouched := _vouch(book, assertion)) is None:
-            outcomes.append(_wait(book, assertion))
+            outcomes.append(_wait(book, quotas, assertion))
+        elif quotas is not None and (excess := quotas.find_excess(vouched)) is not None:
+            outcomes.append(_put_off(book, quotas, vouched, excess))
         else:
             placeable.append(vouched)
             outcomes.append(None)
     if placeable:
-        placed = _place(book, placeable)
+        placed = _place(book, quotas, placeable)
         outcomes = [outcome or next(placed) for outcome in outcomes]
     book.write()
+    if quotas is not None:
+        quotas.write()
     return [outcome for outcome in outcomes if outcome is not None]
 
 
@@ -79,22 +90,40 @@ def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     return assertion if assertion.attribution.channel not in TENTATIVE else book.vouch(assertion)
 
 
-def _wait(book: CandidateBook, assertion: Assertion, why: str = "", existing: Triple | None = None) -> Outcome:
-    if book.is_known(assertion.triple):
-        return Outcome("needless", assertion.triple, reason="It is known already.")
+def _wait(
+    book: CandidateBook, quotas: Quotas | None, assertion: Assertion, why: str = "", existing: Triple | None = None
+) -> Outcome:
+    triple, said = assertion
+    if book.is_known(triple):
+        return Outcome("needless", triple, reason="It is known already.")
+    if quotas is not None and book.is_new(triple):
+        if (excess := quotas.find_candidate_excess(said)) is not None:
+            return Outcome("over_quota", triple, reason=str(excess), excess=excess)
+        quotas.count("candidates", said)
     book.note(assertion, why)
-    return Outcome("candidate", assertion.triple, existing=existing, reason="It waits until somebody vouches for it.")
+    return Outcome("candidate", triple, existing=existing, reason="It waits until somebody vouches for it.")
 
 
-def _place(book: CandidateBook, assertions: Sequence[Assertion]) -> Iterator[Outcome]:
+def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: Excess) -> Outcome:
+    """Whoever waits for an answer is told; what a prompt states waits for an operator."""
+    if assertion.attribution.channel == Channel.GUTASK:
+        return Outcome("over_quota", assertion.triple, reason=str(excess), excess=excess)
+    return _wait(book, quotas, assertion, excess.setting)
+
+
+def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Assertion]) -> Iterator[Outcome]:
     settlement = Settlement(triple for triple, _ in assertions)
     outcomes = []
     for assertion in assertions:
         outcome = settlement.settle(assertion)
         if outcome.status == "candidate":
-            outcome = _wait(book, assertion, "another fact stands", outcome.existing)
-        elif outcome.status not in ("invalid", "outdated"):
+            outcome = _wait(book, quotas, assertion, "another fact stands", outcome.existing)
+        elif outcome.status not in ("invalid", "outdated", "decided"):
             book.settle(assertion.triple, by=assertion.attribution.agent)
+        if quotas is not None and outcome.status in ("inserted", "superseded"):
+            quotas.count("facts", assertion.attribution)
+        elif quotas is not None and outcome.conflict is not None and outcome.conflict.pk is None:  # a new one
+            quotas.count("conflicts", assertion.attribution)
         outcomes.append(outcome)
     settlement.write()
     return iter(outcomes)

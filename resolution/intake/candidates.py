@@ -10,15 +10,16 @@ from django.utils import timezone
 
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.types import Triple
+from memory.domain.voices import voice_of
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Config, Edge
+from memory.models import Agent, Config, Edge, Soas
 from resolution.actors import Actor
 from resolution.models import Candidate
 
 KEPT: Final = timedelta(days=30)  # after it was last said
 EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
-State = Candidate.State
+QUARANTINED: Final = "quarantined"  # why a candidate waits that was a fact
 
 
 class CandidateBook:
@@ -28,20 +29,23 @@ class CandidateBook:
     def __init__(self, triples: Iterable[Triple]) -> None:
         wanted = set(triples)
         self._rows = {row.triple: row for row in find_candidates(wanted).select_for_update().order_by("id")}
-        self._known = _find_known(wanted)
+        self.standing = find_standing(wanted)
         self._changed: dict[Triple, Candidate] = {}
         self._registered: frozenset[str] | None = None
 
     def is_known(self, triple: Triple) -> bool:
         """Whether the graph has it: then there is nothing to wait for."""
-        return triple in self._known
+        return self.standing.get((triple.concept, triple.dimension)) == triple
+
+    def is_new(self, triple: Triple) -> bool:
+        return triple not in self._rows
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
         """The statement as it may be placed, where a second model has come to the same by itself; else None."""
         # Echoes do not get here: what a model only read is no voice of its own (memory/ingest/extraction.py).
         said = assertion.attribution
         row = self._rows.get(assertion.triple)
-        if row is None or row.state != State.OPEN or said.channel != Channel.ASSISTANT:
+        if row is None or row.state != Candidate.State.OPEN or said.channel != Channel.ASSISTANT:
             return None
         others = {agent for agent, channel in row.voices if channel == Channel.ASSISTANT and agent != said.agent}
         if not others & self._agents() or said.agent not in self._agents():
@@ -68,8 +72,8 @@ class CandidateBook:
     def settle(self, triple: Triple, by: str) -> None:
         """The triple was placed, or its conflict opened: it waits here no more."""
         row = self._rows.get(triple)
-        if row is not None and row.state == State.OPEN:
-            row.state, row.resolved_by, row.resolved_at = State.PROMOTED, by, timezone.now()
+        if row is not None and row.state == Candidate.State.OPEN:
+            row.state, row.resolved_by, row.resolved_at = Candidate.State.PROMOTED, by, timezone.now()
             self._changed[triple] = row
 
     def write(self) -> None:
@@ -95,12 +99,13 @@ def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
     )
 
 
-def _find_known(triples: Collection[Triple]) -> set[Triple]:
+def find_standing(triples: Collection[Triple]) -> dict[tuple[str, str], Triple]:
+    """What is in the slots of these triples, by concept and dimension."""
     edges = Edge.objects.filter(
         concept__token__in={one.concept for one in triples}, dim__token__in={one.dimension for one in triples}
     )
-    rows = edges.values_list("concept__token", "parent__token", "dim__token", "is_isa")
-    return {Triple(*row) for row in rows}
+    rows = (Triple(*row) for row in edges.values_list("concept__token", "parent__token", "dim__token", "is_isa"))
+    return {(row.concept, row.dimension): row for row in rows}
 
 
 def _new(triple: Triple, said: Attribution, why: str) -> Candidate:
@@ -121,9 +126,9 @@ def _new(triple: Triple, said: Attribution, why: str) -> Candidate:
 
 
 def _say_again(row: Candidate, said: Attribution) -> None:
-    voice = [said.agent, said.channel]
-    if voice not in row.voices and len(row.voices) < VOICES_MAX:
-        row.voices = [*row.voices, voice]
+    known = {(voice_of(agent), channel) for agent, channel in row.voices}
+    if (voice_of(said.agent), said.channel) not in known and len(row.voices) < VOICES_MAX:
+        row.voices = [*row.voices, [said.agent, said.channel]]
     if said.conversation != bytes(row.last_conversation):
         row.conversations += 1
         row.last_conversation = said.conversation
@@ -132,17 +137,27 @@ def _say_again(row: Candidate, said: Attribution) -> None:
     if is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
         row.confidence = max(row.confidence, said.confidence)
-    if row.state in (State.EXPIRED, State.PROMOTED):  # promoted, and taken back since
-        row.state, row.resolved_by, row.resolved_at = State.OPEN, "", None
+    if row.state in (Candidate.State.EXPIRED, Candidate.State.PROMOTED):  # promoted, and taken back since
+        row.state, row.resolved_by, row.resolved_at = Candidate.State.OPEN, "", None
 
 
 def dismiss(keys: Collection[int], actor: Actor) -> int:
     """How many waited. They stay dismissed when they are said again."""
-    rows = Candidate.objects.filter(pk__in=keys, state=State.OPEN)
-    return rows.update(state=State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
+    rows = Candidate.objects.filter(pk__in=keys, state=Candidate.State.OPEN)
+    return rows.update(state=Candidate.State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
+
+
+def close_known(concept_ids: Collection[int], actor: Actor) -> None:
+    """Those about these concepts that are facts by now wait no more."""
+    names = Soas.objects.filter(pk__in=concept_ids).values_list("token", flat=True)
+    waiting = Candidate.objects.filter(concept__in=list(names), state=Candidate.State.OPEN)
+    standing = find_standing({row.triple for row in waiting})
+    known = [row.pk for row in waiting if standing.get((row.concept, row.dimension)) == row.triple]
+    promoted = {"state": Candidate.State.PROMOTED, "resolved_by": actor.signature, "resolved_at": timezone.now()}
+    Candidate.objects.filter(pk__in=known).update(**promoted)
 
 
 def expire(now: datetime) -> int:
     """Ends the wait of what nobody has said for long; how many."""
-    old = Candidate.objects.filter(state=State.OPEN, last_said_at__lt=now - KEPT)
-    return old.update(state=State.EXPIRED, resolved_at=now)
+    old = Candidate.objects.filter(state=Candidate.State.OPEN, last_said_at__lt=now - KEPT)
+    return old.update(state=Candidate.State.EXPIRED, resolved_at=now)

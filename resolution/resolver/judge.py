@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memory import llm
 from memory.domain.types import Triple
+from memory.domain.voices import is_registered
 from memory.llm import explain_concept
 from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Source
 from resolution.domain.llm_prompt import Case, Claim, QuotedStatement, build_question
@@ -63,7 +64,7 @@ def _incoming(conflict: Conflict) -> Claim:
 
 def _name(agent: str, source: str) -> str:
     """``somebody`` for who speaks under a name of his own choice: it could say anything."""
-    if source != Source.INFERRED or Agent.objects.filter(name=agent).exists():
+    if is_registered(agent) and (source != Source.INFERRED or Agent.objects.filter(name=agent).exists()):
         return agent
     return "somebody"
 

@@ -20,7 +20,8 @@ DIMENSIONS: Final = """
 """
 MUTED: Final = 'SELECT token, is_muted FROM soas WHERE is_muted ORDER BY token COLLATE "C"'
 FACTS: Final = """
-    SELECT concept.token, parent.token, dim.token, is_isa, confidence, source, channel, agent, said_at, last_confirmed
+    SELECT concept.token, parent.token, dim.token, is_isa, confidence, source, channel, agent, is_corroborated, said_at,
+           last_confirmed
     FROM urd
     JOIN soas AS concept ON concept.id = urd.id JOIN soas AS parent ON parent.id = parent_id
     JOIN soas AS dim ON dim.id = dim_id

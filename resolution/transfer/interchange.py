@@ -141,6 +141,7 @@ class FactLine(_TripleLine):
     source: Source = Source.OPERATOR
     channel: Channel | None = None  # by the source where none is given
     agent: Agent = ""
+    is_corroborated: bool = False
     said_at: Time | None = None
     last_confirmed: Time | None = None
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memory.db.connections import chunks
 from memory.domain.types import Slot, TripleIds
+from memory.domain.voices import choose_remembered
 from memory.graph import store
 from memory.graph.placement import Differences, Imported, Placement, Slots
 from memory.graph.store import Assertion, Attribution
@@ -31,7 +32,7 @@ PLACED: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 Numbered = tuple[int, FactLine]
-AnyLine = TypeVar("AnyLine", ConflictLine, DecidedLine)
+TripleLine = TypeVar("TripleLine", ConflictLine, DecidedLine)
 
 
 class Writer:
@@ -79,7 +80,8 @@ class Writer:
         for number, line in facts:
             said_at = line.said_at or line.last_confirmed or self._now
             said = Attribution(line.agent, line.source, line.confidence, said_at, channel=line.channel or "")
-            imported = Imported(self._by, line.last_confirmed or line.said_at or self._now, self._differences)
+            confirmed = line.last_confirmed or line.said_at or self._now
+            imported = Imported(self._by, confirmed, line.is_corroborated, self._differences)
             ids = slots.ids[line.triple]
             ruling, existing = known.get(ids), slots.edge_in(ids.slot)
             moved_to = ruling.moved_to_id if ruling is not None else None
@@ -146,7 +148,7 @@ class Writer:
                     **triple._asdict(),
                     kind=line.decision,
                     moved_to_id=ids[line.moved_to] if line.moved_to is not None else None,
-                    agents=line.agents,
+                    agents=choose_remembered(line.agents),
                     conversation=bytes.fromhex(line.conversation),
                     decided_at=line.decided_at,
                 )
@@ -157,7 +159,7 @@ class Writer:
             self._report.new_decided += len(portion) - len(settled)
 
 
-def _identify(lines: Iterable[AnyLine]) -> tuple[dict[str, int], dict[TripleIds, AnyLine]]:
+def _identify(lines: Iterable[TripleLine]) -> tuple[dict[str, int], dict[TripleIds, TripleLine]]:
     """The ids of all words in the lines, and the lines by their triples."""
     lines = list(lines)
     ids = store.ensure_tokens(word for line in lines for word in line.words())

@@ -28,11 +28,11 @@ MEMBERS: Final = """
     SELECT count(*) FROM (SELECT FROM urd AS member WHERE parent_id = %s AND id <> parent_id LIMIT %s) AS counted
 """
 
-Item = TypeVar("Item")
-Row = TypeVar("Row", bound=Model)
+Listed = TypeVar("Listed")
+AnyRow = TypeVar("AnyRow", bound=Model)
 
 
-class Some(list[Item]):
+class Some(list[Listed]):
     """The first of many."""
 
     has_more: bool = False
@@ -167,7 +167,7 @@ def _facts() -> QuerySet[Edge]:
     return _edges().exclude(concept=F("parent"))  # a root is none
 
 
-def _first(rows: QuerySet[Row], most: int) -> Some[Row]:
+def _first(rows: QuerySet[AnyRow], most: int) -> Some[AnyRow]:
     found = Some(rows[: most + 1])
     found.has_more = len(found) > most
     del found[most:]

@@ -118,9 +118,12 @@ def describe_proposal(row: Conflict) -> str:
     return describe_decision(row.proposal.get("decision", ""), row.proposal, row, "")
 
 
-def describe_decision(kind: str, names: Mapping[str, Any], row: Conflict, tense: str = "ed") -> str:
+def describe_decision(kind: str, names: Mapping[str, Any], row: Conflict | None, tense: str = "ed") -> str:
     """A decision on the conflict in one line: what was decided, or with an empty ``tense`` what would be."""
     done = bool(tense)
+    if row is None:
+        about = names.get("concept", "")
+        return f"Put what was said of {about} among the candidates" if kind == "quarantine" else "Undid a quarantine"
     if kind == "dismiss":
         return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
     if kind == "update":

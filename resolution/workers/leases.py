@@ -13,7 +13,6 @@ from memory.db.connections import first_line
 from memory.models import Observation
 
 Kind = Observation.Kind
-State = Observation.State
 
 # After the first failure, the second and so on; after one more the row has failed for good.
 RETRY_AFTER = (timedelta(seconds=1), timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=10))
@@ -37,7 +36,7 @@ FINISH = """
 
 def due(kind: Observation.Kind) -> QuerySet[Observation]:
     is_free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    return Observation.objects.filter(is_free, state=State.PENDING, kind=kind, next_attempt_at__lte=Now())
+    return Observation.objects.filter(is_free, state=Observation.State.PENDING, kind=kind, next_attempt_at__lte=Now())
 
 
 def claim(kind: Observation.Kind, limit: int, lease: timedelta) -> list[Observation]:
@@ -50,7 +49,7 @@ def lock(rows: Iterable[Observation]) -> set[int]:
     # Whoever lost its lease meanwhile may meet its own rows, claimed anew by somebody else: the times tell the two
     # claims apart. In the order of the keys, as others lock them.
     keys = {row.pk: row.claimed_until for row in rows}
-    held = Observation.objects.select_for_update().filter(pk__in=keys, state=State.PENDING).order_by("pk")
+    held = Observation.objects.select_for_update().filter(pk__in=keys, state=Observation.State.PENDING).order_by("pk")
     return {key for key, claimed_until in held.values_list("pk", "claimed_until") if claimed_until == keys[key]}
 
 
@@ -66,7 +65,7 @@ def fail(row: Observation, error: Exception) -> None:
     _is_held(row).update(
         attempts=F("attempts") + 1,
         last_error=f"{type(error).__name__}: {first_line(error)}"[:ERROR_MAX],
-        state=State.FAILED if is_last else State.PENDING,
+        state=Observation.State.FAILED if is_last else Observation.State.PENDING,
         next_attempt_at=Now() + (timedelta(0) if is_last else RETRY_AFTER[row.attempts]),
         claimed_until=None,
     )
@@ -83,11 +82,11 @@ def try_again(keys: Iterable[int]) -> int:
     for key in keys:
         with suppress(IntegrityError), transaction.atomic():
             # The unique index of concepts that wait refuses a second one of the same name.
-            count += Observation.objects.filter(pk=key, state=State.FAILED).update(
-                state=State.PENDING, attempts=0, last_error="", next_attempt_at=Now(), claimed_until=None
+            count += Observation.objects.filter(pk=key, state=Observation.State.FAILED).update(
+                state=Observation.State.PENDING, attempts=0, last_error="", next_attempt_at=Now(), claimed_until=None
             )
     return count
 
 
 def _is_held(row: Observation) -> QuerySet[Observation]:
-    return Observation.objects.filter(pk=row.pk, state=State.PENDING, claimed_until=row.claimed_until)
+    return Observation.objects.filter(pk=row.pk, state=Observation.State.PENDING, claimed_until=row.claimed_until)

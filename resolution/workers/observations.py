@@ -80,7 +80,7 @@ def _settle(rows: Sequence[Observation]) -> None:
 def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
     held = leases.lock(rows)
     ours = [row for row in rows if row.pk in held]
-    outcomes = settle([_assertion(row) for row in ours])
+    outcomes = settle([_assertion(row) for row in ours], is_metered=True)
     leases.finish({row.pk: outcome.status for row, outcome in zip(ours, outcomes, strict=True)})
     return Counter(str(outcome.status) for outcome in outcomes)
 
@@ -191,7 +191,8 @@ def _learn(
                 found.fact, Attribution(agent, Source.CLOUD_LLM, min(found.confidence, EXPLAINED_TRUST), now, evidence)
             )
             for found in explained
-        ]
+        ],
+        is_metered=True,
     )
     _count_attempt(concept)
     return Counter(str(outcome.status) for outcome in outcomes)

@@ -28,7 +28,7 @@ def test_the_json_has_the_figures_of_everything_measured(run, rows):
         of_conversations = of_conversations.replace("prefix_time ", "")
     of_the_write_path = "placing busy learning consolidation"
     of_large = "scale reload changes start admin_lists admin_pages"
-    figures = f"{of_prompts} {of_conversations} cues linear {of_the_write_path} {of_large}"
+    figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_large}"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
     assert (run.report["rounds"], run.report["tokens"]) == (1, 2000)

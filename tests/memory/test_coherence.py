@@ -80,6 +80,10 @@ STEPS: dict[str, Step] = {
         "UPDATE urd SET parent_id = (SELECT id FROM soas WHERE token = 'container')",
         lambda cache: parents_of(cache, "gnommoweb") == ["container"],
     ),
+    "an edge is corroborated": (
+        "UPDATE urd SET is_corroborated = true, channel = 'user'",
+        lambda cache: [(e.is_corroborated, e.channel) for [e] in cache.urd_by_concept.values()] == [(True, "user")],
+    ),
     "an edge is deleted": ("DELETE FROM urd", lambda cache: parents_of(cache, "gnommoweb") == []),
     "the graph is truncated": ("TRUNCATE urd", lambda cache: parents_of(cache, "gnommoweb") == []),
     "a word is added": ("INSERT INTO soas (token) VALUES ('new')", lambda cache: "new" in cache.soas_by_token),
@@ -251,5 +255,6 @@ class CanonicalQuery(TestCase):
             with connection.cursor() as cursor:
                 cursor.execute(CANONICAL, [concept, floor, now - days * 86400])
                 expected = [row[:4] for row in cursor.fetchall()]
-            recalled = in_force(cache.urd_by_concept.get(concept, ()), Bounds(floor, now - days * 86400, frozenset()))
+            bounds = Bounds(floor, now - days * 86400, frozenset())
+            recalled = sorted(in_force(cache.urd_by_concept.get(concept, ()), bounds), key=lambda e: -e.dim_id)
             assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == expected

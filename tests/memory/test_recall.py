@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
 from memory.cache.state import Cache, RulingRow
 from memory.domain.recall.saliency import DAY, HOUR, saliency
+from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader
@@ -250,6 +252,40 @@ def test_a_muted_concept_is_neither_recalled_nor_asked_about() -> None:
     cache = cache_of({**WORLD, "gnommoweb": row}, [EdgeRow(5, 1, 2, True)])
 
     assert recall(cache, "gnommoweb") == Recollection()
+
+
+# --- a concept of which too much is known ---
+
+
+def test_junk_pushes_out_neither_what_was_taught_nor_the_prompts_other_concepts() -> None:
+    cache = flood(10_000, NOW)
+
+    block = recall(cache, "gnommoweb, kvasir and dobby").block.text
+    flooded, *others = block.splitlines()[1:-1]
+
+    assert flooded.endswith(TAUGHT)  # dimensions descending, and it is the oldest
+    assert flooded.count("[") == FACTS_MAX
+    assert others == ["kvasir: [type] repo", "dobby: [type] repo"]
+
+
+def test_the_next_block_does_not_go_on_to_weaker_facts() -> None:
+    cache = flood(81, NOW)
+    shown = recall(cache, "gnommoweb").block
+
+    mentions = Mentions.of([Reader(cache).read(Message("user", "gnommoweb again"))])
+    recollection = recollect(cache, mentions, NOW, shown)
+
+    assert (recollection.block.text, recollection.reasons) == ("", {"gnommoweb": "recalled before"})
+
+
+def test_of_thousands_of_facts_only_a_few_are_looked_at() -> None:
+    cache = flood(10_000, NOW)
+    mentions = Mentions.of([Reader(cache).read(Message("user", "gnommoweb"))])
+    rest = cache.urd_by_concept[GNOMMOWEB] = iter(cache.urd_by_concept[GNOMMOWEB])  # type: ignore[assignment]
+
+    assert recollect(cache, mentions, NOW).block.text
+
+    assert len(list(rest)) == 10_000 - FACTS_MAX
 
 
 COMMON = {

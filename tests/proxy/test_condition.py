@@ -24,6 +24,7 @@ def process(**changes: Any) -> dict[str, Any]:
         "dropped_events": 0,
         "dropped_injections": 0,
         "enrich_errors": 0,
+        "bounds": {"somewhere": 0},
     }
     return well | changes
 
@@ -51,6 +52,13 @@ def test_where_nothing_is_wrong_all_is_well() -> None:
 
     assert (summary(found), worst(found)) == ("All is well", SignState.GOOD)
     assert {sign.state for sign in found} == {SignState.GOOD}
+
+
+def test_a_bound_that_holds_is_told_and_needs_nobody() -> None:
+    found = replace(WELL, process=process(bounds={"somewhere": 1_200, "elsewhere": 0}))
+
+    assert judged(found, "Bounds").says == "Reached since this process started: somewhere (1,200)."
+    assert summary(signs(found)) == "All is well"
 
 
 WRONG: dict[str, tuple[dict[str, Any], SignState, str]] = {
@@ -143,7 +151,7 @@ def test_outside_of_a_server_what_only_one_knows_is_not_known() -> None:
     found = signs(replace(WELL, process=None))
 
     assert summary(found) == "All is well"
-    unknown = {"Upstream", "Listener", "config.yaml", "Losses"}
+    unknown = {"Upstream", "Listener", "config.yaml", "Losses", "Bounds"}
     assert {sign.part for sign in found if sign.state == SignState.UNKNOWN} == unknown
 
 

@@ -1,10 +1,14 @@
-"""Who is speaking."""
+"""Who is speaking, and what they may do."""
+
+from typing import Any
 
 import pytest
 
 from memory.access.agent_tokens import new_token, token_hash
 from memory.cache.state import AgentRow, Cache
-from proxy.auth import identify, is_loopback, own_tokens
+from memory.domain.voices import voice_of
+from proxy.auth import Caller, Permission, identify, is_loopback, own_tokens, require
+from proxy.errors import NotAllowed
 
 
 def test_the_owner_of_a_token_is_known_by_it() -> None:
@@ -33,14 +37,79 @@ def test_any_other_authorization_is_nobodys(value: bytes) -> None:
     assert (caller.name, caller.token, caller.is_local) == ("anonymous@10.0.0.7", None, False)
 
 
-def test_a_name_may_be_given_in_a_header() -> None:
-    assert identify(Cache(), {b"x-festinger-agent": b" dobby\n"}, "10.0.0.7").name == "dobby"
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (b" dobby\n", "dobby@10.0.0.7"),
+        (b"zero", "anonymous@10.0.0.7"),
+        (b"Zero ", "anonymous@10.0.0.7"),
+        (b"dobby@10.0.0.1", "dobby@10.0.0.1@10.0.0.7"),
+        (b"x" * 500, "x" * 64 + "@10.0.0.7"),
+    ],
+)
+def test_a_name_without_a_token_is_one_of_its_address(given: bytes, name: str) -> None:
+    cache = Cache(agents={"hash": AgentRow("zero", "agent")})
+
+    caller = identify(cache, {b"x-festinger-agent": given}, "10.0.0.7")
+
+    assert (caller.name, caller.signature) == (name, "loopback")
+    assert voice_of(caller.name) == "anonymous@10.0.0.7"
 
 
-def test_a_forwarded_request_is_not_local() -> None:
-    assert identify(Cache(), {}, "127.0.0.1").is_local
-    assert not identify(Cache(), {b"x-forwarded-for": b"127.0.0.1"}, "127.0.0.1").is_local
-    assert not identify(Cache(), {b"forwarded": b"for=127.0.0.1"}, "127.0.0.1").is_local
+@pytest.mark.parametrize(
+    ("headers", "version", "expected"),
+    [
+        ({}, "1.1", True),
+        ({}, "1.0", False),
+        ({b"host": b"localhost:11435", b"origin": b"http://LOCALHOST:11435"}, "1.1", True),
+        ({b"host": b"localhost:11435", b"origin": b"http://localhost:3000"}, "1.1", False),
+        ({b"host": b"localhost:11435", b"origin": b"app://desk"}, "1.1", False),
+        ({b"origin": b"null"}, "1.1", False),
+        *(
+            ({name: b"127.0.0.1"}, "1.1", False)
+            for name in (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via")
+        ),
+    ],
+)
+def test_what_may_be_for_somebody_else_is_not_local(
+    headers: dict[bytes, bytes], version: str, *, expected: bool
+) -> None:
+    assert identify(Cache(), headers, "127.0.0.1", version).is_local is expected
+
+
+AGENT, OPERATOR = AgentRow("dobby", "agent"), AgentRow("carla", "operator")
+
+
+@pytest.mark.parametrize(
+    ("trust", "is_local", "token", "needed", "status"),
+    [
+        ("agent", True, None, "agent", 200),
+        ("agent", True, None, "operator", 401),
+        ("agent", True, AGENT, "operator", 403),
+        ("agent", True, OPERATOR, "operator", 200),
+        ("operator", True, None, "operator", 200),
+        ("operator", True, AGENT, "operator", 200),
+        ("operator", False, None, "agent", 401),
+        ("operator", False, AGENT, "agent", 200),
+        ("none", True, None, "agent", 401),
+        ("none", False, OPERATOR, "agent", 200),
+    ],
+)
+def test_what_a_caller_may(
+    settings: Any, trust: str, *, is_local: bool, token: AgentRow | None, needed: Permission, status: int
+) -> None:
+    settings.FESTINGER_TRUST_LOOPBACK = trust
+    caller = Caller("somebody", token, is_local=is_local)
+
+    if status == 200:
+        require(caller, needed)
+        return
+    with pytest.raises(NotAllowed) as raised:
+        require(caller, needed)
+
+    assert raised.value.status == status
+    assert f"needs a token of scope {needed}" in str(raised.value)
+    assert ("FESTINGER_TRUST_LOOPBACK=operator" in str(raised.value)) is (is_local and needed == "operator")
 
 
 @pytest.mark.parametrize(

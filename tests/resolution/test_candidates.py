@@ -109,6 +109,14 @@ def test_neither_a_stranger_nor_a_page_is_a_second_voice(first: tuple[str, str],
     assert len(candidate().voices) == 2
 
 
+def test_strangers_of_one_address_are_one_voice() -> None:
+    for number in range(30):
+        say(FACT, f"agent{number}@10.0.0.7", role="assistant")
+    say(FACT, "winky", role="assistant")
+
+    assert candidate().voices == [["agent0@10.0.0.7", "assistant"], ["winky", "assistant"]]
+
+
 def test_two_models_together_contradict_nobody() -> None:
     say("gnommoweb isa service type")
     say(FACT, role="assistant")

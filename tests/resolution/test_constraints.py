@@ -26,6 +26,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "concept_id": A, "dim_id": D, "existing_parent_id": B, "incoming_parent_id": C, "incoming_is_isa": True,
         "incoming_confidence": 0.9, "incoming_source": "gutask", "collision_type": "isa_isa", "status": "pending",
     },
+    "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
     "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
     "decision": {
         "kind": "update", "conflict_id": CONFLICT, "actor": "dobby", "source": "operator", "arguments": "{}",
@@ -49,11 +50,18 @@ BAD_ROWS = [
     BadRow("candidate_channel_is_known", "edge_candidate", {"channel": "hearsay"}),
     BadRow("candidate_state_is_known", "edge_candidate", {"state": "lost"}),
     *(BadRow("candidate_confidence_is_in_range", "edge_candidate", {"confidence": c}) for c in (-0.1, 1.1)),
+    BadRow("agent_hour_is_counted_once", "agent_hour", {"facts": 3}, beside={}),
+    *(
+        BadRow("agent_hour_counts_are_not_negative", "agent_hour", {name: -1})
+        for name in ("facts", "conflicts", "candidates", "exceeded")
+    ),
     BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),
     BadRow("decision_source_is_known", "decision", {"source": "manual"}),
+    BadRow("decision_is_about_a_conflict", "decision", {"conflict_id": None}),
+    BadRow("decision_is_about_a_conflict", "decision", {"kind": "quarantine"}),
     BadRow("decision_undoes_a_decision", "decision", {"kind": "undo"}),
     BadRow("decision_undoes_a_decision", "decision", {"undoes_id": DECISION}),
     BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),

@@ -1,9 +1,11 @@
 """The rules of placing beyond the plain slot: voices, the newer wins, lineage, and what was decided before."""
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memory.graph import store
@@ -51,6 +53,28 @@ class TestVoices:
             ("confirm", "user"),
         ]
 
+    def test_only_another_agent_corroborates_a_fact(self) -> None:
+        say("gnommoweb isa repo type", role="user")
+
+        say("gnommoweb isa repo type", role="system")
+        assert not edge().is_corroborated
+
+        say("gnommoweb isa repo type", "winky")
+        say("gnommoweb isa repo type", "winky")
+        assert edge().is_corroborated
+
+    def test_the_upgrade_takes_from_the_history_which_facts_were_corroborated(self) -> None:
+        for agent in ("dobby", "winky"):
+            say("gnommoweb isa repo type", agent)
+            say("kvasir isa repo type")
+        Edge.objects.update(is_corroborated=False)
+
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute(import_module("memory.migrations.0016_corroborated_facts").FILL)
+
+        assert [edge().is_corroborated, edge("kvasir").is_corroborated] == [True, False]
+
     def test_a_confirmation_moves_the_times_but_never_back(self) -> None:
         say("gnommoweb isa repo type", at=NOW)
         say("gnommoweb isa repo type", at=NOW + HOUR)
@@ -67,10 +91,20 @@ class TestVoices:
         )  # fmt: skip
 
         say("gnommoweb isa repo type", "dobby")
-        assert edge().confidence == 0.7
+        assert (edge().confidence, edge().is_corroborated) == (0.7, False)
 
         say("gnommoweb isa repo type", "winky")
-        assert edge().confidence == 0.8
+        assert (edge().confidence, edge().is_corroborated) == (0.8, True)
+
+    def test_strangers_of_one_address_are_one_voice(self) -> None:
+        say("gnommoweb isa repo type", "zero@10.0.0.7", confidence=0.7)
+        for name in ("one", "two", "anonymous"):
+            say("gnommoweb isa repo type", f"{name}@10.0.0.7", confidence=0.8)
+        assert edge().confidence == 0.7
+
+        say("gnommoweb isa repo type", "zero@10.0.0.8", confidence=0.7)
+
+        assert edge().confidence == pytest.approx(0.715)
 
 
 class TestTheNewerWins:
@@ -249,6 +283,8 @@ class TestDecidedTriples:
         ("agent", "conversation", "days", "status"),
         [
             ("winky", HERE, 0, "conflict"),
+            ("winky@10.0.0.7", HERE, 6, "decided"),
+            ("winky@10.0.0.7", HERE, 8, "conflict"),
             ("dobby", THERE, 8, "conflict"),
             ("dobby", THERE, 6, "decided"),
             ("dobby", HERE, 8, "decided"),

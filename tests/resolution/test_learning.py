@@ -309,7 +309,7 @@ def test_batches_are_of_one_size_at_most(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(observations, "BATCH", 2)
     sizes = []
     settle = observations.settle
-    monkeypatch.setattr(observations, "settle", lambda said: sizes.append(len(said)) or settle(said))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(observations, "settle", lambda said, **how: sizes.append(len(said)) or settle(said, **how))  # type: ignore[func-returns-value]
     for number in range(5):
         observe(f"thing{number} isa kind type")
 

@@ -25,6 +25,7 @@ from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Conflict
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
+from tests.resolution.disputes import configure
 from tests.resolution.racers import ROUNDS, Racers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -183,6 +184,7 @@ def start(process: subprocess.Popen[str]) -> None:
 
 
 def test_processes_settle_colliding_statements_each_once() -> None:
+    configure(quota_conflicts_per_hour=1_000)
     observe([f"thing{n % 40} isa kind{n % 7} {('type', 'tech')[n % 2]}" for n in range(300)])
     with worker() as one, worker() as other, worker() as third:
         workers = (one, other, third)

@@ -134,14 +134,14 @@ class TestTakingIn:
     def test_a_fact_is_as_it_was_and_the_history_says_who_brought_it(self) -> None:
         take_in(
             file_of(
-                fact("gnommoweb isa repo type", agent="dobby", source="gutask", confidence=0.5,
+                fact("gnommoweb isa repo type", agent="dobby", source="gutask", confidence=0.5, is_corroborated=True,
                      said_at="2026-03-01T12:30:00.123456Z", last_confirmed="2026-04-01T00:00:00+02:00")
             )
         )  # fmt: skip
 
         there, told = edge("gnommoweb"), EdgeHistory.objects.get()
         assert (there.agent, there.source, there.confidence, there.said_at) == ("dobby", "gutask", 0.5, SAID)
-        assert there.last_confirmed == datetime(2026, 3, 31, 22, tzinfo=UTC)
+        assert (there.is_corroborated, there.last_confirmed) == (True, datetime(2026, 3, 31, 22, tzinfo=UTC))
         assert (told.action, told.actor, told.source, told.role) == ("insert", "hermione", "operator", IMPORTED)
         assert told.reason == "imported from world.jsonl"
         assert Soas.objects.get(token="gnommoweb").novelty == 1

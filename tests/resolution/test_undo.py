@@ -14,6 +14,7 @@ from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
 from resolution.models import Conflict, DecidedTriple, Decision, Run
 from tests.resolution.deciding import decompose, dismiss, relocate, update
+from tests.resolution.disputes import configure
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, say, status
 
 pytestmark = pytest.mark.django_db
@@ -415,6 +416,7 @@ def decide_all(conflicts: list[Conflict], actor: Actor, chance: random.Random, l
 
 
 def test_an_undone_run_of_many_mixed_decisions_restores_the_graph() -> None:
+    configure(quota_conflicts_per_hour=100)
     conflicts = world(16)
     before, everything = graph(), dump()
     run = Run.objects.create(trigger="command", mode="auto")

@@ -16,7 +16,8 @@ from resolution.models import Conflict
 OPERATOR = Actor("hermione", Source.OPERATOR)
 
 EDGES = """
-    SELECT c.token, p.token, d.token, urd.is_isa, urd.confidence, urd.source, urd.agent, urd.said_at, urd.last_confirmed
+    SELECT c.token, p.token, d.token, urd.is_isa, urd.confidence, urd.source, urd.agent, urd.is_corroborated,
+           urd.said_at, urd.last_confirmed
     FROM urd JOIN soas c ON c.id = urd.id JOIN soas p ON p.id = urd.parent_id JOIN soas d ON d.id = urd.dim_id
     ORDER BY 3, 1
 """

@@ -35,9 +35,9 @@ SMALL_BODY = 10_000  # bytes
 
 @pytest.fixture(scope="session")
 def strict(database: str) -> Iterator[Served]:
-    """Asks for a token, takes small bodies, and its model server is away."""
+    """Asks for a token, trusts this machine as far as by default, takes small bodies, and its model server is away."""
     settings = {"FESTINGER_REQUIRE_TOKEN": "1", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY)}
-    served = Served(upstream=AWAY, database=database, **settings)
+    served = Served(upstream=AWAY, database=database, FESTINGER_TRUST_LOOPBACK="", **settings)
     yield served.wait_ready()
     assert "Traceback" not in served.stop()
 

@@ -1,5 +1,6 @@
 """A whole Festinger: proxies, a worker and beat as processes, with a database and a home of their own."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -45,9 +46,26 @@ OBSERVED = """
     WHERE kind = 'triple' AND concept LIKE %s ORDER BY said_at, id
 """
 
+# Who speaks in these tests, each with a token: without one they would be one voice, as they come from one address.
+AGENTS = ("dobby", "winky", "kreacher", "harry", "hagrid")
+
 WAITING = "SELECT count(*) FROM observation WHERE kind = 'triple' AND state = 'pending'"
 
 Row = tuple[Any, ...]
+
+
+def token_of(agent: str) -> str:
+    return "fst_" + hashlib.sha256(agent.encode()).hexdigest()
+
+
+def headers_of(agent: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token_of(agent)}"}
+
+
+def register_agents(run: Callable[..., object], *agents: str) -> None:
+    """``run`` executes a statement with its arguments."""
+    hashes = [hashlib.sha256(token_of(agent).encode()).hexdigest() for agent in agents]
+    run("INSERT INTO agent (name, token_hash) SELECT * FROM unnest(%s::text[], %s::text[])", list(agents), hashes)
 
 
 class Festinger:
@@ -56,6 +74,7 @@ class Festinger:
     def __init__(self, own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, **environment: str) -> None:
         self.own = own
         self.database = own.copy(name)
+        register_agents(self.run, *AGENTS)
         self.home = Path(tempfile.mkdtemp(prefix="festinger-learning-")).resolve()
         self.ports = [free_port() for _ in range(proxies)]
         self._upstream = upstream
@@ -152,13 +171,13 @@ class Festinger:
 
     def ask(self, *said: tuple[str, str], agent: str = "dobby", proxy: int = 0) -> list[dict[str, str]]:
         """The messages that reached the model."""
-        answer = self.proxies[proxy].chat(*said, model="echo", headers={"X-Festinger-Agent": agent})
+        answer = self.proxies[proxy].chat(*said, model="echo", headers=headers_of(agent))
         assert answer.status_code == 200, answer.text
         arrived: list[dict[str, str]] = json.loads(answer.json()["message"]["content"])
         return arrived
 
     def teach(self, fact: str, *, agent: str = "dobby", proxy: int = 0) -> Any:
-        return self.proxies[proxy].client.post("/iknowthat", json={"fact": fact}, headers={"X-Festinger-Agent": agent})
+        return self.proxies[proxy].client.post("/iknowthat", json={"fact": fact}, headers=headers_of(agent))
 
     def would_recall(self, text: str) -> list[str]:
         """What each proxy would recall for the text; nothing is counted."""

@@ -54,7 +54,8 @@ def manage(*arguments: str, stdin: str | None = None, **environment: str) -> sub
 
 
 class Served:
-    """``host`` is the address to bind. Started at once; ``wait_ready`` returns when ``/health`` says so."""
+    """``host`` is the address to bind. Started at once; ``wait_ready`` returns when ``/health`` says so. Unless told
+    otherwise it lets this machine decide: only the tests of who may what bring tokens."""
 
     def __init__(
         self, *, upstream: str, database: str, host: str = "127.0.0.1", port: int = 0, **environment: str
@@ -66,6 +67,7 @@ class Served:
             "FESTINGER_PORT": str(self.port),
             "FESTINGER_UPSTREAM": upstream,
             "DATABASE_URL": database,
+            "FESTINGER_TRUST_LOOPBACK": "operator",
         }
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  a pipe that nobody reads would stop it
         self.process = subprocess.Popen(

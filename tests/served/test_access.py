@@ -10,6 +10,7 @@ import pytest
 
 from tests.served.conftest import AWAY, SMALL_BODY
 from tests.served.server import Served
+from tests.served.wire import ask
 from tests.standin import StandIn
 
 
@@ -97,10 +98,26 @@ def test_a_token_that_is_revoked_goes_no_further(server: Served, ollama: StandIn
     assert "authorization" not in ollama.last().headers
 
 
-def test_a_forwarded_request_is_not_from_this_machine(server: Served) -> None:
-    answer = server.client.post("/iknowthat", json=FACT, headers={"X-Forwarded-For": "10.0.0.1"})
+@pytest.mark.parametrize(
+    "headers", [{"X-Forwarded-For": "10.0.0.1"}, {"X-Real-IP": "10.0.0.1"}, {"Origin": "http://localhost:3000"}]
+)
+def test_what_may_be_for_somebody_else_is_not_from_this_machine(server: Served, headers: dict[str, str]) -> None:
+    assert server.client.post("/iknowthat", json=FACT, headers=headers).status_code == 401
 
-    assert answer.status_code == 401
+
+def test_a_proxy_that_adds_nothing_is_told_by_its_old_protocol(server: Served) -> None:
+    answer = ask(server.port, b"GET /conflicts HTTP/1.0\r\nHost: localhost\r\n\r\n")
+
+    assert answer.status == 401
+
+
+def test_by_default_this_machine_teaches_and_does_not_decide(strict: Served, tokens: dict[str, str]) -> None:
+    taught, refused = strict.teach("borogove -isa bird"), strict.client.post("/reload")
+    decided = strict.client.post("/reload", headers=bearer(tokens["operator"]))
+
+    assert (taught.status_code, refused.status_code, decided.status_code) == (201, 401, 200)
+    assert "needs a token of scope operator" in refused.json()["error"]
+    assert "or FESTINGER_TRUST_LOOPBACK=operator" in refused.json()["error"]
 
 
 def test_loopback_need_not_be_trusted(everywhere: Served) -> None:
@@ -118,14 +135,22 @@ def test_the_owner_of_a_token_is_who_said_it(
     server: Served, outside: httpx.Client, tokens: dict[str, str], database: str
 ) -> None:
     outside.post("/iknowthat", json={"fact": "rath -isa beast"}, headers=bearer(tokens["agent"]))
-    server.client.post("/iknowthat", json={"fact": "toves -isa beast"}, headers={"X-Festinger-Agent": "dobby"})
-    server.client.post("/iknowthat", json={"fact": "mome -isa beast"})
+    for word, headers in (("toves", {"X-Festinger-Agent": "dobby"}), ("mome", {})):
+        server.client.post("/iknowthat", json={"fact": f"{word} -isa beast"}, headers=headers)
+    forged = {"X-Festinger-Agent": "agent of served"}
+    server.client.post("/iknowthat", json={"fact": "wabe -isa lawn"}, headers=forged)
 
     with psycopg.connect(database) as client:
         rows = client.execute(
-            "SELECT token, agent FROM urd JOIN soas ON soas.id = urd.id WHERE token IN ('rath', 'toves', 'mome')"
+            "SELECT token, agent FROM urd JOIN soas ON soas.id = urd.id"
+            " WHERE token IN ('rath', 'toves', 'mome', 'wabe')"
         ).fetchall()
-    assert dict(rows) == {"rath": "agent of served", "toves": "dobby", "mome": "anonymous@127.0.0.1"}
+    assert dict(rows) == {
+        "rath": "agent of served",
+        "toves": "dobby@127.0.0.1",
+        "mome": "anonymous@127.0.0.1",
+        "wabe": "anonymous@127.0.0.1",
+    }
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
@@ -133,7 +158,11 @@ def test_the_owner_of_a_token_is_who_said_it(
 def test_a_foreign_host_or_origin_ends_at_the_door(server: Served, path: str, headers: dict[str, str]) -> None:
     answer = server.client.get(path, headers=headers)
 
-    assert (answer.status_code, answer.content) == (403, b"")
+    assert answer.status_code == 403
+    if path == "/api/tags":
+        assert answer.content == b""  # as Ollama answers
+    else:
+        assert "FESTINGER_ALLOWED_HOSTS" in answer.text or "FESTINGER_ORIGINS" in answer.text
 
 
 def test_the_name_of_the_docker_host_is_welcome_everywhere(server: Served) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.served.server import PROJECT, Served
 
 AHEAD = timedelta(hours=1)
+DOBBY, WINKY = "dobby@127.0.0.1", "winky@127.0.0.1"  # as agents without a token are known
 GUTASK = PROJECT / "clients" / "gutask" / "gutask"
 
 
@@ -55,14 +56,14 @@ def test_a_conflict_is_told_with_both_sides(server: Served) -> None:
         "is_isa": True,
         "confidence": 1.0,
         "source": "gutask",
-        "agent": "dobby",
+        "agent": DOBBY,
     }
     assert {key: item["incoming"][key] for key in ("parent", "is_isa", "confidence", "source", "agent", "role")} == {
         "parent": "container",
         "is_isa": True,
         "confidence": 1.0,
         "source": "gutask",
-        "agent": "winky",
+        "agent": WINKY,
         "role": "",
     }
     assert (item["attempts"], item["last_error"], item["proposal"], item["resolution"]) == (0, "", None, None)
@@ -70,14 +71,15 @@ def test_a_conflict_is_told_with_both_sides(server: Served) -> None:
     assert datetime.fromisoformat(item["created_at"]) - datetime.now(UTC) < AHEAD
 
 
-def test_the_existing_fact_is_told_as_it_stands_now(server: Served, database: str) -> None:
+def test_the_existing_fact_is_told_as_it_stands_now(server: Served, database: str, tokens: dict[str, str]) -> None:
     dispute(server, "runcible")
     with psycopg.connect(database, autocommit=True) as client:
         client.execute("UPDATE urd SET confidence = 0.5 WHERE id = (SELECT id FROM soas WHERE token = 'runcible')")
 
     [item] = listed(server, concept="runcible")["items"]
     before = item["existing"]
-    teach(server, "runcible -isa repo", "kreacher")
+    token = {"Authorization": f"Bearer {tokens['agent']}"}  # another voice than the one that placed it
+    assert server.client.post("/iknowthat", json={"fact": "runcible -isa repo"}, headers=token).status_code == 200
     [item] = listed(server, concept="runcible")["items"]
 
     assert (before["confidence"], item["existing"]["confidence"]) == (0.5, 1.0)
@@ -131,10 +133,10 @@ def test_open_ones_and_those_decided_lately_are_listed(server: Served, database:
         ({"concept": "Scroobious"}, {"concept": "Scroobious Not"}),
         ({"dimension": "type"}, {"dimension": "membership"}),
         ({"type": "isa_isa"}, {"type": "cycle"}),
-        ({"agent": "winky"}, {"agent": "dobby"}),
+        ({"agent": WINKY}, {"agent": DOBBY}),
         ({"source": "gutask"}, {"source": "operator"}),
         ({"since": "2020-01-31"}, {"since": "2099-01-31T10:00:00Z"}),
-        ({"type": "isa_isa", "agent": "winky"}, {"type": "isa_isa", "agent": "dobby"}),
+        ({"type": "isa_isa", "agent": WINKY}, {"type": "isa_isa", "agent": DOBBY}),
     ],
 )
 def test_conflicts_are_filtered(server: Served, filters: dict[str, str], others: dict[str, str]) -> None:
@@ -190,7 +192,7 @@ def test_gutask_lists_the_open_ones(server: Served) -> None:
 
     assert run.returncode == 0
     [line] = [line for line in run.stdout.decode().splitlines() if line.startswith(f"{conflict_id}: ")]
-    assert line.startswith(f"{conflict_id}: bisky -isa repo in context of type | winky: -isa container | since 2")
+    assert line.startswith(f"{conflict_id}: bisky -isa repo in context of type | {WINKY}: -isa container | since 2")
     assert line.endswith(" UTC")
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from memory.domain.statement import decode
 from tests import waiting
-from tests.served.learning import Festinger, festinger
+from tests.served.learning import Festinger, festinger, headers_of
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
@@ -173,7 +173,7 @@ class Clients:
 
 def has_answer(client: httpx.Client, job: Job) -> bool:
     with suppress(httpx.TransportError):
-        answer = client.post(job.path, json=job.body, headers={"X-Festinger-Agent": job.agent})
+        answer = client.post(job.path, json=job.body, headers=headers_of(job.agent))
         assert answer.is_success or answer.status_code == 503, answer.text  # 503: Postgres is away
         return answer.is_success
     return False

@@ -80,7 +80,7 @@ def test_the_prompt_after_a_decision_shows_it(
     told, conflict = answer["decision"], answer["conflict"]
     assert (told["kind"], told["actor"], told["source"], told["reason"], told["undone"]) == (
         decision["decision"],
-        "hermione",
+        "loopback",
         "operator",
         "so it is",
         False,
@@ -97,7 +97,7 @@ def test_a_conflict_is_decided_once(server: Served) -> None:
 
     assert again.status_code == 409
     assert again.json() == {
-        "error": f"Conflict {conflict_id} was already decided by hermione: new fact replaces existing."
+        "error": f"Conflict {conflict_id} was already decided by loopback: new fact replaces existing."
     }
 
 
@@ -348,7 +348,7 @@ def test_a_run_waits_for_a_worker_and_another_does_not_start_beside_it(own: OwnP
     assert (again.status_code, again.json()["run"]) == (409, run_id)
     assert "running already" in again.json()["error"]
     run = served.client.get(f"/resolve/runs/{run_id}").json()
-    assert (run["status"], run["trigger"], run["actor"], run["ended_at"]) == ("running", "api", "hermione", None)
+    assert (run["status"], run["trigger"], run["actor"], run["ended_at"]) == ("running", "api", "loopback", None)
     own.run("UPDATE run SET status = 'done', ended_at = now()")
 
 

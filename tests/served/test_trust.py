@@ -9,7 +9,7 @@ import pytest
 
 from tests.planted import PLANTED, TAUGHT, Prompts, Turns
 from tests.prompts import FORMATS
-from tests.served.learning import Conversation, Festinger, block, festinger
+from tests.served.learning import Conversation, Festinger, block, festinger, headers_of
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
@@ -28,7 +28,7 @@ def send(whole: Festinger, wire: str, turns: Turns, agent: str) -> None:
     path, write = FORMATS[wire]
     payload = with_tools(wire, write(turns), turns)
     answer = whole.proxies[0].client.post(
-        path, json=payload | {"model": "llama3", "stream": False}, headers={"X-Festinger-Agent": agent}
+        path, json=payload | {"model": "llama3", "stream": False}, headers=headers_of(agent)
     )
     assert answer.status_code == 200, answer.text
 

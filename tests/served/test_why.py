@@ -28,7 +28,12 @@ def test_an_answer_names_the_request_and_why_tells_what_it_was_given(server: Ser
     assert told["block"] in chat.body.decode().replace("\\n", "\n")
     assert "quux: [type] repo" in told["block"]
     assert {"concept": "quux", "why": "recalled"} in told["concepts"]
-    assert (told["agent"], told["model"], told["wire"], told["unread_characters"]) == ("dobby", "llama3", "chat", 0)
+    assert (told["agent"], told["model"], told["wire"], told["unread_characters"]) == (
+        "dobby@127.0.0.1",
+        "llama3",
+        "chat",
+        0,
+    )
 
 
 def test_any_process_can_tell_of_a_request(server: Served, raw_server: Served) -> None:

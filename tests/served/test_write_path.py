@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import waiting
+from tests.served.learning import headers_of, register_agents
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
@@ -216,13 +217,15 @@ def test_what_was_decided_shows_no_conflict_but_for_another_agent(
         " SELECT c.id, d.id, p.id, 'dismissed', '{dobby}' FROM soas c, soas d, soas p"
         " WHERE c.token = 'snorkwell' AND d.token = 'type' AND p.token = 'gizmo'"
     )
+    register_agents(own.run, "dobby", "kreacher")
 
     def block(agent: str, said: str) -> str:
-        server.chat(("system", "S"), ("user", said), headers={"X-Festinger-Agent": agent})
+        server.chat(("system", "S"), ("user", said), headers=headers_of(agent))
         asked = [request for request in ollama.requests() if request.path == "/api/chat"]
         return str(asked[-1].json()["messages"])
 
     assert server.client.post("/reload").status_code == 200  # else the ruling may come after the fact
     assert eventually(lambda: "snorkwell: [type] repo" in block("winky", "What is snorkwell?"))
     assert "snorkwell: [type] repo" in block("dobby", "I say: snorkwell is a gizmo.")
+    assert "snorkwell: [type] repo" in block("stranger", "And so do I: snorkwell is a gizmo.")
     assert "snorkwell: [type?] repo" in block("kreacher", "But I say: snorkwell is a gizmo.")

@@ -23,6 +23,7 @@ from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict
 from resolution.views.concept_detail import CONFLICTS_MAX
 from tests.resolution.deciding import dismiss
+from tests.resolution.disputes import configure
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -148,6 +149,7 @@ def test_the_count_of_open_conflicts_leads_to_exactly_these(operator: Client, di
 
 
 def test_all_conflicts_about_a_concept_are_those_that_are_decided_too(operator: Client) -> None:
+    configure(quota_conflicts_per_hour=1_000, conflict_members_max=1_000)
     for i in range(CONFLICTS_MAX + 2):
         say("thing", f"parent{i}")
     rows = set(Conflict.objects.values_list("pk", flat=True))

@@ -23,7 +23,10 @@ READS: list[tuple[str, str, object]] = [
     ("FESTINGER_WORKERS", "7", 7),
     ("FESTINGER_WORKERS", " ", 1),
     ("FESTINGER_REQUIRE_TOKEN", "On", True),
-    ("FESTINGER_TRUST_LOOPBACK", "0", False),
+    *(
+        ("FESTINGER_TRUST_LOOPBACK", raw, value)
+        for raw, value in (("", "agent"), ("1", "agent"), ("On", "agent"), ("0", "none"), ("operator", "operator"))
+    ),
     ("FESTINGER_ORIGINS", "a, b,,", ("a", "b")),
     ("FESTINGER_UPSTREAM", "host:1", "http://host:1"),
     ("FESTINGER_UPSTREAM", "https://host/base/", "https://host/base"),
@@ -46,6 +49,7 @@ def test_a_variable_is_read(monkeypatch: pytest.MonkeyPatch, name: str, raw: str
 MISTAKES: list[tuple[str, str, str]] = [
     *(("FESTINGER_WORKERS", raw, "a whole number from 1 to 64") for raw in ("ten", "65", "-1", "²", "1.5")),
     ("FESTINGER_REQUIRE_TOKEN", "maybe", "1 or 0"),
+    ("FESTINGER_TRUST_LOOPBACK", "root", "0, 1, which is the same as agent, or operator"),
     ("FESTINGER_UPSTREAM", "ftp://host", "an address such as http://127.0.0.1:11434"),
     *(
         ("FESTINGER_UPSTREAM", raw, "an address such as http://127.0.0.1:11434")

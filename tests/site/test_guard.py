@@ -2,7 +2,10 @@
 
 import pytest
 
+from festinger_site.asgi import is_own
 from festinger_site.server.host_origin_guard import Guard
+from proxy.api.routes import api
+from proxy.domain.formats import FORMATS
 
 
 async def nothing(*_: object) -> None:
@@ -15,11 +18,12 @@ def is_welcome(
     peer: str = "127.0.0.1",
     host: str = "localhost:11435",
     hosts: tuple[str, ...] = ("festinger.example",),
+    path: str = "/api/tags",
     **more: str,
 ) -> bool:
-    guard = Guard(nothing, bind=bind, hosts=hosts, origins=["https://desk.example"])
+    guard = Guard(nothing, is_own=is_own, bind=bind, hosts=hosts, origins=["https://desk.example"])
     headers = [(name.encode(), value.encode()) for name, value in {"host": host, **more}.items()]
-    return guard._is_welcome({"type": "http", "headers": headers, "client": (peer, 5)})
+    return not guard._find_fault({"type": "http", "headers": headers, "client": (peer, 5), "path": path})
 
 
 @pytest.mark.parametrize(
@@ -39,6 +43,31 @@ def is_welcome(
 )
 def test_only_local_and_configured_hosts_are_welcome(host: str, expected: bool) -> None:
     assert is_welcome(host=host) is expected
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost:11435", True),
+        ("127.0.0.1:11435", True),
+        ("[::1]:11435", True),
+        ("host.docker.internal:11435", True),
+        ("festinger.example", True),
+        ("printer.local:11435", False),
+        ("evil.internal", False),
+        ("evil.localhost", False),
+    ],
+)
+@pytest.mark.parametrize("path", ["/iknowthat", "/candidates/1/promote", "/admin/", "/health"])
+def test_from_this_machine_own_endpoints_take_only_exact_names(path: str, host: str, expected: bool) -> None:
+    assert is_welcome(path=path, host=host) is expected
+    assert is_welcome(path="/api/tags", host=host)
+
+
+def test_every_route_of_the_api_is_an_own_one_or_a_prompt() -> None:
+    routes = {path for path in api.get_openapi_schema()["paths"] if path not in FORMATS}
+
+    assert {path for path in routes if not is_own(path)} == set()
 
 
 @pytest.mark.parametrize(

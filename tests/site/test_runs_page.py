@@ -23,6 +23,7 @@ from resolution.admin import runs as page_of_runs
 from resolution.intake.assertions import assert_fact
 from resolution.models import Conflict, Decision, Run
 from tests.resolution.deciding import update
+from tests.resolution.worlds import facts, say
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -256,3 +257,24 @@ def test_who_may_not_look_at_runs_follows_none(client: Client) -> None:
     client.force_login(User.objects.create_user("guest", is_staff=True))
 
     assert client.get(of(ended(), "progress")).status_code == 403
+
+
+def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) -> None:
+    say("gnommoweb isa repo type", "mallory")
+    conflict = say("heimdall isa server type", "dobby") and say("heimdall isa virus type", "mallory").conflict
+
+    page = operator.get("/admin/resolution/run/quarantine/", {"agent": "mallory"}).content.decode()
+    assert "Quarantine: 1 fact, 1 conflict" in page
+    assert "gnommoweb isa repo type" in facts()
+    done = operator.post("/admin/resolution/run/quarantine/", {"agent": "mallory", "since": ""}, follow=True)
+
+    assert "1 fact went to the candidates" in done.content.decode()
+    assert "Quarantine of mallory" in done.content.decode()
+    assert "gnommoweb isa repo type" not in facts()
+    assert conflict is not None
+    decision = Decision.objects.filter(run__trigger="quarantine").order_by("pk")[0]
+    shown = operator.get(f"/admin/resolution/decision/{decision.pk}/change/").content.decode()
+    assert "among the candidates" in shown
+    assert "among the candidates" in operator.get("/admin/resolution/decision/").content.decode()
+    undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", {"reason": ""}, follow=True)
+    assert "Undone" in undone.content.decode()

@@ -11,6 +11,7 @@ from pgmq import get_embedded_install_sql, install_pgmq_sql
 from pgmq.install import get_embedded_sql_version
 
 from memory import bootstrap
+from resolution.decisions.quarantine import quarantine_at_upgrade
 from resolution.resolver import schedule as resolver_schedule
 
 
@@ -45,6 +46,10 @@ class Command(BaseCommand):
         for name in bootstrap.load_groups():
             self.stdout.write(f"group {name}: permissions added")
         resolver_schedule.keep()
+        if (run := quarantine_at_upgrade()) is not None:
+            self.stdout.write(
+                f"{run.counts['quarantined']} facts that nobody vouches for are candidates now: run {run.pk}"
+            )
         if install_pgmq():
             self.stdout.write("broker: PGMQ installed")
         return bootstrap.create_first_operator()

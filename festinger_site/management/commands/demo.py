@@ -143,7 +143,10 @@ class Command(BaseCommand):
         self.prompt(model, NEXT_MESSAGE, expected=(disputed,))
 
         self.title("5. Decide it")
-        self.line("An operator decides, or a language model at night. Both facts are true, in finer dimensions:")
+        self.line("An operator decides, or a language model at night. Both facts are true, in finer dimensions.")
+        self.line(
+            "(Operators use the admin, or a token. The demo runs with FESTINGER_TRUST_LOOPBACK=operator instead.)"
+        )
         self.decide(model)
         decided = f"{WORD}: [deployment-type] container [artifact-type] repo [membership] glitch_university"
         self.prompt(model, NEXT_MESSAGE, expected=(decided,))

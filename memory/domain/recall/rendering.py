@@ -63,8 +63,24 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
 
 def fact_line(facts: Sequence[ShownFact]) -> str:
     """One concept's line, with at least one fact, in the order given."""
-    shown = " ".join(f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {fact.parent}" for fact in facts)
+    shown = " ".join([_fact_text(fact) for fact in facts])
     return f"{facts[0].concept}: {shown}{CONFLICT if any(fact.is_disputed for fact in facts) else ''}"
+
+
+def count_fitting(facts: Sequence[ShownFact], length_max: int) -> int:
+    """How many of the facts, from the first on, ``fact_line`` prints within so many characters; at least one."""
+    length, is_disputed = len(facts[0].concept) + 1, False
+    for count, fact in enumerate(facts):
+        length += 1 + len(_fact_text(fact))
+        if fact.is_disputed and not is_disputed:
+            length, is_disputed = length + len(CONFLICT), True
+        if length > length_max:
+            return max(1, count)
+    return len(facts)
+
+
+def _fact_text(fact: ShownFact) -> str:
+    return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {fact.parent}"
 
 
 def question(concept: str) -> str:

@@ -1,13 +1,26 @@
-"""Which facts and questions go into a block: chosen by priority, within a budget, printed in order of id."""
+"""Which facts and questions go into a block: concepts are chosen by priority, each one's facts by strength, all within
+a budget; they are printed in order of id."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from operator import attrgetter, itemgetter
-from typing import Literal
+from typing import Final, Literal
 
-from memory.domain.recall.rendering import Block, ShownFact, block_length, fact_line, question, render_block
+from memory.domain.channels import Channel, channel_of
+from memory.domain.recall.rendering import (
+    Block,
+    ShownFact,
+    block_length,
+    count_fitting,
+    fact_line,
+    question,
+    render_block,
+)
 from memory.domain.types import EdgeRow, SoasRow
+
+FACTS_MAX: Final = 8  # about one concept
+CONCEPT_SHARE: Final = 1 / 3  # of the room for facts, if other concepts have facts to show
 
 Show = Callable[[EdgeRow], ShownFact]
 SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
@@ -15,7 +28,8 @@ SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A salient concept of a prompt, with the facts about it that are in force, dimensions descending."""
+    """A salient concept of a prompt, with the facts that may be shown about it: FACTS_MAX at most, the strongest
+    first."""
 
     row: SoasRow
     token: str
@@ -28,15 +42,15 @@ class Selection:
     """What goes into a block, in the order it is printed: each concept's facts, then the candidates to ask about; and
     for every candidate why it is in or out."""
 
-    facts: list[list[ShownFact]] = field(default_factory=list)
+    facts: list[ShownFact] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # of the facts, one a concept
     asked: list[Candidate] = field(default_factory=list)
     reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
     def block(self) -> Block:
         """Empty where nothing was selected."""
         questions = tuple(candidate.token for candidate in self.asked)
-        lines = [*map(fact_line, self.facts), *map(question, questions)]
-        return Block(render_block(lines), tuple(fact for line in self.facts for fact in line), questions)
+        return Block(render_block([*self.lines, *map(question, questions)]), tuple(self.facts), questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +72,20 @@ def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
     )
 
 
-def in_force(edges: Iterable[EdgeRow], bounds: Bounds) -> list[EdgeRow]:
-    """The edges the canonical recollection query returns, roots left out, in order of descending dimension."""
-    kept = [edge for edge in edges if is_in_force(edge, bounds)]
-    kept.sort(key=attrgetter("dim_id"), reverse=True)
-    return kept
+def in_force(edges: Iterable[EdgeRow], bounds: Bounds) -> Iterator[EdgeRow]:
+    """The edges the canonical recollection query returns, roots left out, in the order given."""
+    # One by one: of a concept with thousands of facts, only the first few are looked at.
+    return (edge for edge in edges if is_in_force(edge, bounds))
+
+
+_STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}
+
+
+def rank(edge: EdgeRow) -> tuple[int, float, int]:
+    """For sorting, the highest first: what an operator said, gutask, several voices, one voice; of each, what was
+    confirmed last. One without a time counts as just confirmed."""
+    strength = _STRENGTHS.get(edge.channel or channel_of(edge.source), edge.is_corroborated)
+    return strength, inf if edge.last_confirmed is None else edge.last_confirmed, edge.dim_id
 
 
 def select(
@@ -89,39 +112,34 @@ def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
 def _choose_facts(
     selection: Selection, candidates: Sequence[Candidate], show: Show, max_concepts: int, room: int
 ) -> int:
-    chosen: list[tuple[int, list[ShownFact]]] = []
+    chosen: list[tuple[int, list[ShownFact], str]] = []
+    share = room if len(candidates) == 1 else int(room * CONCEPT_SHARE)
     for candidate in candidates:
         if len(chosen) == max_concepts:
             selection.reasons[candidate.token] = "too many concepts"
             continue
-        facts = [show(edge) for edge in candidate.edges]
-        length = len(fact_line(facts))
-        # A concept that alone exceeds the budget is not left out: its most recently confirmed facts stay.
-        if length >= room and not chosen:
-            facts = _newest_facts_that_fit(candidate, show, room)
-            length = len(fact_line(facts)) if facts else room
-        if length >= room:
+        facts = _show_in_order(candidate.edges, show)
+        line, length_max = fact_line(facts), min(share, room - 1)
+        if len(line) > length_max:  # its strongest facts stay
+            count = count_fitting([show(edge) for edge in candidate.edges], length_max)
+            facts = _show_in_order(candidate.edges[:count], show)
+            line = fact_line(facts)
+        if len(line) >= room:
             selection.reasons[candidate.token] = "no room"
             continue
-        room -= length + 1
-        chosen.append((candidate.row.id, facts))
+        room -= len(line) + 1
+        chosen.append((candidate.row.id, facts, line))
         selection.reasons[candidate.token] = "recalled"
     # In an order that no count changes: the same facts give the same bytes, which a model's prompt cache needs.
-    selection.facts = [facts for _, facts in sorted(chosen, key=itemgetter(0))]
+    for _, facts, line in sorted(chosen, key=itemgetter(0)):
+        selection.facts += facts
+        selection.lines.append(line)
     return room
 
 
-def _newest_facts_that_fit(candidate: Candidate, show: Show, room: int) -> list[ShownFact]:
-    """As many of the most recently confirmed facts as there is room for in one line, dimensions descending."""
-    newest = sorted(candidate.edges, key=lambda e: inf if e.last_confirmed is None else e.last_confirmed, reverse=True)
-    facts: list[ShownFact] = []
-    for count in range(1, len(newest)):
-        kept = {edge.dim_id for edge in newest[:count]}
-        more = [show(edge) for edge in candidate.edges if edge.dim_id in kept]
-        if len(fact_line(more)) >= room:
-            break
-        facts = more
-    return facts
+def _show_in_order(edges: Sequence[EdgeRow], show: Show) -> list[ShownFact]:
+    """Dimensions descending: which facts are the strongest changes more often than which facts are shown."""
+    return [show(edge) for edge in sorted(edges, key=attrgetter("dim_id"), reverse=True)]
 
 
 def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max_questions: int, room: int) -> None:

@@ -21,12 +21,19 @@ HERE, THERE, NOWHERE = b"1" * 16, b"2" * 16, b""
         ("dobby", NOWHERE, 8 * DAY, True),
         ("kreacher", HERE, 0.0, True),
         ("kreacher", THERE, -DAY, True),
+        ("kreacher@10.0.0.7", THERE, DAY, False),
+        ("kreacher@10.0.0.7", HERE, 8 * DAY, True),
+        ("kreacher@10.0.0.9", HERE, 8 * DAY, False),
+        ("kreacher@10.0.0.9", THERE, 8 * DAY, True),
+        ("", THERE, DAY, False),
     ],
 )
-def test_another_agent_reopens_it_or_a_new_conversation_after_a_week(
+def test_another_agent_with_a_token_reopens_it_others_after_a_week(
     agent: str, conversation: bytes, later: float, expected: bool
 ) -> None:
-    assert is_reopened(["winky", "dobby"], HERE, THEN, agent, conversation, THEN + later) is expected
+    assert (
+        is_reopened(["winky", "dobby", "anonymous@10.0.0.9"], HERE, THEN, agent, conversation, THEN + later) is expected
+    )
 
 
 def test_what_was_decided_outside_of_a_conversation_is_reopened_after_a_week_too() -> None:

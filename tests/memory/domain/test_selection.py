@@ -12,12 +12,13 @@ from memory.domain.recall.rendering import (
     OPENING,
     ShownFact,
     block_length,
+    count_fitting,
     fact_line,
     question,
     render_block,
 )
 from memory.domain.recall.saliency import DAY, priority, saliency
-from memory.domain.recall.selection import Candidate, Selection, select
+from memory.domain.recall.selection import FACTS_MAX, Candidate, Selection, rank, select
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import EdgeRow, SoasRow
 from tests.prompts import facts_in
@@ -26,7 +27,7 @@ TYPE, TECH = 100, 101
 TOKENS = st.text(st.characters(codec="utf-8"), max_size=40).map(lambda text: [t.text for t in tokenise(text)])
 tokens = TOKENS.filter(bool).map(lambda found: found[0])
 edges = st.lists(
-    st.tuples(st.integers(200, 210), st.one_of(st.none(), st.floats(0, 1e9))), min_size=1, max_size=12
+    st.tuples(st.integers(200, 210), st.one_of(st.none(), st.floats(0, 1e9))), min_size=1, max_size=FACTS_MAX
 ).map(lambda drawn: [EdgeRow(0, parent, 1000 - i, True, last_confirmed=at) for i, (parent, at) in enumerate(drawn)])
 
 
@@ -79,7 +80,9 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
     assert len(text) <= max_characters or text == ""
     assert facts_in(text) == {(fact.concept, fact.dimension): (fact.parent, disputed) for fact in block.facts}
     assert list(block.questions) == re.findall(r"^\? (\S+): no recollection", text, re.MULTILINE)
-    assert len(selection.facts) <= max_concepts
+    assert len(selection.lines) <= max_concepts
+    share = (max_characters - block_length([])) // (3 if len(known) > 1 else 1)
+    assert all(len(line) <= share or line.count("[") == 1 for line in selection.lines)
     assert len(selection.asked) <= max_questions
     assert set(selection.reasons) == {candidate.token for candidate in known + unknown}
     assert_in_alphabet(text, {c.token for c in known + unknown} | set(parents))
@@ -95,7 +98,7 @@ def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
         assert not word or word in vocabulary or re.fullmatch(r"d\d+", word), word
 
 
-CONCEPTS = {1: "gnommoweb", 2: "long", 3: "short", 4: "first"}
+CONCEPTS = {1: "gnommoweb", 2: "long", 3: "short"}
 
 
 def show(edge: EdgeRow) -> ShownFact:
@@ -107,26 +110,56 @@ def chosen(known: list[Candidate], **limits: int) -> Selection:
     return select(known, [], show=show, **({"max_concepts": 8, "max_questions": 3, "max_characters": 1400} | limits))
 
 
-def test_if_one_concept_alone_exceeds_the_budget_its_newest_facts_stay() -> None:
-    facts = [EdgeRow(1, i, 1000 - i, True, last_confirmed=float(i)) for i in range(100)]
-
-    block = chosen([Candidate(SoasRow(1), "gnommoweb", 1.0, facts)], max_characters=120).block()
-
-    assert {fact.parent for fact in block.facts} == {f"p{i}" for i in range(100 - len(block.facts), 100)}
-    assert "gnommoweb: " in block.text
-    assert "p99" in block.text
-    assert len(block.text) <= 120
+MANY = Candidate(SoasRow(1), "gnommoweb", 1.0, [EdgeRow(1, i, 1000 + i, True) for i in range(FACTS_MAX)])
+FEW = Candidate(SoasRow(3), "short", 0.5, [EdgeRow(3, 1, TYPE, True)])
 
 
-def test_a_shorter_concept_takes_the_room_a_longer_one_cannot_use() -> None:
-    long = Candidate(SoasRow(2), "long", 1.0, [EdgeRow(2, i, 1000 - i, True) for i in range(20)])
-    first = Candidate(SoasRow(1), "first", 2.0, [EdgeRow(4, 1, TYPE, True)])
-    short = Candidate(SoasRow(3), "short", 0.5, [EdgeRow(3, 1, TYPE, True)])
+def test_if_one_concept_alone_exceeds_the_budget_its_strongest_facts_stay() -> None:
+    block = chosen([MANY], max_characters=80).block()
 
-    selection = chosen([long, first, short], max_characters=90)
+    assert block.text.splitlines()[1:-1] == ["gnommoweb: [d1002] p2 [d1001] p1 [d1000] p0"]
 
-    assert selection.block().text.splitlines()[1:-1] == ["first: [type] p1", "short: [type] p1"]
-    assert selection.reasons["long"] == "no room"
+
+def test_beside_others_a_concept_has_a_third_of_the_room() -> None:
+    room = block_length([]) + 3 * len("gnommoweb: [d1001] p1 [d1000] p0")
+
+    assert chosen([MANY, FEW], max_characters=room).block().text.splitlines()[1:-1] == [
+        "gnommoweb: [d1001] p1 [d1000] p0",
+        "short: [type] p1",
+    ]
+
+
+def test_a_concept_whose_strongest_fact_finds_no_room_leaves_it_to_the_next() -> None:
+    long = Candidate(SoasRow(2), "long", 1.0, [EdgeRow(2, 10**20, TYPE, True)])
+
+    selection = chosen([long, FEW], max_characters=60)
+
+    assert selection.block().text.splitlines()[1:-1] == ["short: [type] p1"]
+    assert selection.reasons == {"long": "no room", "short": "recalled"}
+
+
+def test_the_strongest_facts_are_those_of_operators_then_of_gutask_then_of_several_then_the_last_confirmed() -> None:
+    weakest_first = [
+        EdgeRow(1, 2, 1, True, source="inferred", last_confirmed=5.0),
+        EdgeRow(1, 2, 2, True, source="cloud_llm", last_confirmed=6.0),
+        EdgeRow(1, 2, 3, True, source="inferred", channel="user"),
+        EdgeRow(1, 2, 4, True, source="inferred", last_confirmed=2.0, is_corroborated=True),
+        EdgeRow(1, 2, 5, True, source="gutask", last_confirmed=1.0),
+        EdgeRow(1, 2, 6, True, source="gutask", channel="operator", last_confirmed=0.0),
+        EdgeRow(1, 2, 7, True, source="operator", last_confirmed=0.0),
+    ]
+
+    ranks = [rank(edge) for edge in weakest_first]
+    assert ranks == sorted(ranks)
+
+
+@given(st.lists(st.tuples(tokens, tokens, st.booleans()), min_size=1, max_size=9), st.integers(0, 300))
+def test_as_many_facts_fit_as_are_printed_within_the_length(said: list[tuple[str, str, bool]], length: int) -> None:
+    facts = [ShownFact("gnommoweb", *fact) for fact in said]
+
+    fitting = [count for count in range(1, len(facts) + 1) if len(fact_line(facts[:count])) <= length]
+
+    assert count_fitting(facts, length) == max(fitting, default=1)
 
 
 def test_a_line_shows_its_disputes() -> None:

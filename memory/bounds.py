@@ -1,0 +1,57 @@
+"""Bounds on what anybody can send, and how often each was reached in this process; ``/health`` shows the counts.
+
+A bound is defined once, beside the number that it is about, and counts each time it bites::
+
+    BODY = bounds.define("own_body", "bodies of over 1 MiB to Festinger's own endpoints")
+    ...
+    BODY.count_bite(bytes=size)
+
+Below ``proxy`` and ``festinger_site``, because the vocabulary has bounds as well.
+"""
+
+import logging
+import time
+from typing import Final
+
+from memory.domain.timing import LogThrottle
+
+logger = logging.getLogger(__name__)
+
+LOG_EVERY_S: Final = 60.0  # for each bound: what is sent without end must not be logged without end
+
+
+class Bound:
+    """``description`` says in a few words, in the plural, what was cut or refused."""
+
+    def __init__(self, name: str, description: str) -> None:
+        self.name = name
+        self.description = description
+        self.bites = 0
+        self._log = LogThrottle(LOG_EVERY_S)
+
+    def count_bite(self, **facts: object) -> None:
+        """``facts`` go into the log; they must not have what a client wrote in them."""
+        self.bites += 1
+        if self._log.is_due(time.monotonic()):
+            logger.warning("bound.reached", extra={"bound": self.name, "bites": self.bites, **facts})
+
+
+_defined: dict[str, Bound] = {}
+
+
+def define(name: str, description: str) -> Bound:
+    """Raises ValueError where there is a bound of that name."""
+    if name in _defined:
+        raise ValueError(f"the bound {name} is defined already")
+    bound = _defined[name] = Bound(name, description)
+    return bound
+
+
+def count_bites() -> dict[str, int]:
+    """By name, 0 for those that have not bitten since the process started."""
+    return {name: _defined[name].bites for name in sorted(_defined)}
+
+
+def describe(name: str) -> str:
+    """Its name where this process does not know it."""
+    return _defined[name].description if name in _defined else name

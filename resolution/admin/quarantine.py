@@ -1,0 +1,57 @@
+"""The page that takes out of the graph what one agent has stated, beside the runs."""
+
+from datetime import datetime
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_http_methods
+from unfold.sites import UnfoldAdminSite
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from memory.domain.formatting import format_count
+from memory.models import Agent
+from resolution.admin.pages import actor_of
+from resolution.decisions.quarantine import describe_quarantine, find_suspects, quarantine
+from resolution.models import Run
+
+SHOWN = 50  # facts, and conflicts
+NAMES_OFFERED = 200
+
+
+class QuarantineForm(forms.Form):
+    agent = forms.CharField(
+        max_length=120,
+        help_text="Its name, as facts and conflicts show it; also one without a token.",
+        widget=UnfoldAdminTextInputWidget(attrs={"list": "agents", "autocomplete": "off"}),
+    )
+    since = forms.DateTimeField(
+        required=False,
+        label="Only what it said first since",
+        widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"],
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("resolution.change_conflict", raise_exception=True)
+@permission_required("memory.delete_edge", raise_exception=True)
+def quarantine_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse:
+    """First what it would take out, for GET; then it does, for POST."""
+    given = request.POST or request.GET
+    form = QuarantineForm(given) if given.get("agent") else QuarantineForm()
+    context = {**site.each_context(request), "title": "Quarantine an agent", "form": form}
+    if form.is_bound and form.is_valid():
+        agent: str = form.cleaned_data["agent"]
+        since: datetime | None = form.cleaned_data["since"]
+        found = find_suspects(agent, since)
+        if request.method == "POST" and (found.facts or found.conflicts):
+            run = quarantine(found, actor_of(request), Run.Trigger.QUARANTINE, describe_quarantine(agent, since))
+            messages.success(request, f"{format_count(len(found.unvouched), 'fact')} went to the candidates.")
+            return redirect("admin:resolution_run_change", run.pk)
+        context |= {"found": found, "facts": found.facts[:SHOWN], "conflicts": found.conflicts[:SHOWN], "agent": agent}
+    context["agents"] = Agent.objects.order_by("name").values_list("name", flat=True)[:NAMES_OFFERED]
+    return TemplateResponse(request, "resolution/quarantine.html", context)

@@ -1,0 +1,189 @@
+"""How much one agent may change in an hour, and how much statements may pile up in one place. Operators, imports and
+decisions are not metered."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import connection
+from django.db.models import Count, Exists, F, OuterRef
+from django.utils import timezone
+
+from memory.domain.channels import Channel
+from memory.domain.types import SEED_DIMENSIONS, Triple
+from memory.graph.store import Assertion, Attribution
+from memory.models import Agent, Config, Dimension, Edge
+from resolution.intake.conflict_queue import OPEN
+from resolution.models import AgentHour, Conflict
+from resolution.models.quotas import hour_of
+
+Place = tuple[str, str]  # concept and dimension
+
+# By the count that it limits.
+SETTINGS: Final = {
+    "facts": "quota_facts_per_hour",
+    "conflicts": "quota_conflicts_per_hour",
+    "candidates": "quota_candidates_per_hour",
+}
+GUTASK: Final = "quota_gutask_per_hour"  # of facts, in place of the first
+COUNTS: Final = (*SETTINGS, "exceeded")
+METERED: Final = (Channel.USER, Channel.GUTASK)
+
+SUMS: Final = ", ".join(f"{name} = agent_hour.{name} + excluded.{name}" for name in COUNTS)
+ADD: Final = f"""
+    INSERT INTO agent_hour (agent, hour, {", ".join(COUNTS)}) VALUES (%s, %s, {", ".join(["%s"] * len(COUNTS))})
+    ON CONFLICT (agent, hour) DO UPDATE SET {SUMS}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Which limit a statement exceeds; ``until`` it does, None where only an operator can make room."""
+
+    setting: str
+    until: datetime | None
+
+    @property
+    def retry_after_s(self) -> int | None:
+        return max(1, round((self.until - timezone.now()).total_seconds())) if self.until is not None else None
+
+    def __str__(self) -> str:
+        what = "too much was said in this hour" if self.until is not None else "there is too much of it"
+        return f"It is not stored: {what} ({self.setting})."
+
+
+@dataclass(slots=True)
+class Crowding:
+    """What there is of something already in the places that some statements are about."""
+
+    facts: Counter[str] = field(default_factory=Counter)  # of each concept
+    lonely: Counter[str] = field(default_factory=Counter)  # dimensions that hold nothing but this concept's facts
+    dimensions: set[str] = field(default_factory=set)  # of those that are named, which exist
+    disputed: Mapping[Place, set[str]] = field(default_factory=lambda: defaultdict(set))  # open newcomers' parents
+
+
+class Quotas:
+    """The quotas as the statements of one transaction use them up. Other transactions of the same moment are not seen:
+    together they may exceed a quota by what they state at once. Nothing is stored before ``write``."""
+
+    def __init__(self, standing: Mapping[Place, Triple]) -> None:
+        """``standing``: what is in the slots of the statements."""
+        self._standing = dict(standing)
+        self._tuning = Config.tuning()
+        self._hour = hour_of(timezone.now())
+        self._agents: frozenset[str] = frozenset()
+        self._used: dict[str, Counter[str]] = {}
+        self._new: dict[str, Counter[str]] = defaultdict(Counter)
+        self._expected: dict[str, Counter[str]] = defaultdict(Counter)  # of what is not placed yet
+        self._crowding = Crowding()
+
+    def read(self, assertions: Iterable[Assertion]) -> None:
+        """Reads what the statements are measured by. Call it before the others."""
+        new = [one for one in assertions if self._standing.get(_place_of(one.triple)) != one.triple]
+        if not new:
+            return
+        self._agents = frozenset(Agent.objects.values_list("name", flat=True))
+        groups = {self._group_of(one.attribution) for one in new}
+        for row in AgentHour.objects.filter(agent__in=groups, hour=self._hour):
+            self._used[row.agent] = Counter({name: getattr(row, name) for name in COUNTS})
+        self._crowding = _find_crowding([one.triple for one in new])
+
+    def find_excess(self, assertion: Assertion) -> Excess | None:
+        """The limit that the statement would exceed in the graph or the queue; where there is none, it counts."""
+        triple, said = assertion
+        place, crowding = _place_of(triple), self._crowding
+        standing = self._standing.get(place)
+        is_concluded = said.channel == Channel.EXPLAINED  # then it fills an empty slot, or waits
+        if standing == triple or (said.channel not in METERED and not (is_concluded and standing is None)):
+            return None
+        disputed = crowding.disputed.get(place, ())
+        if standing is not None and triple.parent in disputed:
+            return None  # a repeat
+        count = "facts" if standing is None else "conflicts"
+        excess = self._find_crowd(triple, len(disputed), is_free=standing is None) or self._find_overuse(count, said)
+        if excess is not None:
+            self._new[self._group_of(said)]["exceeded"] += 1
+            return excess
+        self._expected[self._group_of(said)][count] += 1
+        if standing is not None:
+            crowding.disputed[place].add(triple.parent)
+            return None
+        self._standing[place] = triple
+        crowding.facts[triple.concept] += 1
+        if triple.dimension not in crowding.dimensions:
+            crowding.dimensions.add(triple.dimension)
+            crowding.lonely[triple.concept] += 1
+        return None
+
+    def find_candidate_excess(self, said: Attribution) -> Excess | None:
+        """The same for one more candidate."""
+        excess = self._find_overuse("candidates", said)
+        if excess is not None:
+            self._new[self._group_of(said)]["exceeded"] += 1
+        return excess
+
+    def count(self, name: str, said: Attribution) -> None:
+        """Notes what became of a statement."""
+        self._new[self._group_of(said)][name] += 1
+
+    def write(self) -> None:
+        with connection.cursor() as cursor:
+            # In one order, as the last rows of the transaction: two writers cannot deadlock.
+            for agent, counts in sorted(self._new.items()):
+                cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
+
+    def _find_overuse(self, count: str, said: Attribution) -> Excess | None:
+        if said.channel == Channel.EXPLAINED:  # the calls of the model are limited
+            return None
+        group = self._group_of(said)
+        setting = GUTASK if group == AgentHour.LOCAL_GUTASK and count == "facts" else SETTINGS[count]
+        now = max(self._new[group][count], self._expected[group][count])
+        if self._used.get(group, Counter())[count] + now < getattr(self._tuning, setting):
+            return None
+        return Excess(setting, self._hour + timedelta(hours=1))
+
+    def _find_crowd(self, triple: Triple, disputed: int, *, is_free: bool) -> Excess | None:
+        crowding, tuning = self._crowding, self._tuning
+        if not is_free:
+            return Excess("conflict_members_max", None) if disputed >= tuning.conflict_members_max else None
+        if crowding.facts[triple.concept] >= tuning.facts_per_concept_max:
+            return Excess("facts_per_concept_max", None)
+        is_new = triple.dimension not in crowding.dimensions
+        if is_new and crowding.lonely[triple.concept] >= tuning.new_dimensions_per_concept_max:
+            return Excess("new_dimensions_per_concept_max", None)
+        return None
+
+    def _group_of(self, said: Attribution) -> str:
+        if said.agent in self._agents:
+            return said.agent
+        # Without a token gutask is answered on this machine only.
+        return AgentHour.LOCAL_GUTASK if said.channel == Channel.GUTASK else AgentHour.STRANGERS
+
+
+def _place_of(triple: Triple) -> Place:
+    return triple.concept, triple.dimension
+
+
+def _find_crowding(triples: Iterable[Triple]) -> Crowding:
+    triples = list(triples)
+    concepts, dimensions = {one.concept for one in triples}, {one.dimension for one in triples}
+    found = Crowding()
+    facts = Edge.objects.filter(concept__token__in=concepts).exclude(concept=F("parent")).order_by()
+    found.facts.update(dict(facts.values_list("concept__token").annotate(count=Count("pk"))))
+    known = Dimension.objects.filter(soas__token__in=dimensions)
+    found.dimensions.update(known.values_list("soas__token", flat=True))
+    if dimensions - found.dimensions:
+        others = Edge.objects.filter(dim=OuterRef("dim")).exclude(concept=OuterRef("concept"))
+        alone = facts.exclude(channel=Channel.OPERATOR).exclude(dim__token__in=[name for name, *_ in SEED_DIMENSIONS])
+        alone = alone.exclude(Exists(others.exclude(concept=F("parent"))))
+        found.lonely.update(dict(alone.values_list("concept__token").annotate(count=Count("pk"))))
+    open_rows = Conflict.objects.filter(concept__token__in=concepts, dim__token__in=dimensions, status__in=OPEN)
+    for concept, dimension, parent in open_rows.values_list("concept__token", "dim__token", "incoming_parent__token"):
+        found.disputed[concept, dimension].add(parent)
+    return found
+
+
+def prune(now: datetime) -> int:
+    return AgentHour.objects.filter(hour__lt=now - AgentHour.KEPT).delete()[0]

@@ -1,0 +1,78 @@
+"""``manage.py quarantine``: takes out of the graph what one agent has stated."""
+
+from argparse import ArgumentParser, ArgumentTypeError
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from memory.domain.formatting import format_count
+from memory.models import Source
+from resolution.actors import Actor
+from resolution.decisions import undo
+from resolution.decisions.quarantine import describe_quarantine, find_suspects, quarantine
+from resolution.errors import DecisionError
+from resolution.management.commands.resolve_conflicts import user
+from resolution.models import Run
+
+
+class Command(BaseCommand):
+    help = (
+        "Puts what came from one agent among the candidates: its facts are recalled no more, its open conflicts are"
+        " closed. What others have said, too, stays. The run that does it can be undone."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("agent", nargs="?", help="its name, as facts and conflicts show it")
+        parser.add_argument(
+            "--since", type=moment, metavar="TIME", help="only what it said first since then, as 2026-11-30T18:00"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="show what it would take out; nothing changes")
+        parser.add_argument("--undo", type=int, metavar="RUN", help="take the quarantine of this run back")
+
+    def handle(self, *, agent: str | None, since: datetime | None, dry_run: bool, undo: int | None, **_: Any) -> None:
+        actor = Actor(user(), Source.OPERATOR)
+        if undo is not None:
+            self.take_back(undo, actor)
+        elif not agent:
+            raise CommandError("Name the agent, or the run to undo with --undo.")
+        else:
+            self.take_out(agent, since, dry_run, actor)
+
+    def take_out(self, agent: str, since: datetime | None, dry_run: bool, actor: Actor) -> None:
+        found = find_suspects(agent, since)
+        for one in found.facts:
+            kept = f" (kept: {one.voucher.agent} says so, too)" if one.voucher is not None else ""
+            self.stdout.write(f"{one.edge}{kept}")
+        for row in found.conflicts:
+            self.stdout.write(f"conflict {row.pk}: {row}")
+        if not found.facts and not found.conflicts:
+            self.stdout.write(f"Nothing came from {agent}{' since then' if since else ''}.")
+        elif dry_run:
+            self.stdout.write(f"{format_count(len(found.unvouched), 'fact')} would go; nothing was changed.")
+        else:
+            run = quarantine(found, actor, Run.Trigger.QUARANTINE, describe_quarantine(agent, since))
+            self.stdout.write(
+                f"{format_count(len(found.unvouched), 'fact')} went to the candidates."
+                f" Undo it with: manage.py quarantine --undo {run.pk}"
+            )
+
+    def take_back(self, run_id: int, actor: Actor) -> None:
+        if not Run.objects.filter(pk=run_id, trigger__in=Run.QUARANTINES).exists():
+            raise CommandError(f"Run {run_id} is no quarantine.")
+        try:
+            report = undo.undo_run(run_id, actor, "quarantine taken back")
+        except DecisionError as error:
+            raise CommandError(str(error)) from None
+        for decision, why in report.refused:
+            self.stdout.write(self.style.WARNING(f"{decision}: {why}"))
+        self.stdout.write(f"{format_count(len(report.undone), 'decision')} undone.")
+
+
+def moment(text: str) -> datetime:
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no time such as 2026-11-30 or 2026-11-30T18:00") from None
+    return given if timezone.is_aware(given) else timezone.make_aware(given)

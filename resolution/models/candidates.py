@@ -1,0 +1,65 @@
+"""Facts that wait beside the graph."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from memory.domain.formatting import format_fact
+from memory.domain.types import Triple
+from memory.models.graph import CHANNELS, IS_CHANNEL
+
+
+class Candidate(models.Model):
+    """A fact that only a page, a tool or a model has stated. It stands beside the graph: it is in no prompt, fills no
+    slot and contradicts nothing, until somebody who may says so, too.
+
+    Kept in words, not ids: what is only quoted adds nothing to the vocabulary. ``voices`` are [agent, channel] pairs;
+    of a voice's repeats only ``last_said_at`` and the count are kept."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "waits"
+        PROMOTED = "promoted"
+        DISMISSED = "dismissed"
+        EXPIRED = "expired", "expired, said no more"
+
+    concept = models.CharField(max_length=64)
+    parent = models.CharField(max_length=64)
+    dimension = models.CharField(max_length=64)
+    is_isa = models.BooleanField()
+    channel = models.CharField(max_length=12, choices=CHANNELS, help_text="The strongest it was said through.")
+    confidence = models.FloatField()
+    voices = models.JSONField(default=list, help_text="Who has said it: [agent, channel].")
+    conversations = models.IntegerField(default=1, help_text="In how many it was said, as far as we can tell.")
+    last_conversation = models.BinaryField(default=b"", db_default=b"")
+    said_count = models.IntegerField(default=1)
+    evidence = models.CharField(max_length=500, blank=True, default="", db_default="")
+    why = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="Why it waits.")
+    state = models.CharField(max_length=10, choices=State, default=State.OPEN, db_default=State.OPEN)
+    resolved_by = models.CharField(max_length=120, blank=True, default="", db_default="")
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    first_said_at = models.DateTimeField(db_default=Now())
+    last_said_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "edge_candidate"
+        indexes = [
+            models.Index(fields=["-last_said_at", "-id"], condition=Q(state="open"), name="candidate_open"),
+            models.Index(fields=["state", "-last_said_at"], name="candidate_by_state"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["concept", "dimension", "parent", "is_isa"], name="candidate_stands_once"),
+            models.CheckConstraint(condition=IS_CHANNEL, name="candidate_channel_is_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "promoted", "dismissed", "expired"]), name="candidate_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0, confidence__lte=1), name="candidate_confidence_is_in_range"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return format_fact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
+
+    @property
+    def triple(self) -> Triple:
+        return Triple(self.concept, self.parent, self.dimension, self.is_isa)

@@ -1,0 +1,168 @@
+"""What was decided, in which of the resolver's runs, and what it ruled about triples."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from memory.models import Soas, Source
+from resolution.models.conflicts import Conflict
+
+
+class Run(models.Model):
+    """One run of the resolver over the queue; or a quarantine, which takes out what an agent has stated."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        DONE = "done"
+        SKIPPED = "skipped"
+        FAILED = "failed"
+
+    class Trigger(models.TextChoices):
+        SCHEDULE = "schedule"
+        COLLISION = "collision"
+        API = "api"
+        COMMAND = "command"
+        ADMIN = "admin"
+        QUARANTINE = "quarantine"
+        UPGRADE = "upgrade"
+
+    # Runs that take out what was stated; all others are the resolver's.
+    QUARANTINES = (Trigger.QUARANTINE, Trigger.UPGRADE)
+
+    trigger = models.CharField(max_length=12, choices=Trigger)
+    actor = models.CharField(max_length=120, blank=True, default="", db_default="")
+    mode = models.CharField(max_length=8)
+    status = models.CharField(max_length=8, choices=Status, default=Status.RUNNING, db_default=Status.RUNNING)
+    note = models.TextField(blank=True, default="", db_default="", help_text="Why it was skipped, or failed.")
+    model_name = models.CharField(max_length=160, blank=True, default="", db_default="")
+    limit = models.IntegerField(null=True, blank=True)
+    conflicts_total = models.IntegerField(default=0, db_default=0)
+    conflicts_seen = models.IntegerField(default=0, db_default=0)
+    counts = models.JSONField(default=dict, help_text="How many conflicts by what became of them.")
+    input_tokens = models.IntegerField(default=0, db_default=0)
+    output_tokens = models.IntegerField(default=0, db_default=0)
+    cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, help_text="In US dollars, where known.")
+    started_at = models.DateTimeField(db_default=Now())
+    alive_at = models.DateTimeField(db_default=Now(), help_text="The run's last sign of life.")
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "run"
+        indexes = [models.Index(fields=["-started_at"], name="run_newest_first")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["status"],
+                condition=Q(status="running"),
+                name="run_is_alone",
+                violation_error_message="The resolver is running already.",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["running", "done", "skipped", "failed"]), name="run_status_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(trigger__in=["schedule", "collision", "api", "command", "admin", "quarantine", "upgrade"]),
+                name="run_trigger_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk} ({self.status})"
+
+
+class Decision(models.Model):
+    """What was decided about a conflict, with its surroundings before and after. Append-only: an undo is a decision of
+    its own."""
+
+    class Kind(models.TextChoices):
+        DECOMPOSE = "decompose", "dimension decomposed"
+        UPDATE = "update", "new fact replaces existing"
+        RELOCATE = "relocate", "new fact moved to another dimension"
+        DISMISS = "dismiss", "existing fact kept"
+        QUARANTINE = "quarantine", "facts put among the candidates"
+        UNDO = "undo", "decision undone"
+
+    # What its name is made of: to be selected with it. What it and its undo changed may be large: lists defer that.
+    NAMES = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
+    SNAPSHOTS = ("before", "after", "undone_by__before", "undone_by__after")
+
+    kind = models.CharField(max_length=12, choices=Kind)
+    conflict = models.ForeignKey(
+        Conflict, models.PROTECT, null=True, related_name="decisions",
+        help_text="What it is about; nothing for a quarantine, which is about a concept.",
+    )  # fmt: skip
+    run = models.ForeignKey(Run, models.PROTECT, null=True, blank=True, related_name="decisions")
+    undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
+    actor = models.CharField(max_length=120)
+    source = models.CharField(max_length=16, choices=Source)
+    reason = models.TextField(blank=True, default="", db_default="")
+    arguments = models.JSONField(default=dict)
+    before = models.JSONField()
+    after = models.JSONField()
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "decision"
+        indexes = [models.Index(fields=["-at"], name="decision_newest_first")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=["decompose", "update", "relocate", "dismiss", "quarantine", "undo"]),
+                name="decision_kind_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="undo")
+                | Q(kind="quarantine", conflict=None)
+                | ~Q(kind="quarantine") & Q(conflict__isnull=False),
+                name="decision_is_about_a_conflict",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="undo", undoes__isnull=False) | ~Q(kind="undo") & Q(undoes__isnull=True),
+                name="decision_undoes_a_decision",
+            ),
+            models.CheckConstraint(
+                condition=Q(source__in=["cloud_llm", "inferred", "festinger", "gutask", "operator"]),
+                name="decision_source_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.conflict or self.arguments.get('concept')}"
+
+
+class DecidedTriple(models.Model):
+    """A ruling: what was decided about a triple. Stating it again changes nothing, unless another agent with a token
+    does, or anybody in a new conversation after a week."""
+
+    class Kind(models.TextChoices):
+        DISMISSED = "dismissed"
+        RETIRED = "retired"
+        RELOCATED = "relocated"
+        DECOMPOSED = "decomposed"
+
+    concept = models.ForeignKey(Soas, models.CASCADE, db_index=False, related_name="decided_triples")
+    dim = models.ForeignKey(Soas, models.CASCADE, related_name="+", verbose_name="dimension")
+    parent = models.ForeignKey(Soas, models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=12, choices=Kind)
+    moved_to = models.ForeignKey(
+        Soas, models.CASCADE, null=True, blank=True, related_name="+",
+        help_text="The dimension that the fact is in now.",
+    )  # fmt: skip
+    agents = ArrayField(models.CharField(max_length=120), help_text="The agents that had said it by then.")
+    conversation = models.BinaryField(
+        default=b"", db_default=b"", help_text="The digest of the opening of the conversation."
+    )
+    decision = models.ForeignKey(Decision, models.CASCADE, null=True, blank=True, related_name="decided_triples")
+    decided_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "decided_triple"
+        constraints = [
+            models.UniqueConstraint(fields=["concept", "dim", "parent"], name="decided_triple_is_decided_once"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["dismissed", "retired", "relocated", "decomposed"]),
+                name="decided_triple_kind_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.concept} IN {self.parent} [{self.dim}]: {self.kind}"

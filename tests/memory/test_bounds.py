@@ -1,0 +1,39 @@
+"""Bounds and how often they were reached."""
+
+import logging
+
+import pytest
+
+from memory import bounds
+
+
+@pytest.fixture
+def bound(monkeypatch: pytest.MonkeyPatch) -> bounds.Bound:
+    monkeypatch.setattr(bounds, "_defined", {})
+    return bounds.define("apples", "apples over 5")
+
+
+def test_each_bite_counts_and_the_first_of_a_minute_is_logged(
+    bound: bounds.Bound, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert bounds.count_bites() == {"apples": 0}
+
+    with caplog.at_level(logging.WARNING, "memory.bounds"):
+        for size in (6, 7, 8):
+            bound.count_bite(size=size)
+
+    assert bounds.count_bites() == {"apples": 3}
+    [record] = caplog.records
+    assert (record.message, vars(record)["bound"], vars(record)["size"]) == ("bound.reached", "apples", 6)
+
+
+def test_no_two_bounds_have_one_name(bound: bounds.Bound) -> None:
+    with pytest.raises(ValueError, match="apples is defined already"):
+        bounds.define("apples", "others")
+
+
+def test_a_bound_is_described_wherever_it_counts(bound: bounds.Bound) -> None:
+    assert [bounds.describe(name) for name in ("apples", "of_another_process")] == [
+        "apples over 5",
+        "of_another_process",
+    ]

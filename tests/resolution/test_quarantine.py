@@ -1,0 +1,200 @@
+"""What one agent has stated goes to the candidates, and comes back when the quarantine is undone."""
+
+import io
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from memory.models import Agent, Edge, Soas, Source
+from resolution.decisions.quarantine import find_suspects, quarantine, quarantine_at_upgrade
+from resolution.decisions.undo import undo_run
+from resolution.models import Candidate, Conflict, Run
+from tests.resolution.deciding import update
+from tests.resolution.disputes import configure
+from tests.resolution.worlds import OPERATOR, dump, facts, graph, say
+
+pytestmark = pytest.mark.django_db
+
+FACT = "gnommoweb isa repo type"
+BAD = "gnommoweb ispart evil runs-on"
+
+
+@pytest.fixture(autouse=True)
+def registered() -> None:
+    for number, name in enumerate(("dobby", "winky", "mallory")):
+        Agent.objects.create(name=name, token_hash=f"{number}" * 64)
+
+
+def expel(agent: str = "mallory", since: timedelta | None = None) -> Run:
+    start = timezone.now() - since if since is not None else None
+    return quarantine(find_suspects(agent, start), OPERATOR, Run.Trigger.QUARANTINE, f"Quarantine of {agent}")
+
+
+def edge(dimension: str) -> Edge:
+    return Edge.objects.get(concept__token="gnommoweb", dim__token=dimension)
+
+
+def test_exactly_its_facts_wait_among_the_candidates_and_come_back() -> None:
+    configure(quota_facts_per_hour=10_000)
+    for number in range(60):
+        say(f"thing{number} isa kind type", "mallory" if number % 3 == 0 else "dobby")
+    before, everything = graph(), dump()
+
+    run = expel()
+
+    assert len(facts()) == 40
+    assert all(int(fact.split()[0].removeprefix("thing")) % 3 for fact in facts())
+    assert Candidate.objects.filter(state="open", why="quarantined", channel="user").count() == 20
+    assert (run.status, run.counts) == ("done", {"quarantined": 20, "kept": 0, "dismiss": 0})
+    report = undo_run(run.pk, OPERATOR)
+    assert (len(report.undone), report.refused) == (20, [])
+    assert graph() == before
+    assert dump() == everything
+    assert not Candidate.objects.filter(state="open").exists()
+
+
+def test_it_does_not_bring_its_facts_back_by_saying_them_again_but_others_do() -> None:
+    say(FACT, "mallory")
+    expel()
+
+    assert say(FACT, "mallory").status == "decided"
+    assert Candidate.objects.get().state == "open"
+    assert say(FACT, "dobby").status == "inserted"
+    assert (edge("type").agent, Candidate.objects.get().state) == ("dobby", "promoted")
+
+
+@pytest.mark.parametrize(
+    ("voice", "stays"),
+    [
+        ({"agent": "dobby"}, True),
+        ({"agent": "dobby", "source": Source.GUTASK, "role": ""}, True),
+        ({"agent": "hermione", "source": Source.OPERATOR, "role": ""}, True),
+        ({"agent": "anonymous@10.0.0.1"}, True),
+        ({"agent": "dobby", "role": "assistant"}, False),
+        ({"agent": "mallory", "role": "system"}, False),
+    ],
+)
+def test_what_another_voice_has_said_too_stays_as_surely_as_that_voice(voice: dict[str, str], stays: bool) -> None:
+    say(BAD, "mallory", confidence=0.8)
+    say(BAD, **{"confidence": 0.7, **voice})  # type: ignore[arg-type]
+
+    run = expel()
+
+    assert (BAD in facts()) == stays
+    if stays and voice.get("source") is None:
+        assert (edge("runs-on").agent, edge("runs-on").confidence) == (voice["agent"], 0.8)
+    undo_run(run.pk, OPERATOR)
+    assert BAD in facts()
+
+
+def test_of_strangers_nobody_knows_who_is_who() -> None:
+    say(BAD, "anonymous@10.0.0.1")
+    say(BAD, "anonymous@10.0.0.2")
+
+    expel("anonymous@10.0.0.1")
+
+    assert BAD not in facts()
+
+
+def test_what_a_person_decided_for_stays() -> None:
+    say("gnommoweb ispart turing runs-on", "dobby")
+    conflict = say(BAD, "mallory").conflict
+    assert conflict is not None
+    update(conflict.pk, OPERATOR, "")
+
+    expel()
+
+    assert BAD in facts()
+
+
+def test_what_it_had_replaced_comes_back_also_over_several_steps() -> None:
+    say("gnommoweb ispart turing runs-on", "dobby", at=timezone.now() - timedelta(days=3))
+    edge("runs-on").dim.dimension.__class__.objects.filter(soas__token="runs-on").update(on_collision="supersede")
+    say("gnommoweb ispart evil1 runs-on", "mallory", at=timezone.now() - timedelta(days=2))
+    say("gnommoweb ispart evil2 runs-on", "mallory")
+    assert edge("runs-on").parent.token == "evil2"
+    before = graph()
+
+    run = expel()
+
+    assert (edge("runs-on").parent.token, edge("runs-on").agent) == ("turing", "dobby")
+    undo_run(run.pk, OPERATOR)
+    assert graph() == before
+
+
+def test_its_conflicts_are_closed_and_a_rival_takes_the_room_it_leaves() -> None:
+    say(FACT, "dobby")
+    disputing = say("gnommoweb isa virus type", "mallory").conflict
+    say("kvasir isa worm type", "mallory")
+    rival = say("kvasir isa service type", "winky").conflict
+    assert disputing is not None
+    assert rival is not None
+
+    run = expel()
+
+    disputing.refresh_from_db()
+    assert disputing.status == "dismissed"
+    assert "kvasir isa service type" in facts()
+    undo_run(run.pk, OPERATOR)
+    assert set(Conflict.objects.filter(status="pending")) == {disputing, rival}
+    assert "kvasir isa worm type" in facts()
+
+
+def test_only_what_it_said_first_since_then() -> None:
+    say(FACT, "mallory", at=timezone.now())
+    Edge.objects.update(said_at=timezone.now() - timedelta(days=2))
+    old = find_suspects("mallory", timezone.now() - timedelta(days=1))
+    assert old.facts == []
+    say(BAD, "mallory")
+
+    expel(since=timedelta(hours=1))
+
+    assert facts() == {FACT}
+
+
+def test_the_command_shows_does_and_takes_back() -> None:
+    say(FACT, "mallory")
+
+    def command(*words: str) -> str:
+        out = io.StringIO()
+        call_command("quarantine", *words, stdout=out)
+        return out.getvalue()
+
+    assert "1 fact would go" in command("mallory", "--dry-run")
+    assert facts() == {FACT}
+    assert "1 fact went to the candidates" in command("mallory", "--since", "2020-01-01")
+    assert facts() == set()
+    run = Run.objects.get()
+    assert "1 decision undone" in command("--undo", str(run.pk))
+    assert facts() == {FACT}
+    assert "Nothing came from nobody" in command("nobody")
+    with pytest.raises(CommandError, match="is no quarantine"):
+        command("--undo", "4711")
+    with pytest.raises(CommandError, match="is no time"):
+        command("mallory", "--since", "yesterday")
+
+
+def test_at_the_upgrade_what_nobody_vouches_for_becomes_a_candidate_once() -> None:
+    say(FACT, "dobby")
+    say(BAD, "dobby")
+    long_ago = timezone.now() - timedelta(days=900)
+    Edge.objects.filter(dim__token="runs-on").update(channel="assistant", said_at=long_ago)
+    with connection.cursor() as cursor:  # its statement, as migration 0014 left it
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(
+            "UPDATE edge_history SET channel = 'assistant', at = %s WHERE dim_id = %s",
+            [long_ago, Soas.objects.get(token="runs-on").pk],
+        )
+        cursor.execute("SET LOCAL session_replication_role = origin")
+
+    run = quarantine_at_upgrade()
+
+    assert run is not None
+    assert facts() == {FACT}
+    assert (run.trigger, run.counts["quarantined"]) == ("upgrade", 1)
+    undo_run(run.pk, OPERATOR)
+    assert facts() == {FACT, BAD}
+    assert quarantine_at_upgrade() is None
