@@ -21,7 +21,7 @@ FILL = """
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0014_channels"),
+        ("memory", "0015_redaction"),
     ]
 
     operations = [

@@ -23,7 +23,7 @@ from memory.domain.statement import is_reopened
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
-from memory.ingest.reader import Reading, find_stated
+from memory.ingest.reader import Reading, find_hidden, find_stated
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 
@@ -185,15 +185,17 @@ def _why_not_ask(cache: Cache, word: str, row: SoasRow, mentions: Mentions, now:
 def _not_stated(
     cache: Cache, unknown: Sequence[Candidate], readings: Sequence[Reading], reasons: dict[str, str]
 ) -> list[Candidate]:
-    """The first candidates that no statement in the prompt is about; why the others are not asked about is added to
-    ``reasons``."""
+    """The first candidates that no statement in the prompt is about, and that are no secret in it; why the others are
+    not asked about is added to ``reasons``."""
     in_order = by_priority(unknown)
     few = 2 * cache.tuning.zero_hit_max  # statements may have to be looked for, which takes time
     first, rest = in_order[:few], in_order[few:]
-    stated = find_stated(readings, {candidate.token for candidate in first})
+    tokens = {candidate.token for candidate in first}
+    stated, hidden = find_stated(readings, tokens), find_hidden(readings, tokens)
+    reasons |= dict.fromkeys(hidden, "part of a secret")
     reasons |= dict.fromkeys((candidate.token for candidate in rest), "too many concepts")
     reasons |= dict.fromkeys(stated, "stated in this prompt")
-    return [candidate for candidate in first if candidate.token not in stated]
+    return [candidate for candidate in first if candidate.token not in stated | hidden]
 
 
 def _show(cache: Cache, edge: EdgeRow) -> ShownFact:

@@ -13,7 +13,7 @@ from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.encounters import Encounters
-from memory.ingest.reader import Reader
+from memory.ingest.reader import Allowance, Reader
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, mark_disputes, recollect, still_holds
 from memory.settings.registry import Tuning
@@ -398,6 +398,17 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
     cache = cache_of({"zorblat": unknown()})
 
     assert recall(cache, "zorblat is a gateway").reasons == {"zorblat": "stated in this prompt"}
+
+
+def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
+    cache = cache_of({"swordfish": SoasRow(1, encounter_count=9, saliency=1.0)}, [])
+    message = Message("user", "The password for staging is swordfish.")
+    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
+
+    recollection = recollect(cache, Mentions.of([reading]), NOW)
+
+    assert (recollection.block.text, recollection.reasons) == ("", {"swordfish": "part of a secret"})
+    assert recall(cache, "We saw a swordfish.").asked
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.bad_rows import A, B, BadRow, C, D, add_words, check_refused, insert
+from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, check_refused, insert
 
 pytestmark = pytest.mark.django_db
 
@@ -78,6 +78,7 @@ BAD_ROWS = [
     BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),
     BadRow("decision_is_append_only", "decision", statement="UPDATE decision SET actor = 'winky'"),
     BadRow("decision_is_append_only", "decision", statement="DELETE FROM decision"),
+    BadRow("decision_is_append_only", "decision", statement="TRUNCATE decision CASCADE", first=AT_ONCE),
     BadRow("decided_triple_kind_is_known", "decided_triple", {"kind": "lost"}),
     BadRow("decided_triple_is_decided_once", "decided_triple", {"kind": "retired"}, beside={}),
 ]

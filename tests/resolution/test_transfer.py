@@ -23,6 +23,7 @@ from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, DecidedTriple
 from resolution.transfer import Differences, Refused, Report, writer
 from resolution.transfer.interchange import FORMAT, VERSION, Mistake
+from tests.flushing import emptying_history
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
 
@@ -58,7 +59,10 @@ def take_in(file: io.BytesIO, **options: Any) -> Report:
 def clear() -> None:
     """An empty world, in the caller's transaction."""
     with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; TRUNCATE soas CASCADE; SET CONSTRAINTS ALL DEFERRED")
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        with emptying_history():
+            cursor.execute("TRUNCATE soas CASCADE")
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
 
 
 def edge(concept: str, dimension: str = "type") -> Edge:
