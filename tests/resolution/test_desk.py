@@ -110,14 +110,14 @@ def test_an_address_says_what_was_asked_for() -> None:
 
 
 def test_the_next_one_is_the_next_in_the_list_and_after_the_last_the_first() -> None:
-    rows = [kinds(name) for name in ("one", "two", "three")]
+    rows = [kinds(name) for name in ("first", "second", "third")]
 
     assert [conflict_list.next_open(Filters(), row) for row in rows] == [rows[1], rows[2], rows[0]]
 
 
 def test_the_next_one_keeps_to_the_filters_and_is_always_open() -> None:
-    first, _, third = kinds("one"), places("two"), kinds("three")
-    decided = kinds("four")
+    first, _, third = kinds("first"), places("second"), kinds("third")
+    decided = kinds("fourth")
     dismiss(decided.pk, OPERATOR, "")
 
     assert conflict_list.next_open(Filters(type="isa_isa", status="all"), first) == third

@@ -147,27 +147,27 @@ class TestTheNewerWins:
         assert say("gnommoweb isa service type", at=NOW + HOUR).status == "outdated"
 
     def test_a_newcomer_that_closes_a_ring_is_queued_and_the_world_stays(self) -> None:
-        say("a isa c type", at=NOW)
-        say("b isa a type", at=NOW)
+        say("aa isa c type", at=NOW)
+        say("b isa aa type", at=NOW)
 
-        outcome = say("a isa b type", at=NOW + HOUR)
+        outcome = say("aa isa b type", at=NOW + HOUR)
 
         assert (outcome.status, Claim.objects.get().collision_type) == ("conflict", "cycle")
-        assert edge("a").parent.token == "c"
+        assert edge("aa").parent.token == "c"
 
     def test_a_row_about_a_ring_is_resolved_when_the_ring_is_gone_and_it_is_stated_again(self) -> None:
-        say("a isa b type", at=NOW)
-        say("b isa a type", at=NOW)
-        say("a isa c type", at=NOW + HOUR)
+        say("aa isa b type", at=NOW)
+        say("b isa aa type", at=NOW)
+        say("aa isa c type", at=NOW + HOUR)
 
-        assert say("b isa a type", at=NOW + HOUR).status == "inserted"
+        assert say("b isa aa type", at=NOW + HOUR).status == "inserted"
         assert Claim.objects.get().status == "resolved"
 
     def test_a_ring_that_the_replaced_fact_would_have_closed_is_none(self) -> None:
-        say("a isa b type", at=NOW)
+        say("aa isa b type", at=NOW)
 
-        assert say("a isa c type", at=NOW + HOUR).status == "superseded"
-        assert say("b isa a type", at=NOW + HOUR).status == "inserted"
+        assert say("aa isa c type", at=NOW + HOUR).status == "superseded"
+        assert say("b isa aa type", at=NOW + HOUR).status == "inserted"
 
     def test_decided_triples_are_not_looked_at(self) -> None:
         decide("gnommoweb repo type", "dobby")
@@ -262,10 +262,10 @@ class TestDecidedTriples:
         assert not Edge.objects.filter(concept__token="gnommoweb").exists()
 
     def test_a_ring_that_was_decided_about_does_not_come_back(self) -> None:
-        say("a isa b type")
-        decide("b a type", "dobby")
+        say("aa isa b type")
+        decide("b aa type", "dobby")
 
-        assert say("b isa a type").status == "decided"
+        assert say("b isa aa type").status == "decided"
         assert not Claim.objects.exists()
 
     def test_a_decided_fact_is_confirmed_where_it_was_moved_to(self) -> None:

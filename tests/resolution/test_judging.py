@@ -128,12 +128,12 @@ def test_a_fact_of_the_wrong_flavour_may_go_to_the_first_dimensions_and_to_other
 
 
 def test_a_ring_comes_as_the_chain_up_to_the_fact_that_closes_it() -> None:
-    state("a ispart b membership")
-    claim = dispute("b ispart c membership", "c ispart a membership")
+    state("aa ispart b membership")
+    claim = dispute("b ispart c membership", "c ispart aa membership")
 
     ring = gather(seen(claim)).ring
     assert [str(claim.fact) for claim in ring] == [
-        "a -ispart b in context of membership",
+        "aa -ispart b in context of membership",
         "b -ispart c in context of membership",
     ]
 

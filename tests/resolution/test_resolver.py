@@ -104,19 +104,19 @@ def test_the_sentence_said_again_brings_nothing_back(llm: LlmServer) -> None:
 
 
 def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:
-    kinds("a")
+    kinds("aa")
     undecided("b", "c")
     dispute("d isa repo type", "d ispart docker type")
     choose(llm)
     elsewhere = {"reasoning": "a host", "decision": "relocate", "dimension": "runs-on"}
-    llm.answers_by(by_concept({"a": DECOMPOSE, "b": UPDATE, "c": DISMISS, "d": elsewhere}))
+    llm.answers_by(by_concept({"aa": DECOMPOSE, "b": UPDATE, "c": DISMISS, "d": elsewhere}))
 
     run = resolve()
 
     assert run.counts == {"decompose": 1, "update": 1, "dismiss": 1, "relocate": 1}
     assert edges() == {
-        "a is a repo [artifact-type]",
-        "a is a container [deployment-type]",
+        "aa is a repo [artifact-type]",
+        "aa is a container [deployment-type]",
         "b is in turing [runs-on]",
         "c is in ramanujan [runs-on]",
         "d is a repo [type]",
@@ -227,7 +227,7 @@ def test_no_model_is_asked_about_a_muted_concept(llm: LlmServer) -> None:
 
 
 def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: LlmServer) -> None:
-    claims = [kinds("a"), *undecided("b", "c", "d", "e")]
+    claims = [kinds("aa"), *undecided("b", "c", "d", "e")]
     choose(llm)
     llm.answers(NONSENSE, "no JSON at all", {"decision": "dismiss"}, Says(UPDATE, stop="length"), DECOMPOSE)
     before = edges()
@@ -243,7 +243,7 @@ def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: Llm
         assert (claim.status, claim.attempts, claim.claimed_until) == ("pending", 1, None)
         assert claim.last_error != ""
 
-    llm.answers_by(by_concept({"a": DECOMPOSE, **dict.fromkeys("bcde", UPDATE)}))
+    llm.answers_by(by_concept({"aa": DECOMPOSE, **dict.fromkeys("bcde", UPDATE)}))
     again = resolve()
 
     assert again.counts == {"decompose": 1, "update": 4}
@@ -251,7 +251,7 @@ def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: Llm
 
 
 def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:
-    first, second = undecided("a", "b")
+    first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(NONSENSE, UPDATE)
 
@@ -263,7 +263,7 @@ def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:
 
 
 def test_a_conflict_that_failed_waits_for_the_next_night(llm: LlmServer) -> None:
-    (claim,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
     llm.answers(NONSENSE)
     resolver.run(Run.Trigger.SCHEDULE)
@@ -285,7 +285,7 @@ def test_attempts_become_rare() -> None:
 
 
 def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer) -> None:
-    claims = undecided("a", "b", "c", "d", "e")
+    claims = undecided("aa", "b", "c", "d", "e")
     choose(llm)
     llm.answers_by(lambda asked: AWAY)
     before = edges()
@@ -304,7 +304,7 @@ def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer)
 
 
 def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) -> None:
-    undecided("a", "b", "c", "d", "e")
+    undecided("aa", "b", "c", "d", "e")
     choose(llm)
     away = (AWAY, AWAY, AWAY)  # one conflict's tries
     llm.answers(*away, *away, UPDATE, *away, *away)
@@ -315,7 +315,7 @@ def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) 
 
 
 def test_a_cut_connection_is_tried_again_and_then_said(llm: LlmServer) -> None:
-    (claim,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
     llm.answers(Cuts(), Cuts(), Cuts())
 
@@ -325,7 +325,7 @@ def test_a_cut_connection_is_tried_again_and_then_said(llm: LlmServer) -> None:
 
 
 def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:
-    claims = undecided("a", "b")
+    claims = undecided("aa", "b")
     choose(llm)
     llm.answers_by(lambda asked: Fails(401, "this key is not known"))
 
@@ -337,7 +337,7 @@ def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:
 
 
 def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: LlmServer) -> None:
-    first, _ = undecided("a", "b")
+    first, _ = undecided("aa", "b")
     choose(llm)
     llm.answers(Fails(400, "this is too long for me"), UPDATE)
 
@@ -349,7 +349,7 @@ def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: Llm
 
 
 def test_a_used_up_budget_ends_the_run_and_the_rest_waits(llm: LlmServer) -> None:
-    claims = undecided("a", "b", "c")
+    claims = undecided("aa", "b", "c")
     choose(llm)
     configure(llm_daily_calls=2)
     llm.answers_by(lambda asked: UPDATE)
@@ -366,7 +366,7 @@ def test_a_mistake_of_ours_costs_one_conflict(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    first, second = undecided("a", "b")
+    first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(UPDATE, UPDATE)
     honest = decisions.decide
@@ -391,7 +391,7 @@ def test_a_mistake_of_ours_costs_one_conflict(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer) -> None:
-    (claim,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
 
     def answer(asked: Any) -> Any:
@@ -407,20 +407,20 @@ def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer
 
     assert (run.counts, run.note) == ({"overtaken": 1}, "")
     assert (row(claim).status, row(claim).attempts) == ("dismissed", 0)
-    assert edges() == {"a is in ramanujan [runs-on]"}
+    assert edges() == {"aa is in ramanujan [runs-on]"}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> None:
-    (claim,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
 
     def answer(asked: Any) -> Any:
         from django.db import connection, transaction
 
         with transaction.atomic():
-            retire(Edge.objects.get(concept__token="a"), said(agent="k", source=Source.OPERATOR, evidence="moved"))
-        state("a ispart lovelace runs-on")
+            retire(Edge.objects.get(concept__token="aa"), said(agent="k", source=Source.OPERATOR, evidence="moved"))
+        state("aa ispart lovelace runs-on")
         connection.close()
         return UPDATE
 
@@ -428,14 +428,14 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
 
     run = resolve()
 
-    assert edges() == {"a is in lovelace [runs-on]"}
+    assert edges() == {"aa is in lovelace [runs-on]"}
     assert run.counts in ({"overtaken": 1}, {"failed": 1})
     assert row(claim).status == "pending"
     assert not Decision.objects.exists()
 
 
 def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServer) -> None:
-    (claim,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
     Claim.objects.update(claimed_until=timezone.now() + timedelta(minutes=1))
 
@@ -451,7 +451,7 @@ def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServe
 
 
 def test_what_was_stated_on_purpose_comes_first_then_the_oldest(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     dispute("c ispart x runs-on", "c ispart y runs-on", source=Source.GUTASK)
     choose(llm)
     order: list[str] = []
@@ -459,11 +459,11 @@ def test_what_was_stated_on_purpose_comes_first_then_the_oldest(llm: LlmServer) 
 
     resolve(on_progress=lambda run, claim, outcome: order.append(str(claim.concept)))
 
-    assert order == ["c", "a", "b"]
+    assert order == ["c", "aa", "b"]
 
 
 def test_a_limit_is_kept(llm: LlmServer) -> None:
-    undecided("a", "b", "c")
+    undecided("aa", "b", "c")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
 
@@ -474,7 +474,7 @@ def test_a_limit_is_kept(llm: LlmServer) -> None:
 
 
 def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:
-    undecided("a", "b", "c", "d")
+    undecided("aa", "b", "c", "d")
     choose(llm)
     configure(resolution_max_changes=2)
     llm.answers(NONSENSE, DISMISS, DISMISS)
@@ -487,7 +487,7 @@ def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:
 
 
 def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:
-    first, second = undecided("a", "b")
+    first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(DISMISS)
 
@@ -500,7 +500,7 @@ def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:
 
 
 def test_a_run_can_be_watched(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     choose(llm)
     llm.answers(DISMISS, NONSENSE)
     seen: list[tuple[str, int, dict[str, int]]] = []
@@ -515,7 +515,7 @@ def test_a_run_can_be_watched(llm: LlmServer) -> None:
 
 
 def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     choose(llm, input_price=Decimal(10), output_price=Decimal(100))
     LlmCall.objects.create(model_name="x", purpose="resolve", subject="conflict 1, dry run", input_tokens=7)
     llm.answers(Says(DISMISS, input_tokens=1000, output_tokens=100), Says(NONSENSE, input_tokens=500, output_tokens=10))
@@ -526,7 +526,7 @@ def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None:
 
 
 def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:
-    undecided("a")
+    undecided("aa")
     choose(llm)
     llm.answers(DISMISS)
 
@@ -536,7 +536,7 @@ def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:
 
 
 def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptureFixture) -> None:
-    undecided("a")
+    undecided("aa")
     choose(llm)
     llm.answers(DISMISS)
     caplog.set_level(logging.INFO, "resolution")
@@ -552,7 +552,7 @@ def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptur
 
 
 def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:
-    claims = undecided("a", "b")
+    claims = undecided("aa", "b")
     choose(llm)
     llm.answers(UPDATE, NONSENSE)
     before = edges()
@@ -568,7 +568,7 @@ def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:
 
 
 def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     choose(llm)
     llm.answers_by(lambda asked: UPDATE)
 
@@ -576,14 +576,14 @@ def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:
 
 
 def test_a_rehearsal_without_a_model_says_so(llm: LlmServer) -> None:
-    undecided("a")
+    undecided("aa")
 
     with pytest.raises(language_models.NoModel):
         list(resolver.rehearse())
 
 
 def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
-    undecided("a", "b", "c", "d")
+    undecided("aa", "b", "c", "d")
     choose(llm)
     llm.answers_by(lambda asked: AWAY)
 

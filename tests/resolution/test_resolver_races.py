@@ -80,12 +80,12 @@ def die_at_the_second(llm: LlmServer) -> Run:
 
 
 def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: LlmServer) -> None:
-    claims = [places(name) for name in ("a", "b", "c")]
+    claims = [places(name) for name in ("aa", "b", "c")]
     choose(llm)
 
     killed = die_at_the_second(llm)
 
-    assert edges() == {"a is in turing [runs-on]", "b is in ramanujan [runs-on]", "c is in ramanujan [runs-on]"}
+    assert edges() == {"aa is in turing [runs-on]", "b is in ramanujan [runs-on]", "c is in ramanujan [runs-on]"}
     with pytest.raises(AlreadyRunning):  # for all that anybody knows
         resolver.run(Run.Trigger.COMMAND)
 
@@ -99,14 +99,14 @@ def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: Llm
     assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, run_records.DIED)
     assert killed.ended_at is not None
     assert (run.pk != killed.pk, run.trigger, run.status, run.counts) == (True, "schedule", "done", {"update": 2})
-    assert edges() == {f"{name} is in turing [runs-on]" for name in "abc"}
+    assert edges() == {f"{name} is in turing [runs-on]" for name in ("aa", "b", "c")}
     assert [Claim.objects.get(pk=row.pk).attempts for row in claims] == [0, 1, 0]
     assert Decision.objects.count() == 3
     assert schedule.start_what_is_due() is None
 
 
 def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
-    claim = places("a")
+    claim = places("aa")
 
     for _ in range(run_records.DEATHS_AT_MOST):
         row = run_records.open_run(Run.Trigger.SCHEDULE, mode="auto", is_begun=True)
@@ -121,7 +121,7 @@ def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
 
 
 def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     places("b")
     choose(llm)
     go_on = hang_at_the_second(llm)
@@ -141,7 +141,7 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
 
 
 def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     choose(llm)
     refused = threading.Semaphore(0)
 
@@ -172,7 +172,7 @@ def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
 
 
 def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
     requested = run_records.open_run(Run.Trigger.API, "kreacher", mode="auto", is_begun=False)
@@ -190,7 +190,7 @@ def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: Ll
 
 
 def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     places("b")
     choose(llm)
 
@@ -213,7 +213,7 @@ def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(run_records, "SIGN_OF_LIFE_S", 0.01)
-    places("a")
+    places("aa")
     choose(llm)
     signs: set[datetime] = set()
 

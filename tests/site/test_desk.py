@@ -169,7 +169,7 @@ def selected(client: Client) -> list[str]:
 
 
 def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the_reason(operator: Client) -> None:
-    first, second, decided = kinds("one"), places("two"), kinds("three")
+    first, second, decided = kinds("first"), places("second"), kinds("third")
     chosen = selected(operator)
     update(decided.pk, OPERATOR, "")
 
@@ -186,7 +186,7 @@ def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the
 
 
 def test_only_what_is_proposed_is_approved(operator: Client) -> None:
-    proposed, pending = kinds("one"), kinds("two")
+    proposed, pending = kinds("first"), kinds("second")
     propose(proposed, "update")
 
     answer = operator.post(BULK, {"selected": selected(operator), "decision": "approve"}, follow=True)
@@ -275,12 +275,12 @@ def test_where_the_fact_says_something_else_there_the_operator_says_so(operator:
 
 
 def test_the_next_conflict_opens_by_itself_with_the_lists_filters(operator: Client) -> None:
-    first, _, third = kinds("one"), places("two"), kinds("three")
+    first, _, third = kinds("first"), places("second"), kinds("third")
 
     answer = decide(operator, first, "dismiss", "?type=isa_isa")
 
     assert answer.redirect_chain == [(f"{page_of(third)}&type=isa_isa", 302)]
-    assert "Decided. Kept what stands, dropped “one is a container [type]”." in text(answer)
+    assert "Decided. Kept what stands, dropped “first is a container [type]”." in text(answer)
 
 
 def test_after_the_last_one_the_list_says_that_none_is_open(operator: Client) -> None:
@@ -291,7 +291,7 @@ def test_after_the_last_one_the_list_says_that_none_is_open(operator: Client) ->
 
 
 def test_next_leads_past_a_conflict_without_deciding_it(operator: Client) -> None:
-    first, second = kinds("one"), kinds("two")
+    first, second = kinds("first"), kinds("second")
 
     answer = operator.get(f"{LIST}next/", {"after": first.pk})
 
@@ -301,7 +301,7 @@ def test_next_leads_past_a_conflict_without_deciding_it(operator: Client) -> Non
 
 @pytest.mark.parametrize("after", ["", "x", "9" * 40, "-1", "12345678"])
 def test_next_of_nothing_is_the_first(operator: Client, after: str) -> None:
-    first = kinds("one")
+    first = kinds("first")
 
     assert operator.get(f"{LIST}next/", {"after": after}).headers["Location"] == page_of(first)
 
