@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from memory.domain.text.function_words import is_closed_class
-from memory.domain.text.tokenizer import Token, find_leftovers, is_name, tokenise
+from memory.domain.fact_syntax import find_name_mistake
+from memory.domain.text.tokenizer import Token, find_leftovers, tokenise
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
 KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})
@@ -108,8 +108,8 @@ def read_dimension(name: object, role: str) -> str:
     if len(tokens) > WORDS_MAX:
         raise VerdictMistake(f"{name!r} cannot be the {role}: that is a sentence, not a name")
     joined = "-".join(token.text for token in tokens)
-    if not is_name(joined) or is_closed_class(joined):
-        raise VerdictMistake(f"{name!r} cannot be the {role}: it is too long, or no word that names something")
+    if mistake := find_name_mistake(joined):
+        raise VerdictMistake(f"{name!r} cannot be the {role}: {mistake}")
     return joined
 
 

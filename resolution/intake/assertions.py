@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
-from memory.domain.text.tokenizer import is_name
+from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
 from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
@@ -127,20 +127,6 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
         outcomes.append(outcome)
     settlement.write()
     return iter(outcomes)
-
-
-def find_mistake(fact: Triple) -> str:
-    """What is wrong with the fact in itself; empty for nothing."""
-    for word in (fact.concept, fact.parent, fact.dimension):
-        if not is_name(word):
-            return f"{word!r} is not a name"
-    if fact.concept == fact.parent:
-        return f"{fact.concept} cannot be its own parent"
-    if fact.concept == fact.dimension:
-        return f"{fact.concept} is the root of its own dimension"
-    if fact.parent == fact.dimension:
-        return f"{fact.parent} cannot be its own dimension"
-    return ""
 
 
 class Settlement:

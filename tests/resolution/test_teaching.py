@@ -72,6 +72,12 @@ def test_what_is_no_fact_about_it_is_refused_with_the_reason(text: str, why: str
         operator_statements.read_facts("gnommoweb", text)
 
 
+def test_a_word_of_grammar_cannot_be_taught() -> None:
+    for text in ("is a repo", "-isa repo"):
+        with pytest.raises(NotUnderstood, match="'the' is a word of grammar"):
+            operator_statements.read_facts("the", text)
+
+
 def test_a_dictionary_word_can_be_taught_where_it_is_shown() -> None:
     assert operator_statements.read_facts("server", "is a machine") == [Triple("server", "machine", "type", True)]
 

@@ -111,7 +111,13 @@ class TestRoundTrip:
             assert not again.changes
 
     def test_the_order_is_that_of_the_names(self) -> None:
-        for text in ("b isa x type", "aa ispart y membership", "aa isa x type", "Zz isa x type".lower(), "é isa x type"):
+        for text in (
+            "b isa x type",
+            "aa ispart y membership",
+            "aa isa x type",
+            "Zz isa x type".lower(),
+            "é isa x type",
+        ):
             say(text)
 
         names = [(line["concept"], line["dimension"]) for line in lines(exported(), "fact")]

@@ -159,6 +159,8 @@ def test_a_line_that_is_too_long_is_skipped_in_pieces() -> None:
         ),
         ({"concept": "<b>"}, '"concept" must be a name: letters'),
         ({"concept": "42"}, '"concept" must be a name: letters, digits and _ - . \' @ +, not "42"'),
+        ({"concept": "the"}, "\"concept\" must name something: 'the' is a word of grammar"),
+        ({"dimension": "with"}, "\"dimension\" must name something: 'with' is a word of grammar"),
         ({"parent": 7}, '"parent" must be a valid string, not 7'),
         ({"parent": "gnommoweb"}, "gnommoweb cannot be its own parent"),
         ({"dimension": "repo"}, "repo cannot be its own dimension"),

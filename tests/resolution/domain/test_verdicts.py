@@ -120,6 +120,11 @@ def test_what_is_not_one_name_is_refused(written: object) -> None:
         read_dimension(written, "dimension")
 
 
+def test_a_word_of_grammar_is_named_in_the_refusal() -> None:
+    with pytest.raises(VerdictMistake, match="'With' cannot be the dimension: 'with' is a word of grammar"):
+        read_dimension("With", "dimension")
+
+
 def test_two_dimensions_that_are_the_same_are_refused() -> None:
     data = {"decision": "decompose", "existing_dimension": "kind", "new_dimension": "Kind", "reason": "x"}
 
