@@ -17,6 +17,7 @@ from memory.db.connections import chunks
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.types import Triple, TripleIds
+from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Assertion, Attribution
@@ -61,6 +62,7 @@ class Suspect:
     words: str
     voucher: Statement | None = None
     replaced: Snapshot | None = None
+    is_corroborated: bool = False  # by several vouchers
 
 
 @dataclass(slots=True)
@@ -194,7 +196,8 @@ def _suspect(
     while replaced is not None and _is_of(replaced, edge.agent, since):  # then it goes as well
         before = statements.get((edge.concept_id, replaced["parent_id"]), ())
         replaced = next((one.replaced for one in before if one.agent == edge.agent and one.replaced), None)
-    return Suspect(edge, own[-1].words if own else "", strongest, replaced)
+    is_corroborated = len({voice_of(one.agent) for one in vouchers}) > 1
+    return Suspect(edge, own[-1].words if own else "", strongest, replaced, is_corroborated)
 
 
 def _is_of(fact: Snapshot, agent: str, since: datetime | None) -> bool:
@@ -256,6 +259,7 @@ def _keep(suspects: Collection[Suspect], attribution: Attribution) -> None:
         assert voucher is not None
         edge.agent, edge.source, edge.channel = voucher.agent, voucher.source, voucher.channel
         edge.confidence = min(edge.confidence, SURE.get(Channel(voucher.channel), 1.0))
+        edge.is_corroborated = one.is_corroborated
         after = take_snapshot(edge)
         history.append(store.build_history(store.Action.UNDO, edge, attribution, before=before, after=after))
     store.update_edges(one.edge for one in suspects)

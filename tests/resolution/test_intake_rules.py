@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.graph import store
-from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.models import Claim, DecidedTriple
 from tests.resolution.worlds import say
@@ -53,10 +53,12 @@ class TestVoices:
             ("confirm", "user"),
         ]
 
-    def test_only_another_agent_corroborates_a_fact(self) -> None:
-        say("gnommoweb isa repo type", role="user")
+    def test_only_another_voice_corroborates_a_fact(self) -> None:
+        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="user")
 
-        say("gnommoweb isa repo type", role="system")
+        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="system")
+        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="tool")
+        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="system")
         assert not edge().is_corroborated
 
         say("gnommoweb isa repo type", "winky")
@@ -64,9 +66,11 @@ class TestVoices:
         assert edge().is_corroborated
 
     def test_the_upgrade_takes_from_the_history_which_facts_were_corroborated(self) -> None:
+        Agent.objects.create(name="dobby", token_hash="0" * 64)
         for agent in ("dobby", "winky"):
             say("gnommoweb isa repo type", agent)
-            say("kvasir isa repo type")
+        for agent in ("winky", "kreacher"):  # without a token, anybody may have said both
+            say("kvasir isa repo type", agent)
         Edge.objects.update(is_corroborated=False)
 
         with connection.cursor() as cursor:

@@ -86,6 +86,7 @@ def test_what_another_voice_has_said_too_stays_as_surely_as_that_voice(voice: di
     assert (BAD in facts()) == stays
     if stays and voice.get("source") is None:
         assert (edge("runs-on").agent, edge("runs-on").confidence) == (voice["agent"], 0.8)
+        assert not edge("runs-on").is_corroborated
     undo_run(run.pk, OPERATOR)
     assert BAD in facts()
 
