@@ -6,6 +6,7 @@ from itertools import islice
 
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
+from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import (
@@ -113,7 +114,9 @@ def mark_disputes(
             continue
         parent = cache.soas_by_token.get(match.parent)
         ids = TripleIds(concept.id, dim.id, parent.id) if parent is not None else None
-        if ids is None or not _is_settled(cache, ids, agent, conversation, now):
+        if ids is not None and _is_settled(cache, ids, agent, conversation, now):
+            continue
+        if find_doubt(match.subject, match.parent, match.dimension) is None:  # else the same
             cache.dispute((concept.id, dim.id), now)
 
 

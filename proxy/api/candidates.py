@@ -29,7 +29,7 @@ class CandidateQuery(Schema):
     offset: int = Field(0, ge=0, le=1_000_000)
 
 
-@router.get("/candidates", summary="Facts that only pages, tools or models have stated")
+@router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
 async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
     require(caller_of(runtime.current().world, request.scope), "agent")
 

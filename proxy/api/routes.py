@@ -20,6 +20,7 @@ from psycopg import DataError, Error
 
 from memory.cache.sync import announce
 from memory.db.connections import first_line
+from memory.domain.channels import Channel
 from memory.domain.fact_syntax import FactMistake, parse_fact
 from memory.domain.types import Message
 from memory.graph.store import Attribution
@@ -135,7 +136,9 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     caller = caller_of(current.world, request.scope)
     require(caller, "agent")
     fact = parse_fact(said.fact)
-    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
+    is_operator = caller.token is not None and caller.token.scope == "operator"
+    channel = Channel.OPERATOR if is_operator else Channel.GUTASK
+    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact, channel=channel)
     # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
     async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, statement)

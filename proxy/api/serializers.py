@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
+from memory.domain.name_shapes import find_doubt
 from memory.domain.types import Slot
 from memory.models import Edge
 from resolution.intake.conflict_queue import IN_ORDER
@@ -115,6 +116,7 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
         "conversations": row.conversations,
         "evidence": row.evidence,
         "why": row.why,
+        "needs_operator": find_doubt(row.concept, row.parent, row.dimension) is not None,
         "state": row.state,
         "resolved_by": row.resolved_by,
         "first_said_at": row.first_said_at,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from memory.domain.fact_syntax import find_name_mistake
+from memory.domain.name_shapes import find_doubt
 from memory.domain.text.tokenizer import Token, find_leftovers, tokenise
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
@@ -73,12 +74,17 @@ def read_verdict(data: object, collision_type: str | None) -> Verdict:
     reason = read_reason(data.get("reason") or data.get("reasoning") or "")
     if kind == "decompose":
         existing, new = read_dimensions(data.get("existing_dimension"), data.get("new_dimension"))
-        return Verdict(kind, reason, existing_dimension=existing, new_dimension=new)
-    if kind == "relocate":
+        verdict = Verdict(kind, reason, existing_dimension=existing, new_dimension=new)
+    elif kind == "relocate":
         dimension = read_dimension(data.get("dimension"), "dimension")
         is_isa = _flavour(data.get("is_isa")) if collision_type is None else None
-        return Verdict(kind, reason, dimension=dimension, is_isa=is_isa)
-    return Verdict(kind, reason)
+        verdict = Verdict(kind, reason, dimension=dimension, is_isa=is_isa)
+    else:
+        verdict = Verdict(kind, reason)
+    doubts = (find_doubt("", "", dimension) for dimension in verdict.dimensions if collision_type is not None)
+    if doubt := next(filter(None, doubts), None):
+        raise VerdictMistake(f"{doubt.name!r} is {doubt.why}: only an operator may name a dimension so")
+    return verdict
 
 
 def read_dimensions(existing: object, new: object) -> tuple[str, str]:

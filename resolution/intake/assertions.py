@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.fact_syntax import find_mistake
+from memory.domain.name_shapes import Doubt, find_doubt
 from memory.domain.types import Triple
 from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
@@ -55,7 +56,8 @@ def promote(candidate_id: int, actor: Actor) -> Outcome | None:
 
 def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
     """Settles the statements as if one after the other, in the caller's transaction, which settles no others.
-    ``is_metered``: within the quotas of those who state them.
+    ``is_metered``: within the quotas of those who state them, and doubtful names wait for an operator; else it is
+    decided that they are to be placed.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
     # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
@@ -71,6 +73,9 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
         elif (vouched := _vouch(book, assertion)) is None:
             outcomes.append(_wait(book, quotas, assertion))
+        elif quotas is not None and (doubt := _find_doubt(book, vouched)) is not None:
+            reason = f"It waits for an operator: {doubt.name} is {doubt.why}."
+            outcomes.append(_wait(book, quotas, vouched, doubt.why, reason=reason))
         elif quotas is not None and (excess := quotas.find_excess(vouched)) is not None:
             outcomes.append(_put_off(book, quotas, vouched, excess))
         else:
@@ -90,8 +95,21 @@ def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     return assertion if assertion.attribution.channel not in TENTATIVE else book.vouch(assertion)
 
 
+def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
+    """What keeps a statement waiting for an operator, unless one has let it in before."""
+    triple, said = assertion
+    if said.channel == Channel.OPERATOR or book.is_known(triple):
+        return None
+    return find_doubt(triple.concept, triple.parent, triple.dimension)
+
+
 def _wait(
-    book: CandidateBook, quotas: Quotas | None, assertion: Assertion, why: str = "", existing: Triple | None = None
+    book: CandidateBook,
+    quotas: Quotas | None,
+    assertion: Assertion,
+    why: str = "",
+    existing: Triple | None = None,
+    reason: str = "It waits until somebody vouches for it.",
 ) -> Outcome:
     triple, said = assertion
     if book.is_known(triple):
@@ -101,7 +119,8 @@ def _wait(
             return Outcome("over_quota", triple, reason=str(excess), excess=excess)
         quotas.count("candidates", said)
     book.note(assertion, why)
-    return Outcome("candidate", triple, existing=existing, reason="It waits until somebody vouches for it.")
+    reason = "It was dismissed before." if book.is_dismissed(triple) else reason
+    return Outcome("candidate", triple, existing=existing, reason=reason)
 
 
 def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: Excess) -> Outcome:

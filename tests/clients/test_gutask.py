@@ -219,6 +219,38 @@ class TestRecall:
         assert (run.returncode, run.stdout) == (0, "a ? b\n")
 
 
+class TestCandidates:
+    def test_each_has_a_line_that_says_who_can_vouch_for_it(self, festinger):
+        item = {**REPO, "channel": "quoted", "said_count": 2, "needs_operator": False}
+        festinger.answers(200, {"items": [item, {**item, "channel": "gutask", "needs_operator": True}], "count": 2})
+
+        run = gutask("candidates", url=festinger.url)
+
+        fact = "gnommoweb -isa repo in context of glitch_university"
+        assert (run.returncode, run.stdout.splitlines()) == (
+            0,
+            [
+                f"{fact} | quoted, said 2 times",
+                f"{fact} | gutask, said 2 times, waits for an operator",
+                "None of them is recalled. Say the same with gutask iknowthat to vouch for one,",
+                "unless it waits for an operator.",
+            ],
+        )
+
+    def test_a_fact_that_waits_is_told_with_the_reason(self, festinger):
+        reason = "It waits for an operator: evil.com is the name of a host."
+        festinger.answers(202, {"status": "candidate", "fact": {**REPO, "parent": "evil.com"}, "reason": reason})
+
+        run = gutask("iknowthat", "gnommoweb -isa evil.com in context of glitch_university", url=festinger.url)
+
+        assert run.returncode == 3
+        assert run.stdout.splitlines() == [
+            "Not stored.",
+            "  you said: gnommoweb -isa evil.com in context of glitch_university",
+            reason,
+        ]
+
+
 class TestConflicts:
     def test_each_open_one_has_a_line(self, festinger):
         festinger.answers(

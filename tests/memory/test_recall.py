@@ -130,6 +130,15 @@ def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
     assert "[type?]" in recall(world_b, "gnommoweb").block.text
 
 
+def test_what_waits_for_an_operator_is_no_dispute(world_b: Cache) -> None:
+    reading = Reader(world_b).read(Message("user", "gnommoweb is a kind of evil.example.com"))
+    assert reading.triples
+
+    mark_disputes(world_b, [reading], NOW)
+
+    assert world_b.pending_conflicts == set()
+
+
 def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a repo"))
 

@@ -119,7 +119,7 @@ def test_statements_about_one_concept_make_few_dimensions() -> None:
     configure(new_dimensions_per_concept_max=2)
     say("heimdall isa server place")
 
-    said = [say(f"gnommoweb isa kind{name} {name}") for name in ("type", "place", "one", "two", "three")]
+    said = [say(f"gnommoweb isa kind{name} {name}") for name in ("type", "place", "first", "second", "third")]
 
     assert statuses(said) == ["inserted"] * 4 + ["candidate"]
     assert not Dimension.objects.filter(soas__token="three").exists()

@@ -65,6 +65,21 @@ def test_from_elsewhere_health_only_says_whether_it_is_ready(outside: httpx.Clie
     assert outside.get("/health").json() == {"ready": True}
 
 
+def test_a_host_is_placed_for_an_operators_token_and_waits_for_one_otherwise(
+    outside: httpx.Client, tokens: dict[str, str]
+) -> None:
+    fact = {"fact": "frabjous -isa callay.example.com"}
+
+    waits = outside.post("/iknowthat", json=fact, headers=bearer(tokens["agent"]))
+    listed = outside.get("/candidates", headers=bearer(tokens["agent"]), params={"concept": "frabjous"}).json()
+    placed = outside.post("/iknowthat", json=fact, headers=bearer(tokens["operator"]))
+
+    assert (waits.status_code, waits.json()["status"]) == (202, "candidate")
+    assert waits.json()["reason"] == "It waits for an operator: callay.example.com is the name of a host."
+    assert [(item["why"], item["needs_operator"]) for item in listed["items"]] == [("the name of a host", True)]
+    assert placed.status_code == 201
+
+
 def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.Client, tokens: dict[str, str]) -> None:
     headers = bearer(tokens["agent"])
 
