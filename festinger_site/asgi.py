@@ -19,6 +19,7 @@ from festinger_site import urls  # noqa: E402, F401  now, not with the first req
 from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
+from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from memory import bounds  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
@@ -43,7 +44,7 @@ OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's 
 
 lean = LeanHandler()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
-stock = ASGIStaticFilesHandler(ASGIHandler())
+stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()), tree="/admin/")
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -114,7 +115,6 @@ def is_page(path: str) -> bool:
 application = Guard(
     answer,
     is_own=is_own,
-    bind=settings.FESTINGER_HOST,
     hosts=settings.FESTINGER_ALLOWED_HOSTS,
     origins=settings.FESTINGER_ORIGINS,
 )

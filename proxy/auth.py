@@ -100,16 +100,31 @@ def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
 def require(caller: Caller, needed: Permission) -> None:
     """For Festinger's own endpoints. An operator's token does all that an agent's does. Raises NotAllowed."""
     trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local else "none"
-    granted = {trust, caller.token.scope if caller.token is not None else "none"}
-    if "operator" in granted or needed in granted:
+    if "operator" in (trust, _scope_of(caller)) or needed in (trust, _scope_of(caller)):
         return
+    setting = "FESTINGER_TRUST_LOOPBACK=operator" if needed == "operator" and caller.is_local else ""
+    raise _refuse(caller, needed, setting)
+
+
+def require_for_models(caller: Caller) -> None:
+    """For requests that change which models the upstream has. Raises NotAllowed."""
+    # Any trust will do on this machine: whoever runs there can ask the model server itself.
+    if _scope_of(caller) == "operator" or (caller.is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"):
+        return
+    raise _refuse(caller, "operator")
+
+
+def _scope_of(caller: Caller) -> str:
+    return caller.token.scope if caller.token is not None else "none"
+
+
+def _refuse(caller: Caller, needed: Permission, setting: str = "") -> NotAllowed:
     option = " --scope operator" if needed == "operator" else ""
     ways = f"needs a token of scope {needed} (manage.py create_agent NAME{option} makes one)"
-    if needed == "operator" and caller.is_local:
-        ways += ", or FESTINGER_TRUST_LOOPBACK=operator"
+    ways += f", or {setting}" if setting else ""
     if caller.token is None:
-        raise NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
-    raise NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token.scope}", status=403)
+        return NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
+    return NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token.scope}", status=403)
 
 
 def strip_own_token(cache: Cache, scope: Mapping[str, Any]) -> Headers:

@@ -15,6 +15,7 @@ from memory.db.transactions import constraint_of
 
 Row = Mapping[str, Any]
 A, B, C, D = range(1_000_001, 1_000_005)  # ids of words
+AT_ONCE = "SET CONSTRAINTS ALL IMMEDIATE"  # what is deferred would be in the way of TRUNCATE
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from tests.proxy import test_constraints as proxy
 from tests.resolution import test_constraints as resolution
 
 # Checks, unique and exclusion constraints; unique indexes with a condition, which are none to Postgres; triggers that
-# run before a row is written, so that they can refuse it. A column that takes no NULL says so in its model.
+# run before a row is written, so that they can refuse it (those before TRUNCATE raise what the other trigger of their
+# table does). A column that takes no NULL says so in its model.
 NAMES = """
     SELECT conname FROM pg_constraint WHERE conrelid = ANY(%(tables)s::regclass[]) AND contype IN ('c', 'u', 'x')
     UNION
@@ -17,7 +18,7 @@ NAMES = """
     WHERE indrelid = ANY(%(tables)s::regclass[]) AND indisunique AND NOT indisprimary
     UNION
     SELECT tgname FROM pg_trigger
-    WHERE tgrelid = ANY(%(tables)s::regclass[]) AND NOT tgisinternal AND tgtype & 2 > 0
+    WHERE tgrelid = ANY(%(tables)s::regclass[]) AND NOT tgisinternal AND tgtype & 2 > 0 AND tgtype & 32 = 0
 """
 
 

@@ -84,6 +84,7 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
         if supervision.end_leftovers(home):
             say("Stopped what was left running.")
         preflight.check_config(site.CONFIG_FILE)
+        preflight.check_exposure(site.ENVIRONMENT, site.FESTINGER_HOST)
         preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
         supervisor = stops.enter_context(database(home, site))
         operator = prepare(home)

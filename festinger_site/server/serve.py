@@ -8,6 +8,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from festinger_site import settings
+from festinger_site.launcher import preflight
 from festinger_site.server.http_protocol import ExactProtocol
 from festinger_site.server.shutdown import end_on_signals
 from proxy.upstream.keepalive import notice_vanished
@@ -24,6 +25,11 @@ def main(words: list[str]) -> None:
     parser.add_argument("--port", type=int, default=settings.FESTINGER_PORT)
     parser.add_argument("--workers", type=int, default=settings.FESTINGER_WORKERS)
     asked = parser.parse_args(words)
+    try:
+        # However it is started.
+        preflight.check_exposure(settings.ENVIRONMENT, asked.host)
+    except preflight.LaunchFailed as failed:
+        sys.exit(str(failed))
     configuration = Configuration(
         asked.application,
         workers=asked.workers,

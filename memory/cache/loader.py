@@ -173,7 +173,7 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
         row = SoasRow(
             row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
         )
-        if old is None and not is_common:
+        if old is None and not is_common and row_id not in by_id:
             by_token[token] = row
             by_id[row_id] = token
         else:

@@ -83,6 +83,8 @@ class Cache:
     # --- the vocabulary ---
 
     def put_soas(self, token: str, row: SoasRow) -> None:
+        if self.soas_by_id.get(row.id, token) != token:  # the word was renamed
+            self.drop_soas(row.id)
         was_nameless = token in self.nameless
         if row.is_common and row.novelty == 0:
             self.nameless.add(token)

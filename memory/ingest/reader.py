@@ -12,6 +12,7 @@ from memory.domain.cues.extractor import CueMatch, iter_cues, iter_names_near_cu
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.redaction import blank_in_steps, blank_secrets
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.types import Message
 
@@ -172,16 +173,28 @@ class Reader:
 def complete_reading(cache: Cache, reading: Reading) -> Reading:
     """The same reading with all its words, at once."""
     if reading.text:
+        _hide_secrets(reading, blank_secrets(reading.text))
         finish(read_statements(cache, reading))
         _put_words(cache, reading, find_words(reading.text))
     return reading
 
 
+def _hide_secrets(reading: Reading, blank: str) -> None:
+    """What stands in a secret is no word and states nothing. (On the hot path only words that are known are read.)"""
+    if blank != reading.text:
+        reading.text, reading.triples = blank, None
+
+
 def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
     """Reads what is left, words and statements, step by step: other tasks may run in between."""
-    text = reading.text
-    if not text:
+    if not reading.text:
         return
+    parts = []
+    for part in blank_in_steps(reading.text):
+        parts.append(part)
+        yield
+    _hide_secrets(reading, "".join(parts))
+    text = reading.text
     found = WordSets(set(), set())
     for part in split_for_reading(text, STEP_CHARACTERS):
         some = find_words(part)
@@ -230,6 +243,17 @@ def find_stated(readings: Sequence[Reading], names: Set[str]) -> set[str]:
         elif asked := names & reading.names:
             stated |= names_near_cues(reading.text[:CUE_TEXT_MAX], asked, as_parents=True)
     return stated & names
+
+
+def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
+    """Those of the names that the messages have only within secrets."""
+    # A message of which all is read has no names within secrets.
+    hidden: set[str] = set()
+    for reading in readings:
+        if reading.text and (found := names & reading.names):
+            text = blank_secrets(reading.text[:CUE_TEXT_MAX])
+            hidden |= found - find_known_words(text, dict.fromkeys(found)).tokens
+    return {name for name in hidden if not any(name in reading.names for reading in readings if not reading.text)}
 
 
 def read_statements(cache: Cache, reading: Reading) -> Steps[None]:

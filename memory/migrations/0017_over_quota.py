@@ -17,7 +17,7 @@ OUTCOMES = [
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0014_channels")]
+    dependencies = [("memory", "0016_corroborated_facts")]
 
     operations = [
         migrations.AlterField(

@@ -226,7 +226,7 @@ class Edge(models.Model):
 
 
 class EdgeHistory(models.Model):
-    """What happened to an edge. Append-only: a trigger refuses changes (migration 0002)."""
+    """What happened to an edge. Append-only: triggers refuse changes (migrations 0002 and 0015)."""
 
     # Without a foreign key to the edge, which may be gone: the history tells of it by its slot.
 

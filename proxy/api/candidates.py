@@ -29,7 +29,7 @@ class CandidateQuery(Schema):
     offset: int = Field(0, ge=0, le=1_000_000)
 
 
-@router.get("/candidates", summary="Facts that only pages, tools or models have stated")
+@router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
 async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
     require(caller_of(runtime.current().world, request.scope), "agent")
 
@@ -48,8 +48,8 @@ async def promote_candidate(request: ASGIRequest, candidate_id: int) -> dict[str
         outcome = promote(candidate_id, actor)
         if outcome is None:
             return None
-        conflict = {"conflict_id": outcome.conflict.pk} if outcome.conflict is not None else {}
-        return {"status": outcome.status, "fact": asdict(outcome.fact), **conflict}
+        claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
+        return {"status": outcome.status, "fact": asdict(outcome.fact), **claim}
 
     return await _act(request, "operator", candidate_id, act)
 

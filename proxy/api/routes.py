@@ -22,6 +22,7 @@ from psycopg import DataError, Error
 from memory import bounds
 from memory.cache.sync import announce
 from memory.db.connections import first_line
+from memory.domain.channels import Channel
 from memory.domain.fact_syntax import FactMistake, parse_fact
 from memory.domain.steps import finish
 from memory.domain.types import Message
@@ -154,7 +155,9 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     caller = caller_of(current.world, request.scope)
     require(caller, "agent")
     fact = parse_fact(said.fact)
-    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
+    is_operator = caller.token is not None and caller.token.scope == "operator"
+    channel = Channel.OPERATOR if is_operator else Channel.GUTASK
+    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact, channel=channel)
     # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
     async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, statement)
@@ -234,8 +237,9 @@ def outcome_response(outcome: Outcome) -> JsonResponse:
     content: dict[str, Any] = {"status": outcome.status, "fact": asdict(outcome.fact)}
     if outcome.status in ("conflict", "decided", "superseded", "outdated"):
         content["existing"] = asdict(outcome.existing) if outcome.existing else None
-    if outcome.conflict is not None:
-        content |= {"conflict_id": outcome.conflict.pk, "collision_type": outcome.conflict.collision_type}
+    if outcome.claim is not None:
+        ids = {"conflict_id": outcome.claim.conflict_id, "member_id": outcome.claim.pk}
+        content |= {**ids, "collision_type": outcome.claim.collision_type}
     if outcome.reason:
         content["error" if outcome.status in ("invalid", "over_quota") else "reason"] = outcome.reason
     headers = {}

@@ -33,7 +33,7 @@ SHARED = bounds.define("health_reports", "reports of /health within a second of 
 BEATS = "SELECT name, pid, extract(epoch FROM clock_timestamp() - at)::float8 FROM heartbeat ORDER BY name, at DESC"
 WAITING = """
     SELECT
-        (SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')),
+        (SELECT count(*) FROM conflict WHERE status = 'open'),
         (SELECT count(*) FROM observation WHERE state = 'pending'),
         (SELECT coalesce(sum(exceeded), 0)::int FROM agent_hour WHERE hour > now() - interval '1 day')
 """

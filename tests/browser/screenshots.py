@@ -93,7 +93,7 @@ def pages(whole: Festinger) -> dict[str, str]:
         "login": address("login"),
         "home": address("index"),
         "conflicts": address("resolution_conflict_changelist"),
-        "conflict": address("resolution_conflict_change", first(whole, "resolution_queue", "status = 'pending'")),
+        "conflict": address("resolution_conflict_change", first(whole, "conflict", "status = 'open'")),
         "concepts": address("memory_soas_changelist"),
         "concept": address("memory_soas_change", world.concept(whole, "gnommoweb")),
         "neighbourhood": address("memory_soas_change", world.concept(whole, "gnommoweb")) + "#fst-picture",

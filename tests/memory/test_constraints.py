@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.bad_rows import A, B, BadRow, C, D, add_words, catch_violation, check_refused, insert
+from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, catch_violation, check_refused, insert
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +61,7 @@ BAD_ROWS = [
         BadRow("edge_history_is_append_only", "edge_history", beside={}, statement=statement)
         for statement in ("UPDATE edge_history SET actor = 'winky'", "DELETE FROM edge_history")
     ),
+    BadRow("edge_history_is_append_only", "edge_history", statement="TRUNCATE edge_history", first=AT_ONCE),
     BadRow("models_provider_is_known", "models", {"provider": "x"}),
     BadRow("models_api_key_is_encrypted", "models", {"api_key": "sk-ant-1"}),
     BadRow("models_prices_are_not_negative", "models", {"input_price": -1}),

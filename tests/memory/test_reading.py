@@ -17,6 +17,8 @@ from memory.ingest.reader import (
     Reader,
     Reading,
     complete_reading,
+    find_hidden,
+    read_rest,
     remove_recollections,
     split_for_reading,
 )
@@ -220,3 +222,39 @@ def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
     assert [
         triple.subject for triple in complete_reading(cache, first_sight(cache, "kvasir is a service")).triples
     ] == ["kvasir"]
+
+
+def test_what_stands_in_a_secret_is_no_word_and_states_nothing() -> None:
+    cache = Cache()
+    for number, word in enumerate(("hunter2", "zorblat", "repo", "type"), 1):
+        cache.put_soas(word, SoasRow(number))
+    cache.put_edges(2, [EdgeRow(2, 3, 4, True)])
+    said = (
+        "zorblat is a repo. The password for zorblat is hunter2.\nDB_PASS=swordfish\nzorblat is a tool-2; token: tool-2"
+    )
+
+    reading = first_sight(cache, said)
+    assert find_hidden([reading], {"hunter2", "zorblat"}) == {"hunter2"}
+    at_once, by_and_by = complete_reading(cache, first_sight(cache, said)), first_sight(cache, said)
+    for _ in read_rest(cache, by_and_by):
+        pass
+
+    for read in (at_once, by_and_by):
+        assert set(read.words.split()) == {
+            "zorblat",
+            "is",
+            "a",
+            "repo",
+            "the",
+            "password",
+            "for",
+            "db_pass",
+            "tool-2",
+            "token",
+        }
+        assert {said[triple.start : triple.end] for triple in read.triples} == {
+            "zorblat is a repo",
+            "zorblat is a tool-2",
+        }
+        assert find_hidden([read, reading], {"hunter2", "zorblat"}) == {"hunter2"}
+        assert find_hidden([read, first_sight(cache, "ask hunter2")], {"hunter2"}) == set()

@@ -28,7 +28,7 @@ def address_of_this_machine() -> str | None:
 @pytest.fixture(scope="module")
 def everywhere(database: str, upstream: StandIn) -> Iterator[Served]:
     """Listens on all addresses, trusts none of them, and takes small bodies."""
-    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY)}
+    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY), "FESTINGER_OPEN": "1"}
     served = Served(upstream=upstream.url, database=database, host="0.0.0.0", **settings)
     yield served.wait_ready()
     assert "Traceback" not in served.stop()
@@ -77,6 +77,21 @@ def test_reports_of_health_share_what_others_had_to_be_asked(
     assert all(report["upstream"]["reachable"] and report["database"]["reachable"] for report in reports)
     assert len(ollama.requests()) < len(reports)
     assert reports[-1]["bounds"]["health_reports"] > 0
+
+
+def test_a_host_is_placed_for_an_operators_token_and_waits_for_one_otherwise(
+    outside: httpx.Client, tokens: dict[str, str]
+) -> None:
+    fact = {"fact": "frabjous -isa callay.example.com"}
+
+    waits = outside.post("/iknowthat", json=fact, headers=bearer(tokens["agent"]))
+    listed = outside.get("/candidates", headers=bearer(tokens["agent"]), params={"concept": "frabjous"}).json()
+    placed = outside.post("/iknowthat", json=fact, headers=bearer(tokens["operator"]))
+
+    assert (waits.status_code, waits.json()["status"]) == (202, "candidate")
+    assert waits.json()["reason"] == "It waits for an operator: callay.example.com is the name of a host."
+    assert [(item["why"], item["needs_operator"]) for item in listed["items"]] == [("the name of a host", True)]
+    assert placed.status_code == 201
 
 
 def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.Client, tokens: dict[str, str]) -> None:
@@ -143,6 +158,31 @@ def test_prompts_may_need_a_token(strict: Served, tokens: dict[str, str]) -> Non
     assert (refused.status_code, "token" in refused.json()["error"]) == (401, True)
     assert strict.client.get("/api/tags").status_code == 401
     assert strict.chat(("user", "hi"), headers=bearer(tokens["agent"])).status_code == 502  # it was asked
+
+
+OF_MODELS = [
+    ("POST", "/api/pull"),
+    ("POST", "/api/push"),
+    ("POST", "/api/create"),
+    ("POST", "/api/copy"),
+    ("DELETE", "/api/delete"),
+    ("POST", "/api/blobs/sha256:00"),
+    ("POST", "/api//pull/"),
+]
+
+
+def test_models_are_changed_from_this_machine_or_by_operators(
+    server: Served, outside: httpx.Client, tokens: dict[str, str], ollama: StandIn
+) -> None:
+    def statuses(client: httpx.Client, headers: dict[str, str]) -> list[int]:
+        return [client.request(method, path, json={}, headers=headers).status_code for method, path in OF_MODELS]
+
+    assert statuses(outside, {}) == statuses(server.client, {"X-Real-IP": "10.0.0.1"}) == [401] * len(OF_MODELS)
+    assert statuses(outside, bearer(tokens["agent"])) == [403] * len(OF_MODELS)
+    assert ollama.requests() == []
+    assert not {401, 403} & {*statuses(server.client, {}), *statuses(outside, bearer(tokens["operator"]))}
+    assert len(ollama.requests()) == 2 * len(OF_MODELS)
+    assert outside.head("/api/blobs/sha256:00").status_code == 404  # the model server's answer
 
 
 def test_the_owner_of_a_token_is_who_said_it(
@@ -288,11 +328,11 @@ def test_the_own_endpoints_take_small_bodies_with_few_values(server: Served) -> 
     assert [after[name] - before[name] for name in ("own_body_bytes", "own_values", "body_bytes")] == [1, 1, 0]
 
 
-def test_blobs_have_no_limit(everywhere: Served) -> None:
+def test_blobs_have_no_limit(everywhere: Served, tokens: dict[str, str]) -> None:
     blob = b"x" * 500 * SMALL_BODY
     digest = "sha256:" + hashlib.sha256(blob).hexdigest()
 
-    answer = everywhere.client.post(f"/api/blobs/{digest}", content=blob)
+    answer = everywhere.client.post(f"/api/blobs/{digest}", content=blob, headers=bearer(tokens["operator"]))
 
     assert answer.status_code == 201
 

@@ -86,7 +86,7 @@ def test_the_prompt_after_a_decision_shows_it(
         False,
     )
     assert conflict["status"] == ("dismissed" if decision["decision"] == "dismiss" else "resolved")
-    assert conflict["decisions"] == [told]
+    assert conflict["members"][-1]["decisions"] == [told]
 
 
 def test_a_conflict_is_decided_once(server: Served) -> None:
@@ -138,7 +138,7 @@ def test_a_decision_that_cannot_be_is_refused_and_changes_nothing(
 
     assert refused.status_code == 422
     assert named in refused.json()["error"]
-    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "pending"
+    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "open"
 
 
 def test_a_body_that_is_no_json_is_refused(server: Served) -> None:
@@ -155,7 +155,7 @@ def test_a_body_that_is_no_object_decides_nothing(server: Served, path: str, bod
     refused = server.client.post(path.format(conflict_id), content=body)
 
     assert (refused.status_code, "dictionary" in refused.json()["error"]) == (422, True), refused.text
-    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "pending"
+    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "open"
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_a_decision_is_undone_once(server: Served, ollama: StandIn) -> None:
         decision_id,
         "a mistake",
     )
-    assert told["conflict"]["status"] == "pending"
-    assert [(one["kind"], one["undone"]) for one in told["conflict"]["decisions"]] == [
+    assert told["conflict"]["status"] == "open"
+    assert [(one["kind"], one["undone"]) for one in told["conflict"]["members"][-1]["decisions"]] == [
         ("update", True),
         ("undo", False),
     ]
@@ -204,16 +204,18 @@ def test_what_was_proposed_is_approved(server: Served, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as client:
         proposal = json.dumps({"decision": "update", "reason": "it moved", "model": "llama3"})
         client.execute(
-            "UPDATE resolution_queue SET status = 'proposed', proposal = %s WHERE id = %s", [proposal, conflict_id]
+            "UPDATE resolution_queue SET status = 'proposed', proposal = %s WHERE conflict_id = %s",
+            [proposal, conflict_id],
         )
 
     shown = server.client.get(f"/conflicts/{conflict_id}").json()
     done = post(server, f"/conflicts/{conflict_id}/approve")
 
     assert (early.status_code, "Nothing is proposed" in early.json()["error"]) == (409, True)
-    assert (shown["status"], shown["proposal"]["reason"]) == ("proposed", "it moved")
+    claim = shown["members"][-1]
+    assert (shown["status"], claim["status"], claim["proposal"]["reason"]) == ("open", "proposed", "it moved")
     assert (done.status_code, done.json()["decision"]["kind"]) == (200, "update")
-    assert done.json()["conflict"]["existing"]["parent"] == "container"
+    assert done.json()["conflict"]["members"][0]["parent"] == "container"
 
 
 # --- who may ---

@@ -44,7 +44,10 @@ _SECRETS = (
     "password", "password:", 'password: "', "password\\", "password:,a", "password_A", "passphrase: ", "token ",
     "token=", "key", "api_key", "secret:\n", "bearer ", "İ", "a", "aB3", "0", "9f", "_A", "-", "/a1B", ",a", "\\",
     '\\"', "://", "://a:", "a://b:c@", ":@", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", " -p", " -p x1y2z3",
-    "mysql -pa1 ", " -u a:", "eyJ", "eyJa.",
+    "mysql -pa1 ", " -u a:", "eyJ", "eyJa.", "password for ", "password to to ", "password from ", "password is a ",
+    "password is ab cd ef gh ", "password was set to ", "set to ", "changed the password to ", "token for to from ",
+    "passphrase is ab ", "log in with ", "login a: ", "credentials ", "pin ", "pin is ", "code ", "AA00 ", "AA00",
+    "0000 ", "123-45-6789", "4111 1111 1111 1111 ", "redis-cli -a ", "now ",
 )  # fmt: skip
 _SENTENCES = ("a", "A ", "Ab", "gnommoweb ", "a. ", "e.g. ", '{"a": "', "`", "\n", " ", "é", "ﬁ", "ㄱㅏ", "A-")
 _CUES = (

@@ -1,10 +1,11 @@
+import re
 import string
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.text.redaction import MARK, mask_secrets
+from memory.domain.text.redaction import MARK, STEP_CHARACTERS, blank_in_steps, blank_secrets, mask_secrets
 
 AWS_SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -13,6 +14,8 @@ AWKWARD = (
     "password", "passphrase", "token", "secret", "api_key", "key", "Authorization", "bearer ", "mnemonic", "pwd", "İ",
     ":", "=", " ", "\n", '"', "'", "\\", "`", ",", ";", "&", "@", "://", "/", ".", "-", "_", "*", "[", "]", "<", ">",
     "{", "(", "$", "%", "is ", "-p ", "-u ", "--password ", "mysql ", "str", "x", "hunter2", MARK, "sk-", "ghp_",
+    " is ", " to ", " from ", "for ", "the ", "swordfish", "changed the password", "pin ", "4711", "log in ", "admin",
+    " / ", "credentials", "redis-cli -a ", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00", "123-45-6789", "(",
     "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", JWT, AWS_SECRET, "9f86d081884c7d659a2feaa0c55ad015",
 )  # fmt: skip
 awkward = st.lists(st.sampled_from(AWKWARD), max_size=12).map("".join)
@@ -59,6 +62,56 @@ def test_what_a_label_announces_is_masked(text: str, masked: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "the password is <swordfish>",
+        "my password is <correct horse battery staple>",
+        "the password for the database is <hunter2>",
+        "The root password for staging is <Blue-Horse-42>.",
+        "The password that we use for the wiki is <swordfish>, by the way",
+        "the password on the old NAS is '<blue fish>'",
+        "The password for **prod** is **<swordfish**>",
+        "the password (staging) is now <swordfish!>",
+        "password of prod db: <hunter2>",
+        "the admin password is <swordfish> and the user is bob",
+        "the new password will be <swordfish>.",
+        "the password was changed to <swordfish>.",
+        "changed the password to <hunter2>",
+        "I set bob's password to <swordfish>, ok?",
+        "changed the password from <hunter2> to <hunter3>",
+        "my seed phrase is <abandon ability able about above absent absorb abstract absurd abuse access accident>",
+        "the passphrase is <correct horse battery>.",
+        "das Passwort ist <schwertfisch>, le mot de passe est <espadon>, la contraseña es <pezespada>",
+        "the token for the build is <a1b2c3d4>, the key is <swordfish77>",
+        "log in with admin / <hunter2>",
+        "sign in as root / <toor>",
+        "log in with admin/<Blue-Horse-42>",
+        "login admin:<hunter2>",
+        "credentials: bob / <swordfish>",
+        "the credentials are admin / <swordfish>.",
+        "PASSWORD <swordfish>",
+        "requirepass <swordfish>",
+        "machine x login bob password <swordfish>",
+        "user: bob, password <swordfish>",
+        "https://x/y?a=b&token=<swordfish>&c=d",
+        "redis-cli -h cache -a <x> ping",
+        "unzip -P <hunter> a.zip && ldapsearch -x -w <hunter> -b dc=x",
+        "my PIN is <4711>",
+        "PIN code: <4711>",
+        "OTP is <123456>",
+        "the verification code for bob is <123 456>.",
+        "pay with <4111 1111 1111 1111> or <378282246310005>",
+        "IBAN <DE89 3704 0044 0532 0130 00>, <GB29NWBK60161331926819>",
+        "SSN <123-45-6789>",
+    ],
+)
+def test_what_people_write_around_a_secret_tells_where_it_stands(text: str) -> None:
+    written = text.replace("<", "").replace(">", "")
+
+    assert mask_secrets(written) == re.sub("<[^>]+>", MARK, text)
+
+
+@pytest.mark.parametrize(
     ("text", "masked"),
     [
         ("postgres://bob:hunter2@db.local:5432/x", "postgres://bob:[secret]@db.local:5432/x"),
@@ -80,7 +133,8 @@ def test_a_connection_string_keeps_all_but_its_password(text: str, masked: str) 
         "AKIAIOSFODNN7EXAMPLE", "xoxb-1234567890-abcdefghij", "AIzaSyD-9tSrke72PouQMnMX-a7eZSW0jkFMBWY",
         "SG.ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf", "fst_kJ8x2LmPq9Rt5Vw7Yz1Bc3Df", JWT, AWS_SECRET,
         "789d339cf45e425ad32df89f115b834b5a96fa8b", "9F86D081884C7D659A2FEAA0C55AD015", "aB3dE5gH7jK9mN1pQ3sT",
-        "kJ8x-2LmPq_9Rt5Vw7-Yz1Bc", "x7k2m9q4w8e1r5t3y6u0",
+        "kJ8x-2LmPq_9Rt5Vw7-Yz1Bc", "x7k2m9q4w8e1r5t3y6u0", "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
+        "sk-abcdefghijklmnopqrstuvwxyz", "glpat-abcdefghijklmnopqrst",
     ],
 )  # fmt: skip
 def test_what_looks_like_a_secret_is_masked_wherever_it_stands(secret: str) -> None:
@@ -133,6 +187,22 @@ def test_a_private_key_is_masked_also_where_its_end_is_missing(break_: str, end:
         "x86_64-unknown-linux-gnu cp311-cp311-manylinux_2_17_x86_64.manylinux2014 GlitchUniversityServer2",
         "memory/migrations/0002_rings_history_and_notifications.py",
         "Authorization is needed; the authorization: none",
+        "the token is expired, the password reset is broken, and the password manager is great",
+        "The password is stored hashed and salted. The password policy is strict. The passwords are in Vault.",
+        "The password must be at least 12 characters long, must be changed every 90 days, and must be UTF-8.",
+        "use your password to log in, or reset your password to continue",
+        "changed the password to something else; the password for the demo is the same",
+        "the password for kvasir is managed by Vault, the credentials for staging are stored in 1password",
+        "the same password is chosen; the password is wrong; if the password is valid, go on",
+        "the primary key is user_id2, the key is patience, the key to the room is under the mat",
+        "the secret is out; the access token is a JWT; the token for the API is valid for 30 days",
+        "Sign in with Google / GitHub, log in with email / password, or login to 10.0.0.1:8080",
+        "def check_credentials(request: dict | None, prefetched_creds=creds) -> bool:",
+        'getpass("Password (again): ") and ### MASTER KEY ###',
+        "username + password user, PASSWORD RESET",
+        "error code 404, exit code 137, zip code 12345, pin 13 is GPIO 4",
+        "order 1234567890123456 came at 2026-03-04, call 555-12-3456x, 1234-5678-9012-3456",
+        "docker run -a stdout -w /srv/app -u 1000 image | grep -a foo | sort -u",
     ],
 )
 def test_prose_and_code_without_secrets_stay(text: str) -> None:
@@ -145,6 +215,24 @@ def test_masking_again_changes_nothing(text: str) -> None:
     masked = mask_secrets(text)
 
     assert mask_secrets(masked) == masked
+
+
+def test_a_step_does_not_end_between_a_label_and_its_value() -> None:
+    for length in range(STEP_CHARACTERS - 20, STEP_CHARACTERS + 5):
+        steps = list(blank_in_steps(f"{'x ' * (length // 2)}\nthe password:\nhunter2\n" + "and so on\n" * 1_000))
+
+        assert len(steps) > 2
+        assert "hunter2" not in "".join(steps)
+
+
+@given(st.one_of(st.text(), awkward))
+@example("mongodb://bob:hunter2@host and -----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n")
+def test_what_is_blanked_is_what_is_masked_and_nothing_moves(text: str) -> None:
+    masked, blank = mask_secrets(text), blank_secrets(text)
+
+    assert len(blank) == len(text)
+    assert all(new in (old, "*") for old, new in zip(text, blank, strict=True))
+    assert (blank == text) == (masked == text)
 
 
 @given(awkward, st.text(string.ascii_letters + string.digits, min_size=24, max_size=40), awkward)

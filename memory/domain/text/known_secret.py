@@ -1,0 +1,53 @@
+"""A secret that somebody names, to be taken out of what is kept: in whatever form it was stored."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from memory.domain.text.redaction import MARK
+from memory.domain.text.tokenizer import parse_name
+
+SHORTEST: Final = 4  # characters; less would be found in half of all words
+
+
+@dataclass(frozen=True)
+class KnownSecret:
+    """``forms``: as it was written, in NFKC, in small letters, as JSON writes it, and as the word of the vocabulary
+    that it is, if it is one."""
+
+    forms: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "KnownSecret":
+        """Raises ValueError for what is too short."""
+        text = text.strip()
+        normal = unicodedata.normalize("NFKC", text)
+        written = {text, normal, text.lower(), normal.lower(), parse_name(text) or text}
+        forms = written | {
+            json.dumps(form, ensure_ascii=is_ascii)[1:-1] for form in written for is_ascii in (True, False)
+        }
+        if min(map(len, forms)) < SHORTEST:
+            raise ValueError(f"a text of less than {SHORTEST} characters stands in too much else")
+        return cls(tuple(sorted(forms, key=len, reverse=True)))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, self.forms)), re.IGNORECASE)
+
+    def is_in(self, text: str) -> bool:
+        return self._pattern.search(text) is not None
+
+    def cover(self, value: Any, names: Mapping[str, str], mark: str = MARK) -> Any:
+        """The text, or all texts in what JSON holds, with the mark in place of the secret. ``names``: words of the
+        vocabulary that are called otherwise now."""
+        if isinstance(value, str):
+            return names[value] if value in names else self._pattern.sub(lambda _: mark, value)
+        if isinstance(value, list):
+            return [self.cover(item, names, mark) for item in value]
+        if isinstance(value, dict):
+            return {self.cover(key, names, mark): self.cover(item, names, mark) for key, item in value.items()}
+        return value

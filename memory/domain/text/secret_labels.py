@@ -1,0 +1,170 @@
+"""Finds the secrets that a label announces: `password: x`, `API_KEY=x`, `"token": "x"`, `Authorization: Bearer x`,
+`--password x`. What people write around a label, "the password for staging is x", is in ``secret_wording``."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from memory.domain.text.function_words import is_closed_class, split_words
+from memory.domain.text.secret_shapes import (
+    CLOSING,
+    GLANCE,
+    PLACEHOLDER,
+    REFERENCE,
+    STATES,
+    VALUE,
+    ends_line,
+    looks_secret,
+    merge_spans,
+    span_of,
+)
+from memory.domain.text.secret_wording import Label, ends_clause, find_code, find_in_wording, find_login, is_predicate
+
+# Every label has one of these where `_LABEL` begins: literals alone are found many times as fast.
+_ROOTS: Final = (
+    b"pass", b"pw", b"kennwort", b"contrase", b"key", b"token", b"secret", b"credential", b"creds", b"authori",
+    b"bearer", b"phrase", b"mnemonic", b"pin", b"otp", b"code", b"cvv", b"cvc", b"login", b"log in",
+    b"sign in",
+)  # fmt: skip
+_KEY_KINDS: Final = split_words(
+    "access account admin api app auth client encryption license master private secret service session shared signing "
+    "storage"
+)
+_CODE_KINDS: Final = split_words(
+    "2fa access alarm auth authentication backup confirmation door gate login mfa otp "
+    "recovery security sms unlock verification"
+)
+_KEY: Final = "(?:" + "|".join(f"(?<={kind})|(?<={kind}[ _-])" for kind in sorted(_KEY_KINDS)) + ")key"
+_CODE: Final = "(?:" + "|".join(f"(?<={kind}[ _-])" for kind in sorted(_CODE_KINDS | {"time"})) + ")code"
+# In small letters. What a password's label announces need not look like a secret; what a weak one does has to. A code
+# is a few digits.
+_LABEL: Final = re.compile(
+    r"(?P<phrase>pass[ _-]?phrase|secret[ _-]phrase|(?<=seed[ _-])phrase|(?<=recovery[ _-])phrase|mnemonic)"
+    r"|(?P<password>pass(?:word|wort|wd|code)|(?<![a-z])(?:pwd|pw)|kennwort|(?<=mot de )passe|contrase[n\u00f1]a"
+    r"|(?<=require)pass(?![a-z]))"
+    rf"|(?P<strong>authori[sz]ation|{_KEY})"
+    rf"|(?P<code>(?<![a-z])(?:pin|otp|cvv2?|cvc2?)(?![a-z])|{_CODE})"
+    r"|(?P<login>(?<![a-z])(?:log[ -]?in(?:to)?|sign[ -]in|creds)(?![a-z_]))|(?P<logins>credentials?(?![a-z_]))"
+    r"|(?P<weak>secret|token|credentials?|bearer|(?<![a-z])pass)|(?P<key>(?<=\bthe )key|(?<=\bmy )key|(?<=\bour )key)"
+)
+_LINK: Final = re.compile(
+    r"(?P<suffix>(?:_[A-Z0-9]{1,20}){1,3})?+\\{0,3}[\"'`*]{0,3}[ \t]{0,8}"
+    r"(?:(?P<assigned>:[ \t]?(?:str|string|bytes)(?: \| None)?[ \t]?=|:=|=>|={1,2}|:|>(?=\S))\*{0,2}"
+    r"|(?:is|was)(?=[ \t:])[ \t]{0,8}:?|(?<=[ \t])(?:\|[ \t])?)"
+    r"(?P<wrapped>(?<=[:=])[ \t]{0,8}\r?\n)?[ \t]{0,8}(?:(?:bearer|basic|digest|token)[ \t]{1,8})?",
+    re.IGNORECASE,
+)
+_LINE: Final = re.compile(r"[\"'`]?(?P<bare>[^\n\"'`]++)")
+_NETRC: Final = re.compile(
+    r"\b(?:login[ \t]+|(?:login|user(?:name)?)[:=][ \t]*|username[ \t]+)[\w.@\-]{1,64}+,?[ \t]+"
+    r"(?:(?:and|with)[ \t]+)?\Z"
+)
+_SET_VARIABLE: Final = re.compile(r"(?:\A|\n)[ \t]*(?:(?:ENV|export|set|SET)[ \t]+)?[A-Z0-9_]*\Z")
+_DIRECTIVE: Final = re.compile(r"(?:\A|\n)[ \t]*require\Z")
+_LOOK_BACK: Final = 80  # characters
+
+
+def find_announced(text: str) -> list[tuple[int, int]]:
+    """In ascending order; none overlaps another."""
+    lowered = text.replace("\u0130", "I").lower()  # the only letter that would get longer
+    found: list[tuple[int, int]] = []
+    at, start, end = 0, 0, 0  # where the last label ended; the last secret
+    for root in _find_roots(lowered):
+        # A label may stand between another one and its value, but not within a value.
+        if root < at or start <= root < end or (label := _LABEL.match(lowered, root)) is None:
+            continue
+        at = label.end()
+        for start, end in _find_secrets(text, Label(label.lastgroup or "", label.start(), label.end())):
+            found.append((start, end))
+    return merge_spans(found)
+
+
+def _find_roots(lowered: str) -> list[int]:
+    letters = lowered.encode("latin-1", "replace")  # of one byte each: the same places, found faster
+    found: list[int] = []
+    for root in _ROOTS:
+        at = letters.find(root)
+        while at >= 0:
+            found.append(at)
+            at = letters.find(root, at + len(root))
+    found.sort()
+    return found
+
+
+def _find_secrets(text: str, label: Label) -> Iterator[tuple[int, int]]:
+    span = None
+    if label.kind == "code":
+        span = find_code(text, label)
+    elif label.kind in ("login", "logins"):
+        span = find_login(text, label)
+    if span is None and label.kind not in ("code", "login", "key"):
+        span = _find_direct(text, label)
+    if span is not None:
+        yield span
+    elif label.kind not in ("code", "login"):
+        yield from find_in_wording(text, label)
+
+
+def _find_direct(text: str, label: Label) -> tuple[int, int] | None:
+    """The span of the secret that directly follows the label, if one does."""
+    link = _LINK.match(text, label.end)
+    if link is None:
+        return None
+    # A pass phrase is several words: all of the line is the secret.
+    is_line = label.kind == "phrase" and link["assigned"] and not link["wrapped"]
+    pattern = _LINE if is_line else VALUE
+    # A glance first: a text of labels followed by long values would else be read over and over.
+    glance = pattern.match(text, link.end(), link.end() + GLANCE)
+    if glance is None or not _is_secret(text, label, link, glance):
+        return None
+    value = pattern.match(text, link.end())
+    assert value is not None
+    return span_of(text, value)
+
+
+def _is_secret(text: str, label: Label, link: re.Match[str], glance: re.Match[str]) -> bool:
+    # Where it is unclear, it is one: a sentence can be read with one word less.
+    is_quoted = glance.lastgroup == "quoted"
+    value = glance["quoted"] if is_quoted else glance["bare"].rstrip(CLOSING)
+    if not value or PLACEHOLDER.match(value) or (not is_quoted and REFERENCE.match(value)):
+        return False
+    if link["wrapped"]:
+        return looks_secret(value) and ends_line(text, glance.end())
+    if looks_secret(value):
+        return True
+    word = value.split(maxsplit=1)[0].lower() if value.strip() else ""
+    if link["suffix"] or word in STATES:
+        return False
+    if is_quoted:
+        return bool(link["assigned"] or not label.is_weak)
+    before = text[max(0, label.start - _LOOK_BACK) : label.start]
+    # A label that ends an option of a command line: `--db-password`.
+    if before[-40:].rpartition(" ")[2].startswith("--"):
+        return not value.startswith("-")
+    if not link["assigned"]:
+        return _is_directive(text, label, before, word, glance)
+    if is_closed_class(word):
+        return False
+    is_parameter = before.endswith(("?", "&"))  # of an address
+    return not label.is_weak or (not value.isdigit() and (is_parameter or _stands_alone(text, label, glance)))
+
+
+def _is_directive(text: str, label: Label, before: str, word: str, glance: re.Match[str]) -> bool:
+    """Whether label and value stand side by side as in a file of settings: `PASSWORD x`, `requirepass x`, `login bob
+    password x`."""
+    if text[label.end : glance.start()].strip() or is_closed_class(word) or is_predicate(word):
+        return False
+    if label.is_weak or not word[0].isalnum() or not ends_clause(text, glance.end()):
+        return False
+    if _NETRC.search(before) is not None:
+        return True
+    if not ends_line(text, glance.end()):
+        return False
+    is_shouted = text[label.start : label.end].isupper() and not glance["bare"].isupper()
+    return _DIRECTIVE.search(before) is not None or (is_shouted and _SET_VARIABLE.search(before) is not None)
+
+
+def _stands_alone(text: str, label: Label, glance: re.Match[str]) -> bool:
+    """Whether no prose goes on after a value: the line or clause ends, or it is set like `SECRET=value`."""
+    is_variable = text[label.start : label.end].isupper() and text[glance.start() - 1 : glance.start()] == "="
+    return is_variable or ends_line(text, glance.end()) or text[glance.end() : glance.end() + 1] in (",", ";")

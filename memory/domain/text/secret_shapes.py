@@ -1,0 +1,67 @@
+"""What secrets look like, and what only stands in their place: shared by the modules that find them."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from memory.domain.text.function_words import split_words
+
+MARK: Final = "[secret]"
+
+PLACEHOLDER: Final = re.compile(r"\$[{(]|\{\{|<|%s|[^\n]{0,64}\[secret|[*.\u2022_\-]+\Z|x{3,}\Z", re.IGNORECASE)
+# What stands for a value without quotes, and is none: a variable, a call, a path, an address.
+REFERENCE: Final = re.compile(
+    r"\$[A-Z_]+\b|\$[a-z_]+\Z|[\[{(]|[A-Za-z_.]+[(\[]|(?:~|\.{1,2})?(?:/[\w.\-]+){2,}|/\w+\Z|https?://"
+    r"|(?:self|this|os|process|env|settings|config|request|args|options|ctx|params|props)\."
+)
+# Names of algorithms, formats and versions: letters and digits, but no secret.
+TECHNICAL: Final = re.compile(
+    r"(?:aes|argon|auth|base|ecdsa|ed|es|gpt|hs|http|https|ipv|iso|k|md|node|oauth|pbkdf|python|rfc|rs|rsa|s|sha|ssl|tls|"
+    r"utf|v|version|web|x)[-_]?\d",
+    re.IGNORECASE,
+)
+_SYMBOL: Final = re.compile(r"\w[!@#$%^&*?~+=|]+\w")
+
+# A value: quoted, or up to white space. A comma, a semicolon or an ampersand may stand in a password, but not before
+# the next label.
+VALUE: Final = re.compile(
+    r"(?P<quote>\\{0,3}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n]))*+)"
+    r"|(?P<bare>(?:[^\s\"'`<>,;&]|[,;&](?![\s\"'`]|\Z|[\w.\-]{1,40}[=:]))++)"
+)
+GLANCE: Final = 64  # characters of a value that tell whether it is a secret
+CLOSING: Final = ".,;:)]}"
+
+# What a field or a password is said to be, in place of a value.
+STATES: Final = split_words(
+    "any ask authentication bool boolean bytes changed disabled empty enabled expired false field hidden "
+    "incorrect int invalid missing nil no none null number optional policy protected required reset see set str "
+    "string stored true undefined unknown unset wrong yes"
+)
+
+
+def looks_secret(value: str) -> bool:
+    if len(value) < 6 or value.isalpha() or TECHNICAL.match(value):
+        return False
+    has_letter = any(map(str.isalpha, value))
+    return has_letter and (any(map(str.isdigit, value)) or _SYMBOL.search(value) is not None)
+
+
+def span_of(text: str, value: re.Match[str]) -> tuple[int, int]:
+    """Where a match of VALUE stands, without quotes and without the punctuation after it."""
+    start, end = value.span(value.lastgroup or "bare")
+    return (start, start + len(text[start:end].rstrip(CLOSING))) if value.lastgroup == "bare" else (start, end)
+
+
+def ends_line(text: str, end: int) -> bool:
+    return text[end : end + 8].lstrip(" \t")[:1] in ("", "\n", "\r")
+
+
+def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """In ascending order, those that overlap made one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

@@ -1,0 +1,284 @@
+"""Finds the secrets in what people write around a label: "the password for staging is swordfish", "changed the password
+to x", "log in with admin / x", "my PIN is 4711"."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from memory.domain.text.function_words import AUXILIARIES, is_closed_class, split_words
+from memory.domain.text.secret_shapes import (
+    CLOSING,
+    GLANCE,
+    PLACEHOLDER,
+    REFERENCE,
+    STATES,
+    TECHNICAL,
+    VALUE,
+    ends_line,
+    looks_secret,
+    span_of,
+)
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """``kind``: phrase, password, strong, code, login, logins, weak or key."""
+
+    kind: str
+    start: int
+    end: int
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether what it announces has to look like a secret, to be one."""
+        return self.kind in ("logins", "weak", "key")
+
+
+WORDS_MAX: Final = 10  # after a label: up to six before the link, auxiliaries, the link
+_WORD: Final = re.compile(r"[ \t]{1,8}(?P<word>[^\s]{1,64}+)(?=\s|\Z)")
+_MIDDLE: Final = re.compile(r"[(*`]{0,2}[\w'\u2019@&/+\-]+(?:\.[\w'\u2019@&/+\-]+)*[)*`]{0,2}")
+
+# What may follow a label whose phrase goes on. A noun would make another thing of it: a password policy.
+_OPENERS: Final = (
+    split_words(
+        "for of to on in at from behind with by into used that which i we you they he she here now there "
+        "currently i've we've i'd"
+    )
+    | AUXILIARIES
+    | split_words("needs gets got becomes became equals ist lautet war est es era remains stays")
+)
+_LINKS: Final = split_words(
+    "is was are were be been being equals becomes became remains stays ist lautet war est es era \u00e9 = -> :="
+)
+_TURNS: Final = frozenset({"from", "to"})
+_SKIPPED: Final = split_words(
+    "now still currently just simply again also actually only always probably literally obviously either really"
+)  # between a link and its value
+# Of participles that set: "was changed to x".
+_SETTERS: Final = split_words("set changed reset updated switched rotated")
+_SETTING: Final = _SETTERS | split_words(
+    "sets setting resets resetting change changes changing update updates updating switch switches switching rotate "
+    "rotates rotating choose chose chosen make makes making made"
+)
+# After one of these a value must look like a secret, and after a second one there is none.
+_VERBS: Final = split_words(
+    "use uses used need needs needed require requires get gets got make makes made keep keeps kept store stores "
+    "want wants change changes expire expires contain contains fail fails work works go goes went try tries check "
+    "checks ask asks send sends sent see saw say says said tell tells told think take takes give gives gave put "
+    "puts come comes run runs write wrote read match matches mean means live lives sit sits start starts begin "
+    "begins end ends enter enters type types save saves create creates lock locks open opens seem seems look looks"
+)
+_SUBJECTS: Final = split_words("i we you they he she that which who i've we've")
+# What "to" is followed by where it begins an infinitive.
+_INFINITIVES: Final = _VERBS | split_words(
+    "access add authenticate avoid become call complete confirm connect continue copy decrypt delete deploy encrypt "
+    "ensure establish find finish fix generate have help install join know let log login move pass pay play proceed "
+    "protect prove pull push reach recover regain register remove rename replace reset restart restore retrieve "
+    "rotate secure set show sign ssh stop submit test unlock unseal update upgrade upload verify view visit"
+)
+# What a password or a token is said to be, besides ``STATES``.
+_PREDICATES: Final = (
+    STATES
+    | _INFINITIVES
+    | split_words(
+        "abc absent acceptable adequate alphanumeric ambiguous another ascii authentic automatic back bad better blank "
+        "broken built-in case-insensitive case-sensitive cheap chosen classified clear cleartext common complex "
+        "compliant compulsory confidential consistent correct critical crucial current cut data dead default different "
+        "done down due dumb dynamic easy encrypted essential exact external fake final fine first forgotten free fresh "
+        "full generic given global gone good great hard harmless held hex hidden identical idle illegal important "
+        "inconsistent independent insecure internal irrelevant it kept key known last lax left legal legit local long "
+        "loose lost low lower-case lowercase mandatory manual metadata mine mixed-case multi-line multiline my name "
+        "near needless new next nice non-empty nonempty normal not nothing null numeric obsolete obvious off ok okay "
+        "old open outdated over own per-user permanent persistent personal plain plain-text plaintext popular present "
+        "private proper public put quick random read read-only ready real recent redundant relevant right risky safe "
+        "same secret secure sensitive sent separate set short shown silent silly similar simple single single-use slow "
+        "something special stale standard static stolen strict strings strong stupid sufficient symmetric taken "
+        "temporary terrible text there tied tight too tough tricky trivial true twofold ugly unclear unique universal "
+        "unlikely unnecessary unsafe up up-to-date upper-case uppercase urgent used useless user-specific usual vague "
+        "valid vital void vulnerable weak weird written wrong yours"
+    )
+)
+_ENDING: Final = re.compile(r"[a-z\-]{2,}(?:ed|ing|ble|less|ful|ous|ive|ory|ary|[^f]ly|n't)\Z")
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][\w.\-]*=")
+_ENVIRONMENT: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+# Where a clause ends, and a value stands last in it.
+_CLAUSE_END: Final = re.compile(
+    r"[\"'`*\u201d\u2019]{0,3}[ \t]*(?:\Z|[\r\n]|[.,;!?)\]]+(?:[\"')\]]|\s|\Z)"
+    r"|[ \t](?:and|but|so|or|if|until|because|please|thanks|btw|\(|-|\u2013|\u2014)(?:\s|\Z))"
+)
+_WORDS_OF_PHRASE: Final = re.compile(r"[A-Za-z]{2,16}(?:[ \t][A-Za-z]{2,16}){2,47}+(?=[.,;!?)\"'\r\n]|\Z)")
+_SEED_WORDS: Final = 11  # of so many words not all are grammar, whatever a list of words has
+_REACH: Final = 500  # characters of a phrase
+
+
+def is_predicate(word: str) -> bool:
+    """Whether a small word says how something is, and so is no secret."""
+    return word in _PREDICATES or _ENDING.match(word) is not None
+
+
+def find_in_wording(text: str, label: Label) -> Iterator[Span]:
+    """What "is" or "to" gives as the value of a label, after up to six words without another verb."""
+    at, verbs, before = label.end, 0, ""
+    turns = set(_TURNS)
+    for index in range(WORDS_MAX):
+        match = _WORD.match(text, at)
+        if match is None:
+            return
+        at = match.end()
+        written = match["word"]
+        word = written.lower().strip("\"'`*()")
+        name = word.rstrip(":")
+        if index == 0 and not (name in _OPENERS or name in _LINKS or written[0] == "("):
+            return
+        if name in _LINKS or word.endswith((":", "=")):
+            if (span := _find_value(text, at, label, is_sure=not verbs)) is not None:
+                yield span
+            return
+        if name in turns:
+            turns.discard(name)
+            if (span := _find_new_value(text, at, label)) is not None:
+                yield span
+                at = span[1]
+                if name == "to":
+                    return
+        elif name in _VERBS and before not in _SUBJECTS:
+            verbs += 1
+        if verbs > 1 or _MIDDLE.fullmatch(written) is None:
+            return
+        before = name
+
+
+def _find_value(text: str, at: int, label: Label, *, is_sure: bool) -> Span | None:
+    """The value after a link. ``is_sure``: it need not look like a secret, where the label is a password's."""
+    match = _WORD.match(text, at)
+    if match is not None and match["word"].lower().rstrip(",:") in _SKIPPED:
+        at = match.end()
+        match = _WORD.match(text, at)
+    if match is not None and match["word"].lower() in _SETTERS:
+        following = _WORD.match(text, match.end())
+        if following is not None and following["word"].lower() in ("to", "as"):
+            at = following.end()
+    at += len(text[at : at + 8]) - len(text[at : at + 8].lstrip(" \t*"))
+    if label.kind in ("phrase", "password") and is_sure and (phrase := _find_phrase(text, at, label)) is not None:
+        return phrase
+    value = VALUE.match(text, at, at + GLANCE)
+    if value is None or not _is_value(text, value, label, is_sure=is_sure):
+        return None
+    whole = VALUE.match(text, at)
+    assert whole is not None
+    return span_of(text, whole)
+
+
+def _find_new_value(text: str, at: int, label: Label) -> Span | None:
+    """What "to" is followed by: in "changed the password to x" a value, in "the password to the database" none."""
+    following = _WORD.match(text, at)
+    if following is None or is_closed_class(following["word"].lower()):
+        return None
+    before = text[max(0, label.start - 60) : label.start].lower().split()
+    return _find_value(text, at, label, is_sure=not _SETTING.isdisjoint(before[-5:]))
+
+
+def _is_value(text: str, value: re.Match[str], label: Label, *, is_sure: bool) -> bool:
+    is_quoted = value.lastgroup == "quoted"
+    written = value["quoted"] if is_quoted else value["bare"].rstrip(CLOSING)
+    # A quotation mark may be the end of a string: `getpass("Password (again): ")`.
+    if not any(map(str.isalnum, written)) or written[0] in " ),;:" or PLACEHOLDER.match(written):
+        return False
+    if not is_quoted and (REFERENCE.match(written) or _ASSIGNMENT.match(written)):
+        return False
+    if looks_secret(written):
+        return label.kind != "key" or (any(map(str.isdigit, written)) and not is_closed_class(written.lower()))
+    word = written.split(maxsplit=1)[0].lower().rstrip("!?")
+    if label.kind not in ("password", "phrase") or not is_sure or is_closed_class(word) or is_predicate(word):
+        return False
+    if is_quoted:
+        return True
+    if TECHNICAL.match(written) or _ENVIRONMENT.match(written) or (written.isupper() and written.isalpha()):
+        return False
+    end = value.start() + len(written)
+    return _CLAUSE_END.match(text, end) is not None or written.endswith(("!", "?"))
+
+
+def _find_phrase(text: str, at: int, label: Label) -> Span | None:
+    """A pass phrase of several words that stands last: `correct horse battery staple`."""
+    match = _WORDS_OF_PHRASE.match(text, at, at + _REACH)
+    if match is None:
+        return None
+    words = match[0].lower().split()
+    grammar = sum(is_closed_class(word) for word in words)
+    if len(words) >= _SEED_WORDS and match[0].islower():
+        return match.span() if label.kind == "phrase" and grammar * 3 < len(words) else None
+    least = 3 if label.kind == "phrase" else 4
+    spoken = grammar or any(word in _VERBS or word in STATES or _ENDING.match(word) for word in words)
+    return match.span() if len(words) >= least and not spoken else None
+
+
+# -- PINs and codes
+
+_CODE: Final = re.compile(
+    r"(?:[ \t](?:code|number|no\.))?"
+    r"(?:[ \t](?:for|of|to|on|at|from|in|here|now|i|we|you)(?:[ \t][\w.'@&/+\-]{1,32}){0,6}?)?[\"'`*]{0,3}[ \t]{0,4}"
+    r"(?P<link>[:=]|(?:is|was|ist|est|es)\b:?|(?<=[ \t]))[ \t]{0,4}(?:(?:now|still)[ \t])?[\"'`*]{0,3}"
+    r"(?P<number>\d{3}[ \-]\d{3}|\d{4}[ \-]\d{4}|\d{3,8})(?![\w%]|[.,:/\-]\d)",
+    re.IGNORECASE,
+)
+
+
+def find_code(text: str, label: Label) -> Span | None:
+    """The digits after a label such as PIN or OTP: directly, or after "is" and up to six words."""
+    match = _CODE.match(text, label.end)
+    if match is None:
+        return None
+    # A pin of a chip or a plug has a small number: that of a card has four digits, at least.
+    is_pin = text[label.start : label.end].lower() == "pin"
+    is_direct = match.start("link") - label.end <= 4
+    if (is_pin and len(match["number"]) < 4) or not (match["link"] or is_direct):
+        return None
+    return match.span("number")
+
+
+# -- `log in with admin / x`
+
+_LOGIN: Final = re.compile(
+    r"(?:[ \t]{1,4}(?:is|are|was|were|with|as|using|via|by|[:=])|[:=])?[ \t]{1,4}[\"'`(*]{0,2}"
+    r"(?P<user>[A-Za-z0-9][\w.@+\-]{0,63}+)[\"'`]?(?P<parting>[ \t]?[/:][ \t]?|[ \t]and[ \t])"
+)
+# What one logs in with: kinds of credentials, and services.
+_MEANS: Final = split_words(
+    "email mail e-mail user username name login id account token key oauth sso saml github google apple facebook "
+    "twitter gitlab microsoft passkey phone sms http https"
+)
+_USERS: Final = split_words(
+    "admin administrator demo dev elastic guest minio mysql oracle pi postgres root sa superuser system test tomcat "
+    "ubuntu user vagrant"
+)
+_PORT: Final = re.compile(r"\d{1,5}(?:/|\Z)")
+
+
+def find_login(text: str, label: Label) -> Span | None:
+    """The password of a pair such as `admin / x` or `admin:x`."""
+    pair = _LOGIN.match(text, label.end)
+    if pair is None:
+        return None
+    value = VALUE.match(text, pair.end(), pair.end() + GLANCE)
+    user = pair["user"].lower()
+    if value is None or user in _MEANS or user.isdigit() or is_closed_class(user):
+        return None
+    written = value["quoted"] if value.lastgroup == "quoted" else value["bare"].rstrip(CLOSING)
+    word = written.lower()
+    if not any(map(str.isalnum, word)) or any(is_none.match(written) for is_none in (PLACEHOLDER, REFERENCE, _PORT)):
+        return None
+    is_known = user in _USERS or (label.kind == "logins" and pair["parting"].strip() != "and")
+    is_word = word in _MEANS or word in _USERS or is_closed_class(word) or is_predicate(word) or "password" in word
+    if not looks_secret(written) and (not is_known or is_word or not ends_clause(text, value.start() + len(written))):
+        return None
+    whole = VALUE.match(text, pair.end())
+    assert whole is not None
+    return span_of(text, whole)
+
+
+def ends_clause(text: str, end: int) -> bool:
+    return ends_line(text, end) or _CLAUSE_END.match(text, end) is not None

@@ -1,0 +1,62 @@
+"""Takes a secret out of the journals."""
+
+import os
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import orjson
+
+from memory.domain.text.known_secret import KnownSecret
+from memory.outbox.journal import Journal, claim, write_whole
+
+UNFINISHED: Final = ".redacted"
+
+
+class RedactedJournals(NamedTuple):
+    """``lines`` that had the secret, and ``in_use``: files that a process is writing or replaying."""
+
+    lines: int
+    in_use: int
+
+
+def redact_journals(folder: Path, secret: KnownSecret, *, is_trial: bool = False) -> RedactedJournals:
+    """Puts a mark in place of the secret in the files that no process holds. ``is_trial``: only counts.
+
+    Raises OSError."""
+    lines = in_use = 0
+    for path in Journal(folder).files():
+        file = claim(path)
+        if file is None:
+            in_use += path.exists()
+            continue
+        with file:
+            lines += _redact_file(path, file, secret, is_trial=is_trial)
+    return RedactedJournals(lines, in_use)
+
+
+def _redact_file(path: Path, file: BinaryIO, secret: KnownSecret, *, is_trial: bool) -> int:
+    old = file.readlines()
+    new = [_redact_line(line, secret) for line in old]
+    changed = sum(before != after for before, after in zip(old, new, strict=True))
+    if changed and not is_trial:
+        # A new file in its place, whole or not at all. Whoever waits for the lock of the old one sees that it is gone.
+        unfinished = path.with_suffix(UNFINISHED)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            write_whole(descriptor, b"".join(new))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        unfinished.replace(path)
+    return changed
+
+
+def _redact_line(line: bytes, secret: KnownSecret) -> bytes:
+    """A torn line is covered as the text that it is."""
+    text = line.decode(errors="replace")
+    try:
+        said = orjson.loads(text)
+    except ValueError:
+        return secret.cover(text, {}).encode() if secret.is_in(text) else line
+    covered = secret.cover(said, {})
+    return line if covered == said else orjson.dumps(covered) + b"\n"

@@ -1,0 +1,176 @@
+"""``manage.py redact``: a secret that stands everywhere is nowhere afterwards."""
+
+import asyncio
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import DataError, IntegrityError, connection, transaction
+
+from memory.cache.loader import load_cache
+from memory.cache.state import Cache
+from memory.db.connections import open_connection
+from memory.domain.statement import Statement, decode, encode
+from memory.domain.text.known_secret import KnownSecret
+from memory.outbox.journal import Journal
+from tests.bad_rows import add_words, catch_violation, insert
+from tests.memory import test_constraints as memory
+from tests.memory.conftest import dsn
+from tests.proxy import test_constraints as proxy
+from tests.resolution import test_constraints as resolution
+
+__all__ = ["dsn"]
+
+SECRET, WORD = "Blue-Horse-42!", "blue-horse-42"
+GOOD = memory.GOOD | resolution.GOOD | proxy.GOOD
+VALUES = {
+    "text": f"it is {SECRET}",
+    "varchar": SECRET,
+    "_text": ["no", f"it is {SECRET}"],
+    "_varchar": [SECRET],
+    "jsonb": json.dumps({SECRET: ["is", {"it": WORD}], "count": 42}),
+}
+SAID = Statement(b"x" * 32, WORD, "repo", "type", True, 0.8, "user", "dobby", 1.8e9, f"{SECRET} is a repo")
+
+
+@pytest.fixture(autouse=True)
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal]:
+    monkeypatch.setattr(settings, "JOURNAL", tmp_path)
+    journal = Journal(tmp_path)
+    yield journal
+    journal.seal()
+
+
+def redact(*arguments: str) -> list[str]:
+    out = io.StringIO()
+    call_command("redact", *arguments, stdout=out)
+    return out.getvalue().splitlines()
+
+
+def fill(table: str) -> set[str]:
+    """Adds a row with the secret in every column that takes it, and names them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT column_name, udt_name FROM information_schema.columns"
+            " WHERE table_name = %s AND udt_name = ANY (%s)",
+            [table, list(VALUES)],
+        )
+        columns = dict(cursor.fetchall())
+    taken: dict[str, Any] = {}
+    for column, kind in columns.items():
+        try:
+            with transaction.atomic():
+                insert(table, GOOD[table] | taken | {column: VALUES[kind]})
+                transaction.set_rollback(True)
+            taken[column] = VALUES[kind]
+        except (IntegrityError, DataError):
+            pass  # of a few known values, or shorter
+    insert(table, GOOD[table] | taken)
+    return {f"{table}.{column}" for column in taken}
+
+
+def find_tables_with_secret() -> set[str]:
+    with connection.cursor() as cursor:
+        tables = connection.introspection.table_names(cursor)
+        query = " UNION ".join(
+            f"SELECT '{table}' FROM \"{table}\" AS row WHERE row::text ILIKE %(secret)s" for table in tables
+        )
+        cursor.execute(query, {"secret": f"%{WORD}%"})
+        return {table for (table,) in cursor.fetchall()}
+
+
+def read_column(query: str) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return [value for (value,) in cursor.fetchall()]
+
+
+async def load(dsn: str, cache: Cache) -> None:
+    async with open_connection(dsn, "test") as client:
+        await load_cache(cache, client)
+
+
+def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
+    add_words()
+    for token in (WORD, f"db_{WORD}"):
+        insert("soas", {"token": token, "encounter_count": 9})
+    insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CONFLICT, "status": "resolved"})
+    places = {"soas.token"}.union(*(fill(table) for table in GOOD if table != "soas"))
+    for said in (WORD, SECRET[:-1], WORD.upper()):
+        insert("evidence", GOOD["evidence"] | {"sentence": f"say {said}"})
+    cache = Cache()
+    asyncio.run(load(dsn, cache))
+    assert places > {"edge_history.before", "decision.reason", "injection.block", "loop_event.repeated", "agent.name"}
+    assert find_tables_with_secret() == {place.partition(".")[0] for place in places}
+
+    tried = redact(SECRET[:-1], "--dry-run")
+    assert find_tables_with_secret() == {place.partition(".")[0] for place in places}
+    with psycopg.connect(dsn, autocommit=True) as listener:
+        listener.execute("LISTEN festinger")
+        told = redact(SECRET[:-1])
+        heard = {notify.payload for notify in listener.notifies(timeout=1)}
+
+    assert find_tables_with_secret() == set()
+    assert {line.partition(":")[0] for line in tried[:-1]} == places
+    assert told[: len(places)] == tried[:-1]
+    assert "backups" in told[-1]
+    assert "reload:*" in heard
+    # Marks, so that what is left is still sensible.
+    assert sorted(read_column("SELECT sentence FROM evidence WHERE sentence LIKE 'say %'")) == [
+        "say [secret 2]",
+        "say [secret 3]",
+        "say [secret]",
+    ]
+    renamed = read_column("SELECT token FROM soas WHERE is_muted ORDER BY id")
+    [content] = map(json.loads, read_column("SELECT content FROM injection"))
+    assert content == {"[secret]!": ["is", {"it": renamed[0]}], "count": 42}
+    asyncio.run(load(dsn, cache))
+    assert renamed == [cache.soas_by_id[cache.soas_by_token[token].id] for token in renamed]
+    assert WORD not in cache.soas_by_token
+    # The history is closed again.
+    assert catch_violation("UPDATE edge_history SET actor = 'winky'") == "edge_history_is_append_only"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_word_of_the_dictionary_stays_one() -> None:
+    insert("soas", {"token": "swordfish", "is_common": True})
+
+    assert "soas.token: 1, 1 of them as they were" in redact("swordfish")
+    assert read_column("SELECT token FROM soas WHERE token LIKE 'sw%%'") == ["swordfish"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_secret_is_taken_out_of_the_journals(journal: Journal) -> None:
+    torn = encode(SAID)[:-9]
+    journal.append([encode(SAID), encode(SAID._replace(subject="zorblat", evidence="")), torn])
+    [path] = journal.files()
+
+    with pytest.raises(CommandError, match="1 journal could not be looked at"):
+        redact(SECRET)
+    journal.seal()
+    assert "journals: 2" in redact(SECRET)
+
+    [first, second, last] = path.read_bytes().splitlines()
+    assert decode(first) == SAID._replace(subject="[secret]", evidence="[secret] is a repo")
+    assert decode(second) == SAID._replace(subject="zorblat", evidence="")
+    assert WORD.encode() not in last.lower()
+    assert (path.stat().st_mode & 0o777, list(path.parent.iterdir())) == (0o600, [path])
+
+
+def test_what_is_too_short_is_not_looked_for() -> None:
+    with pytest.raises(CommandError, match="less than 4 characters"):
+        redact("x1!")
+
+
+def test_a_secret_is_found_in_all_its_forms() -> None:
+    secret = KnownSecret.of('Ab"c \u00dc1')
+
+    covered = secret.cover(['say AB"C \u00fc1', 'in JSON: "Ab\\"c \\u00dc1"', "abc \u00fc1", 7, None], {})
+
+    assert covered == ["say [secret]", 'in JSON: "[secret]"', "abc \u00fc1", 7, None]
