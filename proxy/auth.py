@@ -110,10 +110,15 @@ def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
     return identify(cache, join_repeated(scope["headers"]), client[0] if client else None, scope["http_version"])
 
 
-def require(caller: Caller, needed: Permission) -> None:
-    """For Festinger's own endpoints. An operator's token does all that an agent's does. Raises NotAllowed."""
+def may(caller: Caller, needed: Permission) -> bool:
+    """An operator's token does all that an agent's does."""
     trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local else "none"
-    if "operator" in (trust, _scope_of(caller)) or needed in (trust, _scope_of(caller)):
+    return "operator" in (trust, _scope_of(caller)) or needed in (trust, _scope_of(caller))
+
+
+def require(caller: Caller, needed: Permission) -> None:
+    """For Festinger's own endpoints. Raises NotAllowed."""
+    if may(caller, needed):
         return
     setting = "FESTINGER_TRUST_LOOPBACK=operator" if needed == "operator" and caller.is_local else ""
     raise _refuse(caller, needed, setting)

@@ -19,6 +19,7 @@ from memory.domain.text.tokenizer import parse_name
 from memory.models import Source
 from proxy import runtime
 from proxy.api import serializers
+from proxy.api.visibility import hide_sentences
 from proxy.auth import Permission, caller_of, require
 from proxy.errors import NotFound, ProxyError
 from resolution import decisions, resolver
@@ -147,22 +148,25 @@ class BadDecision(ProxyError):
 async def list_conflicts(request: ASGIRequest, wanted: Query[ConflictQuery]) -> JsonResponse:
     """What contradicts each other, by place. `members` are the fact that stands there now (`edge`; none where it was
     taken out), and the facts that dispute it (`claim`), each with who has said so (`support`); `existing` of a claim is
-    what is in its way.
+    what is in its way. `evidence`, the sentence in which it was said, is for operators and for who said it.
 
     Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest.
     `count` is how many there are on all pages."""
-    caller_with(request, "agent")
-    return JsonResponse(await sync_to_async(find_conflicts)(wanted))
+    caller = caller_with(request, "agent")
+    told = await sync_to_async(find_conflicts)(wanted)
+    hide_sentences(caller, told["items"])
+    return JsonResponse(told)
 
 
 @router.get("/conflicts/{conflict_id}", summary="One conflict")
 async def get_conflict(request: ASGIRequest, conflict_id: int) -> JsonResponse:
     """Also what else is known of the concept (`other_facts`) and, where it would close a ring, the facts that make up
     the rest of it (`ring`)."""
-    caller_with(request, "agent")
+    caller = caller_with(request, "agent")
     told = await sync_to_async(serializers.surroundings_out)(conflict_id)
     if told is None:
         raise NotFound(f"There is no conflict {conflict_id}.")
+    hide_sentences(caller, [told])
     return JsonResponse(told)
 
 

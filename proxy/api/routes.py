@@ -35,6 +35,7 @@ from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
+from proxy.api.visibility import sees_words_of
 from proxy.auth import caller_of, require
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
@@ -181,17 +182,19 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
 
 @api.get("/why/{request_id}", summary="What a request was given, and why", tags=["memory"])
 async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
-    """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days."""
+    """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days. Only
+    operators are told of other agents' requests."""
     current = runtime.current()
-    require(caller_of(current.world, request.scope), "agent")
+    caller = caller_of(current.world, request.scope)
+    require(caller, "agent")
     try:
         event = await current.events.find(request_id)
     except DataError:
         event = None  # no text that Postgres takes, and so no id
     except (Error, TimeoutError) as error:
         raise DatabaseAway from error
-    if event is None:
-        raise NotFound(f"no request {request_id!r} is known; events are kept for 7 days")
+    if event is None or not sees_words_of(caller, [event["agent"]]):
+        raise NotFound(f"no request {request_id!r} of yours is known; events are kept for 7 days")
     reasons = event.pop("reasons")
     event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
     return event | {"concepts": list_reasons(reasons)}

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from random import getrandbits
+from secrets import token_hex
 from typing import Any, TypedDict
 
 import orjson
@@ -131,7 +131,7 @@ class Enricher:
         prompt = read.prompt
         if prompt is None:
             return Enriched(body)
-        request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
+        request = token_hex(8)  # so that nobody guesses one to ask /why about
         model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
         asked = RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
         done = Enriched(body, prompt, asked)

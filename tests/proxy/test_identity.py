@@ -7,6 +7,7 @@ import pytest
 from memory.access.agent_tokens import new_token, token_hash
 from memory.cache.state import AgentRow, Cache
 from memory.domain.voices import voice_of
+from proxy.api.visibility import sees_words_of
 from proxy.auth import VIA, Caller, Permission, caller_of, identify, is_loopback, own_tokens, require, strip_own_token
 from proxy.domain.headers import Headers
 from proxy.errors import NotAllowed
@@ -156,6 +157,22 @@ def test_what_a_caller_may(
     assert raised.value.status == status
     assert f"needs a token of scope {needed}" in str(raised.value)
     assert ("FESTINGER_TRUST_LOOPBACK=operator" in str(raised.value)) is (is_local and needed == "operator")
+
+
+@pytest.mark.parametrize(
+    ("caller", "agents", "expected"),
+    [
+        (Caller("dobby", AGENT, is_local=False), ["dobby"], True),
+        (Caller("dobby", AGENT, is_local=False), ["zero"], False),
+        (Caller("dobby", AGENT, is_local=False), ["dobby", "zero"], False),
+        (Caller("dobby", AGENT, is_local=False), ["dobby@10.0.0.7"], False),
+        (Caller("carla", OPERATOR, is_local=False), ["zero", "dobby@10.0.0.7"], True),
+        (Caller("dobby@10.0.0.7", None, is_local=False), ["anonymous@10.0.0.7"], True),
+        (Caller("dobby@10.0.0.7", None, is_local=False), ["dobby@10.0.0.8"], False),
+    ],
+)
+def test_whose_words_a_caller_sees(caller: Caller, agents: list[str], *, expected: bool) -> None:
+    assert sees_words_of(caller, agents) is expected
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import hashlib
 import json
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import psycopg
@@ -105,6 +106,42 @@ def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.
 
 def test_an_operators_token_reloads(outside: httpx.Client, tokens: dict[str, str]) -> None:
     assert outside.post("/reload", headers=bearer(tokens["operator"])).status_code == 200
+
+
+def test_only_operators_are_told_of_other_agents_requests(outside: httpx.Client, tokens: dict[str, str]) -> None:
+    said = {"model": "llama3", "stream": False, "messages": [{"role": "user", "content": "hi"}]}
+    seen = {}
+    for speaker in ("agent", "operator"):
+        request = outside.post("/api/chat", json=said, headers=bearer(tokens[speaker])).headers["x-festinger-request"]
+        for asking in ("agent", "operator"):
+            told = outside.get(f"/why/{request}", headers=bearer(tokens[asking]))
+            seen[speaker, asking] = (told.status_code, told.json().get("agent"))
+
+    assert seen == {
+        ("agent", "agent"): (200, "agent of served"),
+        ("agent", "operator"): (200, "agent of served"),
+        ("operator", "agent"): (404, None),
+        ("operator", "operator"): (200, "operator of served"),
+    }
+
+
+def test_only_operators_and_the_speaker_read_in_which_sentence_a_claim_was_made(
+    outside: httpx.Client, tokens: dict[str, str]
+) -> None:
+    for concept, speaker in (("slithy", "agent"), ("gimble", "operator")):
+        for parent in ("tove", "wabe"):
+            fact = {"fact": f"{concept} -isa {parent}"}
+            outside.post("/iknowthat", json=fact, headers=bearer(tokens[speaker]))
+
+    def sentence(concept: str, asking: str) -> Any:
+        [item] = outside.get("/conflicts", params={"concept": concept}, headers=bearer(tokens[asking])).json()["items"]
+        told = outside.get(f"/conflicts/{item['id']}", headers=bearer(tokens[asking])).json()
+        assert told["members"] == item["members"]
+        assert told["members"][1]["text"] == f"{concept} is a wabe [type]"
+        return told["members"][1]["evidence"]
+
+    assert [sentence("slithy", asking) for asking in ("agent", "operator")] == ["slithy -isa wabe"] * 2
+    assert [sentence("gimble", asking) for asking in ("agent", "operator")] == [None, "gimble -isa wabe"]
 
 
 def test_a_wrong_token_is_refused(outside: httpx.Client) -> None:
