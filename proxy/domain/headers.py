@@ -32,10 +32,10 @@ SANDBOX = [(b"content-security-policy", b"sandbox"), (b"x-content-type-options",
 WITHOUT_BODY = frozenset({204, 304})  # 304 may give the length of what it does not send; our server cannot
 
 
-def filter_for_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[bytes] = frozenset()) -> Headers:
+def filter_for_upstream(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """The client's headers as the upstream gets them. Festinger's own ones end here."""
     headers = [(name, value if name != b"cookie" else _without_own_cookies(value)) for name, value in headers]
-    dropped = OF_THE_REQUEST | without | _connection_headers(headers)
+    dropped = OF_THE_REQUEST | _connection_headers(headers)
     kept = [
         (name, value)
         for name, value in headers

@@ -62,8 +62,21 @@ def test_from_elsewhere_the_own_endpoints_need_a_token(outside: httpx.Client) ->
     assert all("token" in answer.json()["error"] for answer in answers)
 
 
-def test_from_elsewhere_health_only_says_whether_it_is_ready(outside: httpx.Client) -> None:
+def test_from_elsewhere_health_only_says_whether_it_is_ready_and_asks_nobody(
+    outside: httpx.Client, ollama: StandIn
+) -> None:
     assert outside.get("/health").json() == {"ready": True}
+    assert ollama.requests() == []
+
+
+def test_reports_of_health_share_what_others_had_to_be_asked(
+    outside: httpx.Client, tokens: dict[str, str], ollama: StandIn
+) -> None:
+    reports = [outside.get("/health", headers=bearer(tokens["agent"])).json() for _ in range(20)]
+
+    assert all(report["upstream"]["reachable"] and report["database"]["reachable"] for report in reports)
+    assert len(ollama.requests()) < len(reports)
+    assert reports[-1]["bounds"]["health_reports"] > 0
 
 
 def test_a_host_is_placed_for_an_operators_token_and_waits_for_one_otherwise(

@@ -17,13 +17,6 @@ def test_the_upstream_sees_its_own_host_and_no_festinger_header() -> None:
     assert filter_for_upstream(headers) == [(b"accept-encoding", b"identity")]
 
 
-def test_a_festinger_token_stays_here() -> None:
-    headers = [(b"authorization", b"Bearer fst_x")]
-
-    assert filter_for_upstream(headers, without=frozenset({b"authorization"})) == [(b"accept-encoding", b"identity")]
-    assert (b"authorization", b"Bearer fst_x") in filter_for_upstream(headers)
-
-
 @pytest.mark.parametrize(
     ("sent", "arrives"),
     [
