@@ -132,6 +132,9 @@ KINDS: dict[str, Misuse] = {
         request("POST /api/embed", b"x" * (BODY_MAX_BYTES + 1)), bites="body_bytes"
     ),
     "too large a body, own page": Misuse(request("POST /iknowthat", b"x" * (1024 * 1024 + 1)), bites="own_body_bytes"),
+    "too large a body, no login": Misuse(
+        request("POST /admin/login/", b"x" * (1024 * 1024 + 1)), bites="stranger_body_bytes"
+    ),
     "too many values, own page": Misuse(request("POST /iknowthat", b"[%s]" % (b"[]," * 50_000)), bites="own_values"),
     "too long a target": Misuse(request(f"GET /{'x' * 16_384}"), bites="request_target"),
     "too many headers": Misuse(

@@ -44,7 +44,7 @@ OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's 
 
 lean = LeanHandler()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
-stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()), tree="/admin/")
+stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()))
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -19,6 +19,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from memory import bounds
 from memory.domain.voices import network_of
 from proxy.domain.login_pauses import PAUSES, Counted
 from proxy.models import LoginFailures
@@ -32,6 +33,8 @@ HASHES_AT_ONCE: Final = 2
 HASHES_WAITING: Final = 16
 HASH_WAIT_S: Final = 5.0
 DAY: Final = timedelta(days=1)
+PAUSED: Final = bounds.define("login_pauses", "log-ins that came too soon after failed ones, refused")
+CROWDED: Final = bounds.define("login_hashes", "log-ins while two passwords were being checked and 16 waited, refused")
 
 COUNT: Final = """
     INSERT INTO login_failures (kind, who, failures, last_at) VALUES (%s, %s, 1, clock_timestamp())
@@ -66,6 +69,7 @@ class Login:
         """Raises Refused where it comes too soon after others that failed."""
         pause = max((self._pause_left(kind, who) for kind, who in self.keys()), default=0.0)
         if pause > 0:
+            PAUSED.count_bite(address=network_of(self.address))
             raise Refused(f"Too many log-ins have failed. Please try again in {ceil(pause)} seconds.")
 
     def _pause_left(self, kind: Counted, who: str) -> float:
@@ -104,16 +108,20 @@ class Gate:
     def enter(self) -> Iterator[None]:
         """Raises Refused."""
         if not self._places.acquire(blocking=False):
-            raise Refused("Too many people log in at this moment. Please try again.")
+            raise self._refuse()
         try:
             if not self._slots.acquire(timeout=self._wait_s):
-                raise Refused("Too many people log in at this moment. Please try again.")
+                raise self._refuse()
             try:
                 yield
             finally:
                 self._slots.release()
         finally:
             self._places.release()
+
+    def _refuse(self) -> Refused:
+        CROWDED.count_bite()
+        return Refused("Too many people log in at this moment. Please try again.")
 
 
 hashing = Gate(HASHES_AT_ONCE, HASHES_WAITING, HASH_WAIT_S)

@@ -7,23 +7,23 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.db import DatabaseError, connection
 from django.http import parse_cookie
 
+from memory import bounds
 from proxy.errors import BodyTooLarge
 from proxy.upstream.asgi_types import Application, Event, Receive, Scope, Send
 
 STRANGER_BODY_MAX_BYTES = 1024 * 1024
+BODY = bounds.define("stranger_body_bytes", "bodies of over 1 MiB to the admin without a login, refused")
 
 
 class BoundStrangers:
-    """Wraps the ASGI application of the admin, whose paths begin with ``tree``."""
+    """Wraps Django's ASGI application."""
 
-    def __init__(self, app: Application, *, tree: str) -> None:
+    def __init__(self, app: Application) -> None:
         self._app = app
-        self._tree = tree
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Raises BodyTooLarge."""
-        is_bounded = scope["path"].startswith(self._tree)
-        await self._app(scope, limit_without_session(scope, receive) if is_bounded else receive, send)
+        await self._app(scope, limit_without_session(scope, receive), send)
 
 
 def limit_without_session(scope: Scope, receive: Receive) -> Receive:
@@ -38,6 +38,7 @@ def limit_without_session(scope: Scope, receive: Receive) -> Receive:
         if size > STRANGER_BODY_MAX_BYTES and not has_session:
             has_session = await sync_to_async(is_logged_in, thread_sensitive=False)(scope)
             if not has_session:
+                BODY.count_bite(limit=STRANGER_BODY_MAX_BYTES)
                 raise BodyTooLarge(f"a request body of over {STRANGER_BODY_MAX_BYTES} bytes needs a login")
         return message
 

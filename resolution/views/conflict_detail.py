@@ -23,6 +23,7 @@ from resolution.views.phrases import (
     existing_side,
     incoming_side,
     names_in,
+    why_it_waits,
 )
 
 NAMES_MAX = 40  # dimensions offered for a decision
@@ -82,6 +83,7 @@ class Dossier:
     decided: list[Decided]
     sentences: list[Evidence]
     names: Names
+    why_it_waits: str
 
     @property
     def claim(self) -> Claim:
@@ -120,6 +122,7 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
         decided=[Decided(row, describe_decision(row.kind, row.arguments, claim)) for row in _decisions(claim)],
         sentences=list(sentences[:SENTENCES_MAX]),
         names=_names(claim, facts),
+        why_it_waits=why_it_waits(claim, standing),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.utils.timesince import timesince
 
+from memory.domain.channels import Channel, is_weaker
 from memory.domain.formatting import format_fact
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.models.graph import CHANNELS
@@ -108,6 +109,18 @@ def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) ->
         note=note,
         statements=statements,
     )
+
+
+def why_it_waits(row: Claim, edge: Edge | None) -> str:
+    """Why only a person takes out what stands; empty where the resolver may, or the newer statement would win."""
+    if row.status not in OPEN or edge is None:
+        return ""
+    stood = f"What stands was stated by {edge.agent or 'somebody'} through {edge.get_channel_display()}"
+    if is_weaker(row.channel, edge.channel):
+        return f"{stood}; {row.get_channel_display()} is weaker and does not replace it. A person decides."
+    if edge.channel in (Channel.OPERATOR, Channel.GUTASK):
+        return f"{stood}, on purpose: only a person takes it out."
+    return ""
 
 
 def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str:

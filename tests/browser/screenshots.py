@@ -100,6 +100,8 @@ def pages(whole: Festinger) -> dict[str, str]:
         "dimension": address("memory_dimension_change", world.concept(whole, "type")),
         "decision": address("resolution_decision_change", first(whole, "decision")),
         "run": address("resolution_run_change", first(whole, "run")),
+        "quarantine": address("resolution_run_quarantine") + "?agent=dobby",
+        "agent": address("memory_agent_change", first(whole, "agent")),
         "loop": address("proxy_loopevent_change", first(whole, "loop_event")),
         "setting": address("memory_config_change", "zero_hit_max"),
         "model": address("memory_languagemodel_change", first(whole, "models")),
@@ -108,7 +110,7 @@ def pages(whole: Festinger) -> dict[str, str]:
     }
     lists = {
         "facts": "memory_edge", "dimensions": "memory_dimension", "decisions": "resolution_decision",
-        "runs": "resolution_run", "history": "memory_edgehistory", "decided-triples": "resolution_decidedtriple",
+        "candidates": "resolution_candidate", "runs": "resolution_run", "history": "memory_edgehistory", "decided-triples": "resolution_decidedtriple",
         "observations": "memory_observation", "evidence": "memory_evidence",
         "recollections": "proxy_recollectionevent", "loops": "proxy_loopevent", "calls": "memory_llmcall",
         "config": "memory_config", "models": "memory_languagemodel", "agents": "memory_agent",

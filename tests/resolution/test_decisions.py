@@ -569,8 +569,8 @@ def test_the_resolver_may_decide_only_what_the_table_says() -> None:
     assert split(claim).kind == "decompose"
 
 
-def test_a_conflict_that_is_not_there_is_refused() -> None:
-    with pytest.raises(DecisionError, match="no conflict 4711"):
+def test_a_claim_that_is_not_there_is_refused() -> None:
+    with pytest.raises(DecisionError, match="no claim 4711"):
         dismiss(4711, OPERATOR, "")
 
 

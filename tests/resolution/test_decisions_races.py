@@ -54,7 +54,7 @@ def test_of_two_operators_one_decides(at_once: AtOnce) -> None:
 
         (decision,) = Decision.objects.filter(claim=claim)
         assert errors(outcomes) == [
-            f"Conflict {claim.pk} was already decided by {decision.actor}: {decision.get_kind_display()}."
+            f"Conflict {claim.conflict_id} was already decided by {decision.actor}: {decision.get_kind_display()}."
         ]
         stored = {text for text in facts() if text.startswith(f"thing{i} ")}
         if decision.kind == "update":

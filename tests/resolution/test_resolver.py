@@ -169,7 +169,7 @@ def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:
 
     with pytest.raises(DecisionError, match="Nothing is proposed"):
         resolver.approve(claim.pk, OPERATOR)
-    with pytest.raises(DecisionError, match="There is no conflict"):
+    with pytest.raises(DecisionError, match="There is no claim"):
         resolver.approve(claim.pk + 1, OPERATOR)
 
 
