@@ -110,7 +110,8 @@ def pages(whole: Festinger) -> dict[str, str]:
     }
     lists = {
         "facts": "memory_edge", "dimensions": "memory_dimension", "decisions": "resolution_decision",
-        "candidates": "resolution_candidate", "runs": "resolution_run", "history": "memory_edgehistory", "decided-triples": "resolution_decidedtriple",
+        "candidates": "resolution_candidate", "runs": "resolution_run", "history": "memory_edgehistory",
+        "decided-triples": "resolution_decidedtriple",
         "observations": "memory_observation", "evidence": "memory_evidence",
         "recollections": "proxy_recollectionevent", "loops": "proxy_loopevent", "calls": "memory_llmcall",
         "config": "memory_config", "models": "memory_languagemodel", "agents": "memory_agent",

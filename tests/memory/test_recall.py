@@ -403,7 +403,7 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
     cache = cache_of({"swordfish": SoasRow(1, encounter_count=9, saliency=1.0)}, [])
     message = Message("user", "The password for staging is swordfish.")
-    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
+    [reading] = finish(Reader(cache).read_within([message], Allowance.of(cache)))
 
     recollection = recollect(cache, Mentions.of([reading]), NOW)
 

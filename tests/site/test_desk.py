@@ -279,7 +279,7 @@ def test_the_next_conflict_opens_by_itself_with_the_lists_filters(operator: Clie
 
     answer = decide(operator, first, "dismiss", "?type=isa_isa")
 
-    assert answer.redirect_chain == [(f"{page_of(third)}?type=isa_isa", 302)]
+    assert answer.redirect_chain == [(f"{page_of(third)}&type=isa_isa", 302)]
     assert "Decided. Kept what stands, dropped “first is a container [type]”." in text(answer)
 
 

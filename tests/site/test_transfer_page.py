@@ -403,7 +403,7 @@ class TestWhoMay:
 
     def test_what_one_may_state_by_hand_one_may_import(self) -> None:
         client = someone("view_edge", "add_edge")
-        upload(client, NEW, NEW | {"concept": "zwiebel", "agent": "luna"}, NEW | {"concept": "a", "source": "gutask"})
+        upload(client, NEW, NEW | {"concept": "zwiebel", "agent": "luna"}, NEW | {"concept": "aa", "source": "gutask"})
 
         import_it(client)
 
