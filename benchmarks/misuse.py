@@ -157,6 +157,7 @@ KINDS: dict[str, Misuse] = {
     "a wrong method, own page": Misuse(request("DELETE /health")),
     "an unknown route": Misuse(request("GET /nowhere")),
     "a hidden route": Misuse(request("GET /debug/pprof")),
+    "health, again and again": Misuse(request("GET /health")),
     "HEAD": Misuse(request("HEAD /api/tags")),
     "HEAD, own page": Misuse(request("HEAD /health")),
     "HTTP/1.0": Misuse(chat("llama3").replace(b"HTTP/1.1", b"HTTP/1.0")),

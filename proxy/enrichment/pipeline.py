@@ -215,7 +215,7 @@ class Enricher:
         edit = self.placer.put_back(thread, asked["at"]) if self.cache.loaded_at is not None else Edit()
         if edit:
             wire.apply(cut.payload, prompt, edit)
-            done.body = cut.write()
+            done.body = await turn.run(cut.write())
             self.counts.enriched += 1
         placed = Placed(edit, Recollection(), is_shown=False)
         self.events.add(request_event(asked, placed, len(cut.text), started))

@@ -4,6 +4,7 @@ stand; the rest stays as it came, byte for byte."""
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from io import BytesIO
 from typing import Any, Final
 
 import orjson
@@ -18,6 +19,7 @@ from proxy.domain.json_outline import Span
 JSON_MAX_BYTES: Final = 4_000_000
 PARTS_MAX: Final = 5_000
 HEADINGS_IN_STEP: Final = 512
+COPIED_IN_STEP: Final = 1_000_000  # bytes
 BACKSLASHES_MAX: Final = 64  # before a header, looked at to see whether its line break is one
 # Texts that a format may have beside its long field, and which blocks go into.
 BESIDE: Final = ("system", "instructions")
@@ -44,19 +46,27 @@ class CutRequest:
     field: str
     rest: Span
 
-    def write(self) -> bytes:
+    def write(self) -> Steps[bytes]:
         """The request with the payload as it is now, and the rest of the long field after it."""
-        members = []
+        text = memoryview(self.text)
+        pieces: list[bytes | memoryview] = []
         for key, value in self.payload.items():
+            pieces += (b"," if pieces else b"{", orjson.dumps(key), b":")
             if isinstance(value, Span):
-                written = self.text[value.start : value.end]
+                pieces.append(text[value.start : value.end])
             elif key == self.field and self.rest.end > self.rest.start:
                 # Without the bracket or quote at its end, which the rest has.
-                written = orjson.dumps(value)[:-1] + self.text[self.rest.start : self.rest.end]
+                pieces += (orjson.dumps(value)[:-1], text[self.rest.start : self.rest.end])
             else:
-                written = orjson.dumps(value)
-            members.append(orjson.dumps(key) + b":" + written)
-        return b"{" + b",".join(members) + b"}"
+                pieces.append(orjson.dumps(value))
+        pieces.append(b"}")
+        yield
+        written = BytesIO()
+        for piece in pieces:
+            for start in range(0, len(piece), COPIED_IN_STEP):
+                written.write(piece[start : start + COPIED_IN_STEP])
+                yield
+        return written.getvalue()  # which copies nothing
 
 
 @dataclass(frozen=True, slots=True)
