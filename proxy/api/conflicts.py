@@ -1,9 +1,7 @@
-"""The routes of conflicts, decisions and runs of the resolver: to look at, to decide, to undo."""
+"""The routes of conflicts and decisions: to look at, to decide, to undo."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
@@ -11,32 +9,25 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.http import JsonResponse
 from django.utils.timezone import is_naive, make_aware
-from ninja import Body, Field, Query, Router, Schema
+from ninja import Body, Field, Query, Router
 from pydantic import AfterValidator, BaseModel
 
-from memory.cache.sync import announce
 from memory.domain.text.tokenizer import parse_name
 from memory.models import Source
-from proxy import runtime
 from proxy.api import serializers
+from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with, make_sentence
 from proxy.api.visibility import hide_sentences
-from proxy.auth import Permission, caller_of, require
-from proxy.errors import NotFound, ProxyError
+from proxy.errors import NotFound
 from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.decisions import undo
-from resolution.domain.verdicts import NAME_MAX, REASON_MAX, Verdict, VerdictMistake, read_reason, read_verdict
-from resolution.errors import DecisionError, InvalidDecision, UnknownId
+from resolution.domain.verdicts import NAME_MAX, Verdict, VerdictMistake, read_reason, read_verdict
+from resolution.errors import InvalidDecision, UnknownId
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Claim, CollisionType, Conflict, Run
-from resolution.resolver import AlreadyRunning
+from resolution.models import Claim, CollisionType, Conflict
 from resolution.views import conflict_list
 
-Done = TypeVar("Done")
-
 RECENT = timedelta(days=7)
-LIMIT_MAX = 500
-OFFSET_MAX = 1_000_000_000  # Postgres counts no further than a bigint
 # In any time zone later than what a clock can mean, and earlier than what Postgres cannot read.
 LONGEST_AGO, FARTHEST = datetime(1970, 1, 2), datetime(9999, 1, 1)
 
@@ -70,11 +61,6 @@ def in_time_zone(time: datetime) -> datetime:
 ConceptName = Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name)]
 
 
-class PageQuery(Schema):
-    limit: int = Field(50, ge=1, le=LIMIT_MAX)
-    offset: int = Field(0, ge=0, le=OFFSET_MAX)
-
-
 class ConflictQuery(PageQuery):
     status: Literal["open", "pending", "proposed", "resolved", "dismissed", "all"] | None = Field(
         None, description="`pending` and `proposed` are open. Without it: open, and decided within the last 7 days."
@@ -90,14 +76,6 @@ class ConflictQuery(PageQuery):
     since: Annotated[datetime, AfterValidator(in_time_zone)] | None = Field(
         None, description="Not those that are older, by `detected_at`."
     )
-
-
-Reason = Annotated[str, Field(max_length=REASON_MAX, description="Is kept with the decision.")]
-
-
-# Not Ninja's Schema, which reads any other JSON than an object as one without keys: then the defaults would decide.
-class ReasonIn(BaseModel):
-    reason: Reason = ""
 
 
 class MemberIn(BaseModel):
@@ -116,29 +94,9 @@ class VerdictIn(DismissalIn):
     is_isa: bool | None = Field(None, description="relocate: what the fact is there; null leaves it as it was said.")
 
 
-class RunIn(BaseModel):
-    limit: int | None = Field(None, ge=1, le=1_000_000, description="Conflicts that it goes over, at most.")
-
-
 # Bodies that may be left out.
 NO_REASON = DismissalIn(member_id=None)
 ONLY_MEMBER = MemberIn(member_id=None)
-ALL = RunIn(limit=None)
-
-
-# --- what goes wrong ---
-
-
-class Clash(ProxyError):
-    """Somebody else was faster, or the world is no longer what this was about."""
-
-    status = 409
-
-
-class BadDecision(ProxyError):
-    """It cannot be decided like this."""
-
-    status = 422
 
 
 # --- conflicts ---
@@ -229,94 +187,14 @@ async def undo_decision(
     return JsonResponse(await apply_change(request, take_back))
 
 
-# --- runs ---
-
-
-@router.post("/resolve/run", summary="Run the resolver now", response={202: Any})
-async def run_resolver(request: ASGIRequest, given: Annotated[RunIn, Body()] = ALL) -> JsonResponse:
-    """A worker carries the run out; `GET /resolve/runs/{id}` tells how far it is. 409 with the `run` that is under
-    way, if one is."""
-    caller = caller_with(request, "operator")
-    try:
-        run = await sync_to_async(resolver.request_run)(Run.Trigger.API, caller.signature, limit=given.limit)
-    except AlreadyRunning as error:
-        return JsonResponse({"error": _sentence(error), "run": error.run.pk}, status=409)
-    return JsonResponse({"run": run.pk}, status=202)
-
-
-@router.get("/resolve/runs", summary="The resolver's runs")
-async def list_runs(request: ASGIRequest, page: Query[PageQuery]) -> JsonResponse:
-    """The newest first. `count` is how many there are on all pages."""
-    caller_with(request, "agent")
-    return JsonResponse(await sync_to_async(find_runs)(page))
-
-
-@router.get("/resolve/runs/{run_id}", summary="A run's progress and result")
-async def get_run(request: ASGIRequest, run_id: int) -> JsonResponse:
-    """`seen` of `total` conflicts are done; `counts` is what became of them, `note` why it ended early and the first
-    errors. Its `status` is `running`, `done`, `failed`, or `skipped` where no model is configured."""
-    caller_with(request, "agent")
-    told = await sync_to_async(find_run)(run_id)
-    if told is None:
-        raise NotFound(f"There is no run {run_id}.")
-    return JsonResponse(told)
-
-
-@router.post("/resolve/runs/{run_id}/undo", summary="Undo a run")
-async def undo_run(request: ASGIRequest, run_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON) -> JsonResponse:
-    """Undoes all that it decided, the newest first. What cannot be put back is left as it is and listed in
-    `refused`."""
-
-    def take_back(actor: Actor) -> dict[str, Any]:
-        report = undo.undo_run(run_id, actor, given.reason)
-        return {
-            "undone": [serializers.decision_out(decision) for decision in report.undone],
-            "refused": [
-                {"decision": serializers.decision_out(decision), "why": why} for decision, why in report.refused
-            ],
-        }
-
-    return JsonResponse(await apply_change(request, take_back))
-
-
 # --- the parts of them ---
-
-
-def caller_with(request: ASGIRequest, permission: Permission) -> Any:
-    caller = caller_of(runtime.current().world, request.scope)
-    require(caller, permission)
-    return caller
-
-
-async def apply_change(request: ASGIRequest, change: Callable[[Actor], Done]) -> Done:
-    """Makes a change in an operator's name, and returns when this process's cache has it: the next prompt shows it."""
-    caller = caller_with(request, "operator")
-    async with runtime.current().coherence.barrier(announce), translate_errors():
-        return await sync_to_async(change)(Actor(caller.signature, Source.OPERATOR))
-
-
-@asynccontextmanager
-async def translate_errors() -> AsyncIterator[None]:
-    try:
-        yield
-    except UnknownId as error:
-        raise NotFound(str(error)) from error
-    except InvalidDecision as error:
-        raise BadDecision(str(error)) from error
-    except DecisionError as error:
-        raise Clash(str(error)) from error
 
 
 def _verdict(given: VerdictIn) -> Verdict:
     try:
         return read_verdict(given.model_dump(), None)
     except VerdictMistake as mistake:
-        raise BadDecision(_sentence(mistake)) from mistake
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return f"{text[0].upper()}{text[1:]}."
+        raise BadDecision(make_sentence(mistake)) from mistake
 
 
 def _decision_out(decision: Any) -> dict[str, Any]:
@@ -369,14 +247,3 @@ def find_conflicts(wanted: ConflictQuery) -> dict[str, Any]:
         rows = rows.filter(Q(status=Conflict.Status.OPEN) | Q(resolved_at__gte=Now() - RECENT))
     shown = conflict_list.open_first(rows)[wanted.offset : wanted.offset + wanted.limit]
     return {"items": serializers.conflicts_out(shown), "count": rows.count()}
-
-
-def find_runs(page: PageQuery) -> dict[str, Any]:
-    rows = Run.objects.order_by("-started_at", "-id")
-    items = [serializers.run_out(run) for run in rows[page.offset : page.offset + page.limit]]
-    return {"items": items, "count": rows.count()}
-
-
-def find_run(run_id: int) -> dict[str, Any] | None:
-    run = Run.objects.filter(pk=run_id).first()
-    return serializers.run_with_decisions_out(run) if run is not None else None

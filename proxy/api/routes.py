@@ -35,6 +35,7 @@ from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
+from proxy.api.runs import router as runs
 from proxy.api.visibility import sees_words_of
 from proxy.auth import caller_of, require
 from proxy.domain.formats import FORMATS, error_body
@@ -74,6 +75,7 @@ api = NinjaAPI(
     parser=BoundedParser(),
 )
 api.add_router("", conflicts)
+api.add_router("", runs)
 api.add_router("", candidates)
 
 

@@ -42,7 +42,7 @@ STATED: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHi
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Heard:
     """A row of the history in which somebody stated a fact."""
 
     agent: str
@@ -60,7 +60,7 @@ class Suspect:
 
     edge: Edge
     words: str
-    voucher: Statement | None = None
+    voucher: Heard | None = None
     replaced: Snapshot | None = None
     is_corroborated: bool = False  # by several vouchers
 
@@ -156,13 +156,13 @@ def _key(edge: Edge) -> tuple[int, int]:
     return edge.concept_id, edge.parent_id
 
 
-def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Statement]]:
+def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Heard]]:
     """Who stated these facts, by concept and parent, the oldest first; also those of before they were moved."""
     rows = EdgeHistory.objects.filter(concept_id__in={edge.concept_id for edge in edges}, action__in=STATED)
-    found: dict[tuple[int, int], list[Statement]] = defaultdict(list)
+    found: dict[tuple[int, int], list[Heard]] = defaultdict(list)
     for row in rows.exclude(role=store.IMPORTED).order_by("pk"):
         replaced = row.before if row.action == EdgeHistory.Action.SUPERSEDE else None
-        statement = Statement(row.actor, row.source, row.channel, row.at, row.reason, replaced)
+        statement = Heard(row.actor, row.source, row.channel, row.at, row.reason, replaced)
         if row.after is not None:
             found[row.concept_id, row.after["parent_id"]].append(statement)
     # Whoever decided for a fact has said so.
@@ -174,15 +174,15 @@ def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Sta
     )
     columns = ("claim__concept_id", "claim__incoming_parent_id", "actor", "source", "at", "reason")
     for concept_id, parent_id, actor, source, at, reason in decided.values_list(*columns):
-        found[concept_id, parent_id].append(Statement(actor, source, Channel.OPERATOR, at, reason, None))
+        found[concept_id, parent_id].append(Heard(actor, source, Channel.OPERATOR, at, reason, None))
     return found
 
 
 def _suspect(
     edge: Edge,
-    statements: Mapping[tuple[int, int], Sequence[Statement]],
+    statements: Mapping[tuple[int, int], Sequence[Heard]],
     since: datetime | None,
-    is_independent: Callable[[Statement], bool],
+    is_independent: Callable[[Heard], bool],
 ) -> Suspect | None:
     heard = statements[_key(edge)]
     own = [one for one in heard if one.agent == edge.agent]
@@ -204,7 +204,7 @@ def _is_of(fact: Snapshot, agent: str, since: datetime | None) -> bool:
     return fact["agent"] == agent and (since is None or datetime.fromisoformat(fact["said_at"]) >= since)
 
 
-def _is_independent(said: Statement, agent: str, registered: Collection[str]) -> bool:
+def _is_independent(said: Heard, agent: str, registered: Collection[str]) -> bool:
     """Whether this is another voice: of those without a token, nobody knows who is who."""
     if said.source in (Source.OPERATOR, Source.FESTINGER):
         return True
