@@ -109,6 +109,7 @@ KINDS: dict[str, Misuse] = {
     "a stream that is cut": Misuse(chat("cut")),
     "a stream that is cut, passing through": Misuse(passed("cut")),
     "a stream without done": Misuse(chat("no-done")),
+    "thousands of new words": Misuse(chat("llama3", " ".join(f"zorblat{number:x}" for number in range(8_000)))),
     "an unknown model": Misuse(chat("nobody")),
     "too large a body": Misuse(request("POST /api/chat", b"x" * (BODY_MAX_BYTES + 1))),
     "too large a body, passing through": Misuse(request("POST /api/embed", b"x" * (BODY_MAX_BYTES + 1))),
