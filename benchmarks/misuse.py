@@ -116,6 +116,7 @@ KINDS: dict[str, Misuse] = {
     "a stream that is cut": Misuse(chat("cut")),
     "a stream that is cut, passing through": Misuse(passed("cut")),
     "a stream without done": Misuse(chat("no-done")),
+    "thousands of new words": Misuse(chat("llama3", " ".join(f"zorblat{number:x}" for number in range(8_000)))),
     "an unknown model": Misuse(chat("nobody")),
     "too long a model's name": Misuse(chat("x" * 201), bites="model_name"),
     "too many messages": Misuse(repeat(b'{"role":"user","content":"hi"},', PARTS_MAX), bites="request_parts"),

@@ -13,7 +13,6 @@ from psycopg.rows import TupleRow
 
 from memory.cache.state import AgentRow, Cache, RulingRow
 from memory.db.connections import Connection
-from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.settings import registry
 
@@ -29,13 +28,15 @@ SOAS = """
            extract(epoch FROM last_seen)::float8, asked_count, extract(epoch FROM asked_at)::float8
     FROM soas
 """
-# What is about to be pruned (memory/graph/retention.py) is not worth its memory.
-KEPT = f"""
-    WHERE (
-        encounter_count <= 1 AND novelty = 0 AND asked_count = 0 AND NOT is_common AND NOT is_muted
-        AND last_seen < now() - interval '{FORGOTTEN_AFTER_DAYS} days'
-        AND NOT EXISTS (SELECT FROM urd WHERE urd.id = soas.id)
-        AND NOT EXISTS (SELECT FROM urd WHERE urd.parent_id = soas.id)) IS NOT TRUE
+# What a prompt can be told or asked about, and what the facts about that are made of. Of the rest there are too many:
+# a word is read once it rises (memory/ingest/vocabulary.py).
+# Joined, not asked of each word: for many facts Postgres would go through all of them again and again.
+KEPT = """JOIN (
+    SELECT id FROM soas
+    WHERE is_common OR is_muted OR novelty > 0 OR asked_count > 0 OR saliency >= {threshold!r}
+    UNION SELECT id FROM urd UNION SELECT parent_id FROM urd UNION SELECT dim_id FROM urd
+    UNION SELECT parent_id FROM decided_triple
+) AS kept USING (id)
 """
 URD = """
     SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8, channel,
@@ -76,6 +77,8 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
     # milliseconds, and what was not met is dropped at the end.
     touched = touched or Touched()
     cache.loads += 1
+    await read_config(cache, connection)
+    cache.words_from = cache.least_threshold
     with pause_collector():
         async with connection.transaction():
             # One snapshot for all tables: else an edge could come with a word that was read before it existed.
@@ -88,6 +91,7 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
             decided = await read_decided(connection)
             for concept in (decided.keys() | cache.decided_of.keys()) - touched.decided_triple:
                 cache.put_decided(concept, decided.get(concept, {}))
+        await _drop_words(cache, touched.soas)  # after the edges that they were part of
         # The small tables as they are now, not as they were when the load began.
         for table, read in SMALL.items():
             await read(cache, connection)
@@ -147,8 +151,12 @@ async def all_rows(connection: Connection, query: str, keys: Sequence[object] | 
 
 async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) -> None:
     share = Shared[float]()  # most words have one of a few saliencies: a million floats less
-    async for batch in batches(connection, SOAS + KEPT):
+    async for batch in batches(connection, SOAS + KEPT.format(threshold=cache.words_from)):
         _put_words(cache, batch, touched, share)
+
+
+async def _drop_words(cache: Cache, touched: set[int]) -> None:
+    """Those that were not met."""
     async for some in in_slices(list(cache.soas_by_token.values())):
         for row in some:
             if row.load != cache.loads and row.id not in touched:
@@ -156,9 +164,10 @@ async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) ->
 
 
 def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
-    by_token, by_id, load = cache.soas_by_token, cache.soas_by_id, cache.loads
+    by_token, by_id, lately_met, load = cache.soas_by_token, cache.soas_by_id, cache.lately_met, cache.loads
     for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at in rows:
         old = by_token.get(token)
+        lately_met.pop(token, None)
         # Most rows say what is known. Counts may be ahead of Postgres in this process, until they are flushed.
         if (
             old is not None
@@ -260,15 +269,30 @@ async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> 
         missing = set(some)
         async for rows in batches(connection, SOAS + "WHERE id = ANY(%s)", some):
             for row_id, token, *columns in rows:
-                cache.renew_soas(token, SoasRow(row_id, *columns))
-                missing.discard(row_id)
+                row = SoasRow(row_id, *columns)
+                if token in cache.soas_by_token or cache.is_kept(row):
+                    cache.renew_soas(token, row)
+                    missing.discard(row_id)
         for row_id in missing:
             cache.drop_soas(row_id)
 
 
+async def read_missing_words(cache: Cache, connection: Connection, ids: Iterable[int]) -> None:
+    """Those that nobody needed until now."""
+    wanted = set(ids)
+    if missing := sorted(wanted - cache.soas_by_id.keys()):
+        for row_id, token, *columns in await all_rows(connection, SOAS + "WHERE id = ANY(%s)", missing):
+            row = SoasRow(row_id, *columns)
+            row.load = cache.loads  # a load under way must not drop it
+            cache.renew_soas(token, row)
+    cache.keep_words(wanted)
+
+
 async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
     by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
-    for row in await all_rows(connection, URD + "WHERE id = ANY(%s)", ids):
+    rows = await all_rows(connection, URD + "WHERE id = ANY(%s)", ids)
+    await read_missing_words(cache, connection, (word for row in rows for word in row[:3]))
+    for row in rows:
         by_concept[row[0]].append(EdgeRow(*row))
     for concept_id, edges in by_concept.items():
         cache.put_edges(concept_id, edges)
@@ -282,6 +306,7 @@ async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) ->
 
 async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
     decided = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
+    await read_missing_words(cache, connection, (key.parent_id for of_one in decided.values() for key in of_one))
     for concept_id in ids:
         cache.put_decided(concept_id, decided.get(concept_id, {}))
 

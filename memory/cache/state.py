@@ -17,6 +17,7 @@ from memory.settings.registry import Tuning
 # A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
 PROVISIONAL_S = 60.0
 RISEN_MAX = 10_000  # words
+LATELY_MET_MAX = 20_000  # words that nothing is known of: some 9 MB
 
 
 @dataclass(slots=True)
@@ -60,6 +61,11 @@ class Cache:
 
     soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
     soas_by_id: dict[int, str] = field(default_factory=dict)
+    # Words that this process met, and that are not loaded otherwise: the next message may make them salient.
+    lately_met: dict[str, None] = field(default_factory=dict)
+    words_from: float = (
+        0.0  # the saliency from which on words are loaded; before the first load, all that are announced
+    )
     nameless: set[str] = field(default_factory=set)  # the common words that no fact was ever placed about
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Slot, EdgeRow] = field(default_factory=dict)
@@ -98,6 +104,45 @@ class Cache:
         self.soas_by_token[token] = row
         self.soas_by_id[row.id] = token
 
+    def put_lately_met(self, token: str, row: SoasRow) -> None:
+        """The same for a word that other processes do not load. The one that was met longest ago goes."""
+        self.put_soas(token, row)
+        self.lately_met.pop(token, None)
+        self.lately_met[token] = None
+        if len(self.lately_met) > LATELY_MET_MAX:
+            oldest = next(iter(self.lately_met))
+            del self.lately_met[oldest]
+            row = self.soas_by_token[oldest]
+            if not self.is_kept(row):
+                self.drop_soas(row.id)
+
+    def keep_words(self, row_ids: Iterable[int]) -> None:
+        """They are part of facts, or of what was decided: now every process has them."""
+        for row_id in row_ids:
+            self.lately_met.pop(self.soas_by_id.get(row_id, ""), None)
+
+    def is_kept(self, row: SoasRow) -> bool:
+        """Whether every process has the word: what the loader's condition says, as far as this process knows."""
+        return (
+            row.is_common
+            or row.is_muted
+            or row.novelty > 0
+            or row.asked_count > 0
+            or row.saliency >= self.words_from
+            or row.id in self.urd_by_concept
+            or row.id in self.referenced
+        )
+
+    @property
+    def least_threshold(self) -> float:
+        """The saliency below which a number of encounters means nothing."""
+        return min(self.tuning.saliency_read_threshold, self.tuning.saliency_write_threshold)
+
+    @property
+    def lacks_words(self) -> bool:
+        """Whether a threshold was lowered since the words were loaded."""
+        return self.least_threshold < self.words_from
+
     def renew_soas(self, token: str, row: SoasRow) -> None:
         """The row as it is read again; what this process knows ahead of Postgres stays."""
         old = self.soas_by_token.get(token)
@@ -113,6 +158,7 @@ class Cache:
         if row is not None and row.id == row_id:  # else the word came back with another id
             del self.soas_by_token[token]
             self.nameless.discard(token)
+            self.lately_met.pop(token, None)
 
     def is_common(self, token: str) -> bool:
         row = self.soas_by_token.get(token)

@@ -185,9 +185,7 @@ class Coherence:
             except ValueError:
                 logger.warning("coherence.unreadable", extra={"payload": payload[:100]})
         if changes.everything:
-            self._loads_asked += 1
-            async with self._load_ended:
-                self._load_ended.notify_all()
+            await self._ask_load()
         for table, follower in self._followers.items():  # what they read is no longer among the changes
             keys = changes.keys.pop(table, set())
             if table in changes.tables:
@@ -200,6 +198,8 @@ class Coherence:
             await REFRESH[table](self.cache, connection, sorted(changed))
         for table in changes.tables:
             await SMALL[table](self.cache, connection)
+        if "config" in changes.tables and self.cache.lacks_words:
+            await self._ask_load()
         for name, what in sorted(changes.signals):
             if name in self._subscribers:
                 self._subscribers[name](what)
@@ -209,6 +209,11 @@ class Coherence:
 
     # --- loading ---
 
+    async def _ask_load(self) -> None:
+        self._loads_asked += 1
+        async with self._load_ended:
+            self._load_ended.notify_all()
+
     async def _load_when_asked(self) -> None:
         failures = 0
         while True:
@@ -217,6 +222,7 @@ class Coherence:
                 await self._load()
                 failures = 0
                 self._loads_done = asked
+                self._loads_asked += self.cache.lacks_words  # a setting was changed meanwhile
             except Exception as error:  # the next load must come, whatever went wrong in this one
                 logger.warning(
                     "cache.load_failed",

@@ -1,5 +1,5 @@
 """Deletes what is old, a batch at a time: messages that nobody resends, what was learned from them, words that were met
-once and never again, calls of language models."""
+once and never again or that are too many, calls of language models."""
 
 import logging
 import time
@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, models, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
 from memory.db.connections import first_line
 from memory.db.locks import Lock, lock_until_commit
 from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
-from memory.models import EdgeHistory, Evidence, LlmCall, Observation, SeenMessage, Soas
+from memory.models import Config, EdgeHistory, Evidence, LlmCall, Observation, SeenMessage, Soas
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +24,7 @@ STATEMENTS_KEPT = timedelta(days=30)
 QUESTIONS_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=400)
 WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
+RECENT = timedelta(days=30)  # words that were met since stay, as long as others can go
 
 # Rows of one transaction. Over 2,000 touched words make every process load its cache anew (migration 0002).
 BATCH = 1_900
@@ -87,6 +88,30 @@ def prune_words(now: datetime) -> int:
     return gone
 
 
+def prune_surplus_words(now: datetime) -> int:
+    """Words beyond the maximum of the vocabulary: those that nobody has named lately before the others, and those that
+    were named least, then earliest, first. Not what facts, history or decisions refer to."""
+    surplus = Soas.objects.count() - Config.tuning().vocabulary_max
+    words = Soas.objects.filter(novelty=0, asked_count=0, is_common=False, is_muted=False, last_seen__isnull=False)
+    gone = 0
+    for some in (words.filter(last_seen__lt=now - RECENT), words):
+        gone += _prune_least_salient(some, surplus - gone)
+    return gone
+
+
+def _prune_least_salient(words: QuerySet[Soas], surplus: int) -> int:
+    gone, last = 0, (-1.0, 0)
+    for _ in iterate_batches() if surplus > 0 else ():
+        later = Q(saliency__gt=last[0]) | Q(saliency=last[0], id__gt=last[1])
+        # In the order of an index.
+        batch = list(words.filter(later).order_by("saliency", "id").values_list("saliency", "id")[:BATCH])
+        gone += _forget(words.filter(id__in=[word_id for _, word_id in batch[: surplus - gone]]))
+        if len(batch) < BATCH or gone >= surplus:
+            break
+        last = batch[-1]
+    return gone
+
+
 def iterate_batches() -> Iterator[None]:
     """The batches of one run, a pause between them."""
     end = time.monotonic() + RUN_S
@@ -138,5 +163,6 @@ PRUNERS = {
     "statements": prune_statements,
     "questions": prune_questions,
     "words": prune_words,
+    "surplus_words": prune_surplus_words,
     "calls": prune_calls,
 }

@@ -168,10 +168,14 @@ class Encounters:
     def settle(self, stored: Iterable[tuple[str, SoasRow]]) -> None:
         """Takes over the rows of the names in a batch that was flushed, as Postgres has them now."""
         for token, row in stored:
-            if (old := self.cache.soas_by_token.get(token)) is not None:
+            cache = self.cache
+            if (old := cache.soas_by_token.get(token)) is not None:
                 row.keep_times(old)
-            row.load = self.cache.loads  # a full load under way may have a snapshot from before the flush
-            self.cache.put_soas(token, row)
+            row.load = cache.loads  # a full load under way may have a snapshot from before the flush
+            if token in cache.lately_met or (old is None and not cache.is_kept(row)):
+                cache.put_lately_met(token, row)
+            else:
+                cache.put_soas(token, row)
             if count := self._batch.counts[token]:  # counted since, and not yet in Postgres
                 self.cache.set_count(token, row, row.encounter_count + count)
 

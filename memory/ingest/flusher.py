@@ -3,13 +3,12 @@ name it in, and the questions that were asked."""
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 
 import psycopg
 
-from memory.cache.loader import SOAS, Pace, all_rows, batches
+from memory.cache.loader import SOAS, all_rows, batches
 from memory.cache.state import Cache
 from memory.db.connections import Connection, chunks, columns, first_line, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
@@ -17,6 +16,7 @@ from memory.domain.types import SoasRow
 from memory.ingest import snippet_store
 from memory.ingest.encounters import Batch, Encounters
 from memory.ingest.extraction import NewMessage
+from memory.ingest.vocabulary import WORDS_A_STATEMENT, Vocabulary
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +26,6 @@ INTERVAL_S = 30.0
 EARLY_S = 0.5
 WRITE_S = 20.0  # for one transaction, before we give up on a Postgres that hangs
 LAST_WRITE_S = 4.0  # the same at the end, when the supervisor waits
-# New words in one statement. Over 2,000 in a notification would make every process reload everything.
-WORDS_A_STATEMENT = 1_500
 # Of readings, in one transaction: after an outage, what waits is written in portions.
 PORTION_BYTES = 500_000
 SEEN_LOADED = 100_000  # messages known from the start; the flush recognises older ones
@@ -49,26 +47,6 @@ ASK = """
     FROM unnest(%s::int[], %s::float8[]) AS asked (id, at)
     WHERE soas.id = asked.id AND (asked_at IS NULL OR asked_at < to_timestamp(asked.at) - interval '1 minute')
 """
-# Known words are updated and only new ones inserted: an upsert would use up a sequence value for every known word.
-UPSERT_WORDS = """
-    WITH met AS (SELECT * FROM unnest(%s::text[], %s::int[], %s::float8[]) AS met (token, count, seen)),
-    known AS (
-        UPDATE soas SET
-            encounter_count = soas.encounter_count + met.count,
-            last_seen = greatest(soas.last_seen, to_timestamp(met.seen)),
-            saliency = CASE WHEN is_common THEN 0 ELSE log(soas.encounter_count + met.count) END
-        FROM met WHERE soas.token = met.token
-    )
-    INSERT INTO soas (token, encounter_count, last_seen, saliency)
-    SELECT token, count, to_timestamp(seen), log(count) FROM met
-    WHERE NOT EXISTS (SELECT FROM soas WHERE soas.token = met.token)
-    ORDER BY token
-    ON CONFLICT (token) DO UPDATE SET
-        encounter_count = soas.encounter_count + excluded.encounter_count,
-        last_seen = greatest(soas.last_seen, excluded.last_seen),
-        saliency = CASE WHEN soas.is_common THEN 0 ELSE log(soas.encounter_count + excluded.encounter_count) END
-"""
-
 # The unique index keeps a concept that already waits from being queued twice.
 INSERT_CONCEPTS = """
     INSERT INTO observation (kind, concept, digest, role, agent, said_at)
@@ -96,6 +74,7 @@ class Flusher:
         self.encounters = encounters
         self._dsn = dsn
         self._flushing = asyncio.Lock()
+        self._vocabulary = Vocabulary(cache)
 
     async def run(self) -> None:
         while True:
@@ -156,7 +135,7 @@ class Flusher:
                 # nobody knows whether it was committed is simply done again.
                 async with take_turn(connection):
                     inserted = await insert_new_messages(connection, portion)
-                    await upsert_word_counts(connection, inserted)
+                    await self._vocabulary.count_words(connection, inserted)
                 new += inserted
             async with take_turn(connection):
                 for again in chunks(batch.seen_again.items(), WORDS_A_STATEMENT):
@@ -214,19 +193,3 @@ async def insert_new_messages(connection: Connection, messages: Iterable[NewMess
     keys = [(key, message.at) for key, message in by_key.items()]
     cursor = await connection.execute(INSERT_MESSAGES, columns(keys, 2), binary=True)
     return [by_key[digest] for (digest,) in await cursor.fetchall()]
-
-
-async def upsert_word_counts(connection: Connection, new: Iterable[NewMessage]) -> None:
-    """Adds the words of new messages to their counts."""
-    counts: Counter[str] = Counter()
-    last_seen: dict[str, float] = {}
-    pace = Pace()
-    for message in sorted(new, key=lambda message: message.at):
-        for words in chunks(message.reading.words.split(), WORDS_A_STATEMENT):
-            counts.update(words)
-            last_seen.update(dict.fromkeys(words, message.at))
-            await pace.step()
-    # Sorted, so that two statements never lock the same rows in opposite orders.
-    rows = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
-    for chunk in chunks(rows, WORDS_A_STATEMENT):
-        await connection.execute(UPSERT_WORDS, columns(chunk, 3))

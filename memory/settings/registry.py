@@ -148,6 +148,14 @@ class Tuning:
     quota_gutask_per_hour: PerHour = setting(
         QUOTAS, 2000, "New facts that gutask may teach within an hour from this machine, without a token."
     )
+    new_words_per_message_max: Pile = setting(
+        QUOTAS, 500, "New words that one message may bring into the vocabulary; those written as names come first."
+    )
+    vocabulary_max: Annotated[int, Field(ge=50_000, le=100_000_000)] = setting(
+        QUOTAS,
+        1_000_000,
+        "Words of the vocabulary; of more, those that were named least and longest ago are deleted every hour.",
+    )
     facts_per_concept_max: Pile = setting(
         QUOTAS, 64, "Facts about one concept; what is said beyond that waits among the candidates."
     )

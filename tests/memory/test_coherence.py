@@ -61,7 +61,8 @@ def test_others_have_their_turns_while_many_words_are_read_again(dsn: str) -> No
 
 
 SEED = """
-    INSERT INTO soas (token, novelty) VALUES ('gnommoweb', 1), ('repo', 0), ('container', 0), ('type', 0);
+    INSERT INTO soas (token, novelty) VALUES ('gnommoweb', 1), ('hut', 1), ('repo', 0), ('container', 0), ('type', 0);
+    INSERT INTO soas (token, encounter_count, saliency) VALUES ('faint', 2, 0.3);
     INSERT INTO urd (id, parent_id, dim_id, is_isa, source)
         SELECT c.id, p.id, d.id, true, 'gutask' FROM soas c, soas p, soas d
         WHERE c.token = 'gnommoweb' AND p.token = 'repo' AND d.token = 'type';
@@ -86,21 +87,29 @@ STEPS: dict[str, Step] = {
     ),
     "an edge is deleted": ("DELETE FROM urd", lambda cache: parents_of(cache, "gnommoweb") == []),
     "the graph is truncated": ("TRUNCATE urd", lambda cache: parents_of(cache, "gnommoweb") == []),
-    "a word is added": ("INSERT INTO soas (token) VALUES ('new')", lambda cache: "new" in cache.soas_by_token),
-    "a word is deleted": (
-        "DELETE FROM soas WHERE token = 'container'",
-        lambda cache: "container" not in cache.soas_by_token,
+    "a word is added": (
+        "INSERT INTO soas (token, novelty) VALUES ('new', 1)",
+        lambda cache: "new" in cache.soas_by_token,
+    ),
+    "a word is deleted": ("DELETE FROM soas WHERE token = 'hut'", lambda cache: "hut" not in cache.soas_by_token),
+    "a word becomes known": (
+        "UPDATE soas SET novelty = 1 WHERE token = 'container'",
+        lambda cache: "container" in cache.soas_by_token,
+    ),
+    "a threshold is lowered": (
+        "INSERT INTO config (key, value, updated_at) VALUES ('saliency_read_threshold', '0.2', now())",
+        lambda cache: "faint" in cache.soas_by_token,
     ),
     "a concept is muted": (
         "UPDATE soas SET is_muted = true WHERE token = 'gnommoweb'",
         lambda cache: cache.soas_by_token["gnommoweb"].is_muted,
     ),
     "many words are added at once": (
-        "INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 3000) AS n",
+        "INSERT INTO soas (token, is_muted) SELECT 'word' || n, true FROM generate_series(1, 3000) AS n",
         lambda cache: "word3000" in cache.soas_by_token,
     ),
     "a thousand words are added at once": (
-        "INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 1001) AS n",
+        "INSERT INTO soas (token, is_muted) SELECT 'word' || n, true FROM generate_series(1, 1001) AS n",
         lambda cache: all(f"word{n}" in cache.soas_by_token for n in range(1, 1002)),
     ),
     "a setting is changed": (
@@ -126,7 +135,10 @@ STEPS: dict[str, Step] = {
         "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
         " SELECT u.id, u.dim_id, c.id, 'dismissed', '{dobby}', 'opening', to_timestamp(5) FROM urd u, soas c"
         " WHERE c.token = 'container'",
-        lambda cache: list(cache.decided.values()) == [RulingRow(("dobby",), b"opening", 5.0)],
+        lambda cache: (
+            list(cache.decided.values()) == [RulingRow(("dobby",), b"opening", 5.0)]
+            and "container" in cache.soas_by_token
+        ),
     ),
     "a dimension is split": (
         "INSERT INTO dimension (id, is_isa) SELECT id, true FROM soas WHERE token = 'type';"

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache.loader import load_cache
+from memory.cache.loader import load_cache, refresh_soas
 from memory.cache.state import Cache
 from memory.db.connections import Connection, open_connection
 from memory.domain.steps import finish
@@ -19,8 +20,10 @@ from memory.domain.types import Message
 from memory.graph.store import ensure_tokens
 from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage
-from memory.ingest.flusher import WORDS_A_STATEMENT, Flusher, upsert_word_counts
+from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
+from memory.ingest.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT, Vocabulary
+from memory.settings.registry import Tuning
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
 
@@ -160,14 +163,15 @@ def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pyt
     monkeypatch.setattr("memory.ingest.flusher.PORTION_BYTES", 1)
     turns = 0
 
-    async def breaking(connection: Connection, new: list[NewMessage]) -> None:
-        nonlocal turns
-        turns += 1
-        if turns == 3:
-            raise TimeoutError
-        await upsert_word_counts(connection, new)
+    class Breaking(Vocabulary):
+        async def count_words(self, connection: Connection, new: Iterable[NewMessage]) -> None:
+            nonlocal turns
+            turns += 1
+            if turns == 3:
+                raise TimeoutError
+            await super().count_words(connection, new)
 
-    monkeypatch.setattr("memory.ingest.flusher.upsert_word_counts", breaking)
+    monkeypatch.setattr("memory.ingest.flusher.Vocabulary", Breaking)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
@@ -252,22 +256,98 @@ def test_meeting_a_word_again_uses_up_no_id(dsn: str) -> None:
     play(dsn, scenario)
 
 
-def test_many_new_words_do_not_make_the_other_processes_load_everything(dsn: str) -> None:
+def words(count: int, prefix: str = "zorblat") -> str:
+    return " ".join(f"{prefix}{number}" for number in range(count))
+
+
+def test_many_words_that_rise_do_not_make_the_other_processes_load_everything(dsn: str) -> None:
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
+        process, other = await start(), await start()
+        process.cache.tuning = replace(Tuning(), new_words_per_message_max=10_000)
         async with open_connection(dsn, "test") as listener:
             await listener.execute("LISTEN festinger")
-            process.hear(" ".join(f"zorblat{i}" for i in range(3 * WORDS_A_STATEMENT)))
-            await process.flusher.flush()
+            for number in range(4):
+                process.hear(words(3 * WORDS_A_STATEMENT), opening=bytes([number]) * 16)
+                await process.flusher.flush()
             announced = [notify.payload async for notify in listener.notifies(timeout=0.5)]
+            ids = [int(word) for payload in announced for word in payload.partition(":")[2].split(",")]
+            await refresh_soas(other.cache, listener, ids)
 
-        assert announced
         assert {payload.partition(":")[0] for payload in announced} == {"soas"}
+        assert len(ids) == len(other.cache.soas_by_token) == 3 * WORDS_A_STATEMENT
 
     play(dsn, scenario)
 
 
-def test_a_word_that_was_too_old_to_be_loaded_is_known_once_it_is_met_again(dsn: str) -> None:
+def test_a_message_brings_a_bounded_number_of_new_words_names_first(dsn: str) -> None:
+    text = f"{words(8_000)}\nWe asked Gnommoweb, then Kvasir."
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear(text)
+        await process.flusher.flush()
+        assert len(stored(dsn)) == 500
+        assert {"gnommoweb", "kvasir"} < stored(dsn).keys()
+        before = NEW_WORDS.bites
+        # What is known counts as ever, and the next message brings more.
+        process.hear(text, opening=OTHER)
+        await process.flusher.flush()
+
+        assert NEW_WORDS.bites == before + 1
+        assert stored(dsn)["gnommoweb"] == 2
+        assert len(stored(dsn)) == 1_000
+
+    play(dsn, scenario)
+
+
+def test_a_vocabulary_that_is_full_takes_no_new_words(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear("zorblat")
+        await process.flusher.flush()
+        full = await start()
+        full.cache.tuning = replace(Tuning(), vocabulary_max=50_000)
+        with psycopg.connect(dsn) as client:
+            client.execute("INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 54998) AS n")
+        before = NO_ROOM.bites
+        full.hear("zorblat, winky", "kvasir, dobby", opening=OTHER)
+        await full.flusher.flush()
+
+        assert NO_ROOM.bites == before + 1
+
+    play(dsn, scenario)
+
+    assert {word: stored(dsn).get(word) for word in ("zorblat", "winky", "kvasir")} == {
+        "zorblat": 2,
+        "winky": 1,
+        "kvasir": None,
+    }
+
+
+def test_a_process_keeps_a_bounded_number_of_words_that_nothing_is_known_of(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.cache.state.LATELY_MET_MAX", 10)
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        for number in range(3):
+            process.hear(f"gnommoweb {words(20, prefix=f'w{number}x')}", opening=bytes([number]) * 16)
+            await process.flusher.flush()
+            assert len(process.cache.soas_by_token) == len(process.cache.lately_met) == 10
+        # It rose unseen here, and is there from now on.
+        process.hear("gnommoweb 4", "gnommoweb 5")
+        await process.flusher.flush()
+        process.hear(words(20, prefix="y"))
+        await process.flusher.flush()
+
+        assert process.cache.soas_by_token["gnommoweb"].encounter_count == 5
+        assert len(process.cache.soas_by_token) == 11
+
+    play(dsn, scenario)
+
+
+def test_a_word_that_was_not_loaded_is_known_once_it_is_met_again(dsn: str) -> None:
     with psycopg.connect(dsn) as client:
         client.execute(
             "INSERT INTO soas (token, encounter_count, last_seen) VALUES ('zorblat', 1, now() - interval '91 days')"

@@ -61,9 +61,10 @@ CASES: dict[str, Case] = {
                        lambda cache: sorted(cache.soas_by_id), [1, 2, 4]),
     "a word with another id": ("UPDATE resolution_queue SET incoming_parent_id = 4;"
                                " DELETE FROM decided_triple; DELETE FROM soas WHERE id = 3;"
-                               " INSERT INTO soas (id, token) VALUES (9, 'container')",
+                               " INSERT INTO soas (id, token, novelty) VALUES (9, 'container', 1)",
                                lambda cache: (cache.soas_by_token["container"].id, 3 in cache.soas_by_id), (9, False)),
-    "a new word": ("INSERT INTO soas (id, token) VALUES (9, 'new')", lambda cache: cache.soas_by_id[9], "new"),
+    "a new word": ("INSERT INTO soas (id, token, novelty) VALUES (9, 'new', 1)",
+                   lambda cache: cache.soas_by_id[9], "new"),
     "a muted word": ("UPDATE soas SET is_muted = true WHERE id = 1",
                      lambda cache: cache.soas_by_token["gnommoweb"].is_muted, True),
     "a word made common": ("UPDATE soas SET is_common = true WHERE id = 2", lambda cache: cache.nameless, {"repo"}),
@@ -143,23 +144,32 @@ def test_a_provisional_mark_stays(dsn: str, cache: Cache) -> None:
     assert cache.pending_conflicts == {1, 2}
 
 
-def test_what_is_about_to_be_pruned_is_not_loaded(dsn: str) -> None:
+def test_only_words_that_a_prompt_can_be_told_about_are_loaded(dsn: str) -> None:
     cache = Cache()
-    old = "now() - interval '91 days'"
     load_again(
         dsn,
         cache,
-        f"INSERT INTO soas (id, token, encounter_count, last_seen) VALUES (1, 'once', 1, {old}),"
-        f" (2, 'twice', 2, {old}), (3, 'parent', 1, {old}), (4, 'concept', 1, {old}), (5, 'type', 0, NULL);"
-        " INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (4, 3, 5, true, 'gutask')",
+        "INSERT INTO soas (id, token, encounter_count, saliency, asked_count, is_common, is_muted) VALUES"
+        " (1, 'once', 1, 0, 0, false, false), (2, 'thrice', 3, 0.477, 0, false, false),"
+        " (3, 'four-times', 4, 0.602, 0, false, false), (4, 'asked', 1, 0, 1, false, false),"
+        " (5, 'common', 9, 0, 0, true, false), (6, 'muted', 1, 0, 0, false, true);"
+        " INSERT INTO soas (id, token) VALUES (7, 'parent'), (8, 'concept'), (9, 'type'), (10, 'decided');"
+        " INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (8, 7, 9, true, 'gutask');"
+        " INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
+        " VALUES (8, 9, 10, 'dismissed', '{dobby}', '', now())",
     )
 
-    assert sorted(cache.soas_by_token) == ["concept", "parent", "twice", "type"]
+    expected = ["asked", "common", "concept", "decided", "four-times", "muted", "parent", "type"]
+    assert sorted(cache.soas_by_token) == expected
+    load_again(
+        dsn, cache, "INSERT INTO config (key, value, updated_at) VALUES ('saliency_write_threshold', '0.4', now())"
+    )
+    assert sorted(cache.soas_by_token) == sorted([*expected, "thrice"])
 
 
 def test_a_setting_changed_during_a_load_is_not_put_back(dsn: str) -> None:
     with psycopg.connect(dsn) as client:
-        client.execute("INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 20000) AS n")
+        client.execute("INSERT INTO soas (token, saliency) SELECT 'word' || n, 1 FROM generate_series(1, 20000) AS n")
     cache = Cache()
 
     async def run() -> None:
@@ -179,7 +189,9 @@ def test_a_setting_changed_during_a_load_is_not_put_back(dsn: str) -> None:
 def test_others_have_their_turns_during_a_load(dsn: str) -> None:
     words = 40 * BATCH_ROWS
     with psycopg.connect(dsn) as client:
-        client.execute(f"INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, {words}) AS n")
+        client.execute(
+            f"INSERT INTO soas (token, saliency) SELECT 'word' || n, 1 FROM generate_series(1, {words}) AS n"
+        )
     cache = Cache()
 
     async def run() -> int:

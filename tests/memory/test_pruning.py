@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from math import log10
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -15,7 +17,18 @@ from memory import tasks
 from memory.db.locks import try_job_lock
 from memory.domain.types import Triple
 from memory.graph import retention, store
-from memory.models import Dimension, Edge, Evidence, LlmCall, Observation, SeenMessage, Soas, Source
+from memory.models import (
+    Config,
+    Dimension,
+    Edge,
+    EdgeHistory,
+    Evidence,
+    LlmCall,
+    Observation,
+    SeenMessage,
+    Soas,
+    Source,
+)
 from resolution.intake.assertions import assert_fact
 from resolution.models import DecidedTriple
 
@@ -106,6 +119,27 @@ def test_the_task_deletes_all_that_is_old(monkeypatch: pytest.MonkeyPatch) -> No
     tasks.prune()
 
     assert (SeenMessage.objects.count(), observed(), tokens()) == (0, [], set())
+
+
+@pytest.mark.django_db
+def test_of_too_many_words_those_named_least_and_longest_ago_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(Config, "tuning", lambda: SimpleNamespace(vocabulary_max=5))
+    month_ago = NOW - timedelta(days=31)
+    word("often-but-long-ago", encounter_count=9, saliency=0.95, last_seen=month_ago)
+    word("fact", novelty=1, last_seen=month_ago)
+    word("common", is_common=True, last_seen=month_ago)
+    word("history", last_seen=month_ago)
+    EdgeHistory.objects.create(
+        concept=Soas.objects.get(token="history"), dim=Soas.objects.get(token="fact"), action="insert", actor="dobby",
+        source="gutask",
+    )  # fmt: skip
+    for token, count, seen in (("a", 3, NOW), ("b", 1, NOW), ("c", 1, NOW), ("d", 2, month_ago), ("e", 2, NOW)):
+        word(token, encounter_count=count, saliency=log10(count), last_seen=seen)
+
+    assert retention.prune_surplus_words(NOW) == 4
+    assert tokens() == {"fact", "common", "history", "a", "e"}
+    assert retention.prune_surplus_words(NOW) == 0
 
 
 @pytest.mark.django_db
