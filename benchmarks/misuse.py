@@ -14,8 +14,9 @@ import orjson
 from benchmarks.client import HOST
 from memory.cache.state import Cache
 from memory.domain.types import EdgeRow, SoasRow
+from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX
 
-BODY_MAX_BYTES = 200_000  # the server's FESTINGER_MAX_BODY_BYTES has to be this
+BODY_MAX_BYTES = 4_100_000  # the server's FESTINGER_MAX_BODY_BYTES has to be this
 AT_ONCE = 16
 PATIENCE_S = 20
 LEAVE_AFTER_S = 0.01  # time for the server to take in what it got
@@ -26,11 +27,12 @@ RESET = struct.pack("ii", 1, 0)  # SO_LINGER: on, for 0 s
 @dataclass(frozen=True, slots=True)
 class Misuse:
     """``sent`` goes out; the client leaves when it has seen ``awaits`` in what comes back (END: with the end of it;
-    None: at once)."""
+    None: at once). ``bites``: the bound that each of them reaches."""
 
     sent: bytes
     awaits: bytes | None = END
     resets: bool = False
+    bites: str = ""
 
     async def once(self, port: int) -> None:
         reader, writer = await asyncio.open_connection(HOST, port)
@@ -76,6 +78,11 @@ def chat(model: str, text: str = "the gnommoweb", **more: object) -> bytes:
     return request("POST /api/chat", orjson.dumps(said))
 
 
+def repeat(message: bytes, count: int) -> bytes:
+    """A prompt of that message so many times."""
+    return request("POST /api/chat", b'{"model":"llama3","messages":[%s{}]}' % (message * count))
+
+
 def passed(model: str) -> bytes:
     """To a route that passes through: the stand-in's /v1 has the same models."""
     said = {"model": model, "messages": [{"role": "user", "content": "hi"}], "stream": True}
@@ -111,9 +118,37 @@ KINDS: dict[str, Misuse] = {
     "a stream without done": Misuse(chat("no-done")),
     "thousands of new words": Misuse(chat("llama3", " ".join(f"zorblat{number:x}" for number in range(8_000)))),
     "an unknown model": Misuse(chat("nobody")),
-    "too large a body": Misuse(request("POST /api/chat", b"x" * (BODY_MAX_BYTES + 1))),
-    "too large a body, passing through": Misuse(request("POST /api/embed", b"x" * (BODY_MAX_BYTES + 1))),
-    "too large a body, own page": Misuse(request("POST /iknowthat", b"x" * (BODY_MAX_BYTES + 1))),
+    "too long a model's name": Misuse(chat("x" * 201), bites="model_name"),
+    "too many messages": Misuse(repeat(b'{"role":"user","content":"hi"},', PARTS_MAX), bites="request_parts"),
+    "too many values": Misuse(
+        repeat(b'{"role":"user","content":[[],[],[],[],[],[]]},', PARTS_MAX - 1), bites="request_values"
+    ),
+    "too long a JSON": Misuse(chat("llama3", "the gnommoweb " * (JSON_MAX_BYTES // 14)), bites="request_bytes"),
+    "too many sections": Misuse(
+        request("POST /api/generate", orjson.dumps({"model": "llama3", "prompt": "### User:\n" * (PARTS_MAX + 1)})),
+        bites="request_parts",
+    ),
+    "too large a body": Misuse(request("POST /api/chat", b"x" * (BODY_MAX_BYTES + 1)), bites="body_bytes"),
+    "too large a body, passing through": Misuse(
+        request("POST /api/embed", b"x" * (BODY_MAX_BYTES + 1)), bites="body_bytes"
+    ),
+    "too large a body, own page": Misuse(request("POST /iknowthat", b"x" * (1024 * 1024 + 1)), bites="own_body_bytes"),
+    "too large a body, no login": Misuse(
+        request("POST /admin/login/", b"x" * (1024 * 1024 + 1)), bites="stranger_body_bytes"
+    ),
+    "too many values, own page": Misuse(request("POST /iknowthat", b"[%s]" % (b"[]," * 50_000)), bites="own_values"),
+    "too long a target": Misuse(request(f"GET /{'x' * 16_384}"), bites="request_target"),
+    "too many headers": Misuse(
+        request("GET /api/tags", b"", *[f"X-{n}: 1" for n in range(200)]), bites="request_headers"
+    ),
+    "too large headers": Misuse(request("GET /api/tags", b"", f"X: {'x' * 65_536}"), bites="request_headers"),
+    "a header without end": Misuse(b"GET / HTTP/1.1\r\nX: " + b"x" * 1_000_000, bites="request_headers"),
+    "too many requests at once": Misuse(
+        request("GET /nowhere").replace(b"close", b"keep-alive") * 1_100, b"HTTP/1.1 404", bites="pipelined_requests"
+    ),
+    "many upgrades at once": Misuse(
+        request("GET /nowhere").replace(b": close", b": Upgrade\r\nUpgrade: h2c") * 50 + request("GET /nowhere")
+    ),
     "no HTTP": Misuse(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"),
     "two lengths": Misuse(request("POST /api/chat", b"{}", "Content-Length: 5")),
     "broken JSON": Misuse(request("POST /api/chat", b'{"model": ')),
@@ -123,6 +158,7 @@ KINDS: dict[str, Misuse] = {
     "a wrong method, own page": Misuse(request("DELETE /health")),
     "an unknown route": Misuse(request("GET /nowhere")),
     "a hidden route": Misuse(request("GET /debug/pprof")),
+    "health, again and again": Misuse(request("GET /health")),
     "HEAD": Misuse(request("HEAD /api/tags")),
     "HEAD, own page": Misuse(request("HEAD /health")),
     "HTTP/1.0": Misuse(chat("llama3").replace(b"HTTP/1.1", b"HTTP/1.0")),

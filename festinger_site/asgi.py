@@ -19,10 +19,13 @@ from festinger_site import urls  # noqa: E402, F401  now, not with the first req
 from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
+from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
+from memory import bounds  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
+from proxy.auth import Permission, caller_of, require  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
-from proxy.errors import BodyTooLarge  # noqa: E402
+from proxy.errors import ProxyError  # noqa: E402
 from proxy.upstream.asgi_types import Receive, Scope, Send  # noqa: E402
 from proxy.upstream.relay import limit_body, send_error  # noqa: E402
 
@@ -34,10 +37,14 @@ OWN = frozenset(
     }
 )
 OWN_TREES = ("/admin/", "/why/", "/conflicts/", "/candidates/", "/decisions/", "/resolve/", settings.STATIC_URL)
+FOR_EVERYBODY = frozenset({"/health", "/gutask", "/docs", "/openapi.json"})
+FOR_AGENTS = frozenset({"/iknowthat", "/recollect"})  # what they may post to; the rest is for operators
+OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
+OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
 
 lean = LeanHandler()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
-stock = ASGIStaticFilesHandler(ASGIHandler())
+stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()))
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,18 +84,37 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers Festinger's own pages. HEAD is GET, whose body the server leaves out."""
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
-    # Django reads the whole body before it looks at anything, so its size is limited here.
-    limit = runtime.current().settings_file.rules.limits.max_body_bytes
+    current = runtime.current()
+    limit = current.settings_file.rules.limits.max_body_bytes
+    # Django reads the whole body before it looks at anything, so its size is limited here, and who has no business here
+    # is refused before.
     try:
-        await stock(scope, limit_body(receive, limit), send)
-    except BodyTooLarge as error:
+        receive = limit_body(receive, limit)
+        if not is_page(scope["path"]):
+            needed = find_needed(scope["method"], scope["path"])
+            if needed is not None:
+                require(caller_of(current.world, scope), needed)
+            receive = limit_body(receive, OWN_BODY_MAX_BYTES, bound=OWN_BODY, about="of Festinger's own endpoints")
+        await stock(scope, receive, send)
+    except ProxyError as error:
         await send_error(send, scope["path"], error)
+
+
+def find_needed(method: str, path: str) -> Permission | None:
+    """The scope that a call of an own endpoint needs, as docs/api.md has it; None where everybody may."""
+    if path in FOR_EVERYBODY:
+        return None
+    return "operator" if method == "POST" and path not in FOR_AGENTS else "agent"
+
+
+def is_page(path: str) -> bool:
+    """Of the admin, which has a login, and uploads of its own; or a static file."""
+    return path == "/admin" or path.startswith(("/admin/", settings.STATIC_URL))
 
 
 application = Guard(
     answer,
     is_own=is_own,
-    bind=settings.FESTINGER_HOST,
     hosts=settings.FESTINGER_ALLOWED_HOSTS,
     origins=settings.FESTINGER_ORIGINS,
 )

@@ -79,6 +79,8 @@ class Environment(BaseModel):
     FESTINGER_WORKERS: Annotated[int, Field(ge=1, le=64)] = 1
     FESTINGER_TRUST_LOOPBACK: LoopbackTrust = "agent"
     FESTINGER_REQUIRE_TOKEN: Flag = False
+    FESTINGER_OPEN: Flag = False
+    FESTINGER_PUBLISHED: str = ""
     FESTINGER_ALLOWED_HOSTS: Words = ()
     FESTINGER_ORIGINS: Words = ()
     FESTINGER_UPSTREAM: Address = ""

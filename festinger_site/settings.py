@@ -61,9 +61,18 @@ INSTALLED_APPS = [
     "proxy",
 ]
 
+# Own names, which never go to the upstream (proxy/domain/headers.py), on the one path that needs them: cookies know
+# no ports, and other programs of this machine would get them as well.
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "festinger_session", "festinger_csrf"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
+CSRF_COOKIE_HTTPONLY = True  # no script of ours reads it
+MESSAGE_STORAGE = "festinger_site.server.browsers.AdminMessages"
+
 # For the admin and the own endpoints; a prompt passes none of them (festinger_site/asgi.py).
 MIDDLEWARE = [
+    "festinger_site.server.browsers.restrict_pages",
     "festinger_site.server.error_views.tell_wrong_methods",
+    "festinger_site.server.browsers.remember_browsers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

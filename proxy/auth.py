@@ -1,6 +1,7 @@
 """Who is calling: the owner of a Festinger token, a name given in a header, or an address. And what they may do."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -11,12 +12,15 @@ from django.conf import settings
 from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
 from memory.cache.state import AgentRow, Cache
 from memory.domain.voices import LOOPBACK, name_unregistered
-from proxy.domain.headers import Headers, filter_for_upstream
+from proxy.domain.headers import AUTHORIZATION, Headers, filter_for_upstream
 from proxy.errors import ForwardingLoop, NotAllowed
 
 HeaderMap = Mapping[bytes, bytes]
 Permission = Literal["agent", "operator"]
 INSTANCE = settings.INSTANCE.encode()
+PREFIX = TOKEN_PREFIX.encode()
+WHOLE_TOKEN = re.compile(PREFIX + rb"[A-Za-z0-9_-]{43}")
+API_KEY = b"x-api-key"
 VIA = (b"via", b"1.1 " + INSTANCE)
 PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
@@ -55,22 +59,31 @@ def _is_for_others(headers: HeaderMap, http_version: str) -> bool:
     return b"origin" in headers and (not site or site != headers.get(b"host", b"").lower())
 
 
-def own_tokens(headers: HeaderMap) -> dict[bytes, str]:
-    """Tokens of Festinger's, valid, revoked or made up, by the header they came in: the bearer's, and where Anthropic's
-    clients put their key."""
-    scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
-    given = {b"authorization": bearer if scheme.lower() == b"bearer" else b"", b"x-api-key": headers.get(b"x-api-key")}
-    return {
-        name: token.strip().decode("latin-1")
-        for name, token in given.items()
-        if token and token.startswith(TOKEN_PREFIX.encode())
-    }
+def own_tokens(headers: HeaderMap) -> list[str]:
+    """Tokens of Festinger's, valid, revoked or made up: the bearers', and where Anthropic's clients put their key."""
+    given = [part.split() for part in headers.get(AUTHORIZATION, b"").split(b",")]
+    tokens = [words[1] for words in given if len(words) == 2 and words[0].lower() == b"bearer"]
+    tokens += headers.get(API_KEY, b"").replace(b",", b" ").split()
+    return [token.decode("latin-1") for token in tokens if token.startswith(PREFIX)]
 
 
 def token_of(cache: Cache, headers: HeaderMap) -> AgentRow | None:
     """The owner of the token that was given; None for any that is not valid."""
-    owners = (cache.agents.get(token_hash(token)) for token in own_tokens(headers).values())
+    owners = (cache.agents.get(token_hash(token)) for token in own_tokens(headers))
     return next((owner for owner in owners if owner is not None), None)
+
+
+def join_repeated(headers: Iterable[tuple[bytes, bytes]]) -> HeaderMap:
+    """By name; fields that came more than once are joined (RFC 9110 section 5.3)."""
+    joined: dict[bytes, bytes] = {}
+    for name, value in headers:
+        joined[name] = joined[name] + b", " + value if name in joined else value
+    return joined
+
+
+def _has_own_token(name: bytes, value: bytes) -> bool:
+    """However it is written; elsewhere than where tokens belong, only what is as long as one."""
+    return PREFIX in value if name in (AUTHORIZATION, API_KEY) else WHOLE_TOKEN.search(value) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -94,22 +107,42 @@ def _read_name(cache: Cache, headers: HeaderMap) -> str:
 
 def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
     client = scope["client"]
-    return identify(cache, dict(scope["headers"]), client[0] if client else None, scope["http_version"])
+    return identify(cache, join_repeated(scope["headers"]), client[0] if client else None, scope["http_version"])
+
+
+def may(caller: Caller, needed: Permission) -> bool:
+    """An operator's token does all that an agent's does."""
+    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local else "none"
+    return "operator" in (trust, _scope_of(caller)) or needed in (trust, _scope_of(caller))
 
 
 def require(caller: Caller, needed: Permission) -> None:
-    """For Festinger's own endpoints. An operator's token does all that an agent's does. Raises NotAllowed."""
-    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local else "none"
-    granted = {trust, caller.token.scope if caller.token is not None else "none"}
-    if "operator" in granted or needed in granted:
+    """For Festinger's own endpoints. Raises NotAllowed."""
+    if may(caller, needed):
         return
+    setting = "FESTINGER_TRUST_LOOPBACK=operator" if needed == "operator" and caller.is_local else ""
+    raise _refuse(caller, needed, setting)
+
+
+def require_for_models(caller: Caller) -> None:
+    """For requests that change which models the upstream has. Raises NotAllowed."""
+    # Any trust will do on this machine: whoever runs there can ask the model server itself.
+    if _scope_of(caller) == "operator" or (caller.is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"):
+        return
+    raise _refuse(caller, "operator")
+
+
+def _scope_of(caller: Caller) -> str:
+    return caller.token.scope if caller.token is not None else "none"
+
+
+def _refuse(caller: Caller, needed: Permission, setting: str = "") -> NotAllowed:
     option = " --scope operator" if needed == "operator" else ""
     ways = f"needs a token of scope {needed} (manage.py create_agent NAME{option} makes one)"
-    if needed == "operator" and caller.is_local:
-        ways += ", or FESTINGER_TRUST_LOOPBACK=operator"
+    ways += f", or {setting}" if setting else ""
     if caller.token is None:
-        raise NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
-    raise NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token.scope}", status=403)
+        return NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
+    return NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token.scope}", status=403)
 
 
 def strip_own_token(cache: Cache, scope: Mapping[str, Any]) -> Headers:
@@ -119,8 +152,7 @@ def strip_own_token(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     # left.
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
         raise ForwardingLoop
-    given = dict(scope["headers"])
-    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, given) is None:
+    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, join_repeated(scope["headers"])) is None:
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
     # Also those that are revoked: they were never meant for the upstream.
-    return [*filter_for_upstream(scope["headers"], without=frozenset(own_tokens(given))), VIA]
+    return [*filter_for_upstream(header for header in scope["headers"] if not _has_own_token(*header)), VIA]

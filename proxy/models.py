@@ -1,4 +1,4 @@
-"""What was done to the prompts that passed through, for those who ask why."""
+"""What was done to the prompts that passed through, for those who ask why; and who failed to log in."""
 
 from datetime import timedelta
 
@@ -199,3 +199,32 @@ class HourlyFigures(models.Model):
 
     def __str__(self) -> str:
         return f"{self.hour:%Y-%m-%d %H}:00 UTC"
+
+
+class LoginFailures(models.Model):
+    """How many log-ins to the admin have failed in a row, each at most a day after the one before, by what they are
+    counted by (proxy/login_throttle.py)."""
+
+    ROWS_MAX = 10_000
+
+    kind = models.CharField(max_length=8)
+    who = models.CharField(
+        max_length=64, help_text="The address or network, a digest of the account's name, or the id of a browser."
+    )
+    failures = models.IntegerField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "login_failures"
+        default_permissions = ()
+        indexes = [models.Index(fields=["last_at"], name="login_failures_by_age")]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "who"], name="login_failures_are_counted_once"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["address", "account", "browser"]), name="login_failures_kind_is_known"
+            ),
+            models.CheckConstraint(condition=Q(failures__gte=1), name="login_failures_are_some"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.who}: {self.failures}"

@@ -9,13 +9,14 @@ from django.utils import timezone
 from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.models import Config
-from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoopEvent, RecollectionEvent
+from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoginFailures, LoopEvent, RecollectionEvent
 from proxy.telemetry import hourly_stats, prompt_texts
 
 logger = logging.getLogger(__name__)
 
 INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of the last 24
 FIGURES_KEPT = timedelta(days=400)
+FAILURES_KEPT = timedelta(days=1)  # older ones are not counted
 KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection], timedelta]] = {
     "events": (RecollectionEvent, EVENTS_KEPT),
     "loops": (LoopEvent, EVENTS_KEPT),
@@ -26,12 +27,15 @@ KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection], timedelt
 @shared_task
 def prune_events() -> None:
     """Deletes what was done so long ago that nobody asks why, what was put into prompts so long ago that no process
-    loads it, and the oldest figures, unless another run is at it."""
+    loads it, old failures to log in, and the oldest figures, unless another run is at it."""
     now = timezone.now()
     with try_job_lock("events") as is_alone:
         if is_alone:
             old = {name: kind.objects.filter(at__lt=now - kept) for name, (kind, kept) in KINDS.items()}
             gone = {name: retention.prune(rows, by="at") for name, rows in old.items()}
+            gone["login_failures"] = retention.prune(
+                LoginFailures.objects.filter(last_at__lt=now - FAILURES_KEPT), by="last_at"
+            )
             gone["figures"] = retention.prune(HourlyFigures.objects.filter(hour__lt=now - FIGURES_KEPT), by="hour")
             logger.info("events.pruned", extra=gone)
 

@@ -12,7 +12,7 @@ from memory.domain.voices import choose_remembered
 from memory.graph.snapshots import Snapshot, read_snapshot
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
-from resolution.models import Conflict, DecidedTriple, Decision
+from resolution.models import Claim, ConflictMember, DecidedTriple, Decision
 
 # --- reading ---
 
@@ -20,7 +20,7 @@ from resolution.models import Conflict, DecidedTriple, Decision
 def find_rulings(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]:
     """Those about these triples."""
     triples = set(triples)
-    rows = _rulings_near(triples).select_related("decision__conflict")
+    rows = _rulings_near(triples).select_related("decision__claim")
     return {ids: row for row in rows if (ids := _ids_of(row)) in triples}
 
 
@@ -59,13 +59,16 @@ def find_speakers(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
     return agents
 
 
-def find_disputants(conflict: Conflict) -> set[str]:
-    """The agents that brought this conflict, now and before."""
+def find_disputants(claim: Claim) -> set[str]:
+    """The agents that stated it or supported it, now and before."""
     # Also before: an agent whose word was decided about once does not become a new one when another reopens it.
-    same = Conflict.objects.filter(
-        concept_id=conflict.concept_id, dim_id=conflict.dim_id, incoming_parent_id=conflict.incoming_parent_id
+    same = Claim.objects.filter(
+        concept_id=claim.concept_id, dim_id=claim.dim_id, incoming_parent_id=claim.incoming_parent_id
     )
-    return set(same.values_list("agent", flat=True))
+    agents = dict(same.values_list("pk", "agent"))
+    members = ConflictMember.objects.filter(kind=ConflictMember.Kind.CLAIM, object_id__in=agents)
+    supporters = {agent for support in members.values_list("support", flat=True) for agent, _ in support}
+    return supporters | set(agents.values())
 
 
 # --- writing ---

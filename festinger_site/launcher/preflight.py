@@ -2,14 +2,17 @@
 
 import errno
 import socket
+from ipaddress import ip_address
 from pathlib import Path
 
 import psycopg
 
+from festinger_site.environment import Environment
 from proxy.config_file.parser import RulesMistakes
 from proxy.config_file.watcher import read_at
 
 OLDEST_POSTGRES = 15
+SECRET_MIN = 32  # characters
 
 
 class LaunchFailed(Exception):
@@ -30,6 +33,38 @@ def check_port(host: str, port: int) -> None:
         if error.errno == errno.EADDRINUSE:
             raise LaunchFailed(f"Port {port} on {host} is taken: free it, or set FESTINGER_PORT.") from error
         raise LaunchFailed(f"FESTINGER_HOST={host}: cannot listen there ({error.strerror})") from error
+
+
+def check_exposure(environment: Environment, host: str) -> None:
+    """Raises LaunchFailed where other machines could reach the proxy, and nobody has said that they may. ``host`` is
+    the address to listen on."""
+    # In a container that is any address; what counts is where its port is published.
+    variable = "FESTINGER_PUBLISHED" if environment.FESTINGER_PUBLISHED else "FESTINGER_HOST"
+    host = environment.FESTINGER_PUBLISHED or host
+    if is_only_local(host):
+        return
+    problems = []
+    if not environment.FESTINGER_REQUIRE_TOKEN and not environment.FESTINGER_OPEN:
+        problems.append(
+            "Others could prompt, and so teach. Set FESTINGER_REQUIRE_TOKEN=1, and give each agent a token"
+            " (manage.py create_agent NAME); or set FESTINGER_OPEN=1 if everybody there may use it without."
+        )
+    if 0 < len(environment.FESTINGER_SECRET_KEY) < SECRET_MIN:
+        problems.append(
+            f"Logins are signed with FESTINGER_SECRET_KEY, which others could guess: it has fewer than {SECRET_MIN}"
+            " characters. Take what `openssl rand -base64 32` prints, or leave it unset: then Festinger makes one."
+        )
+    if problems:
+        raise LaunchFailed("\n".join([f"{variable}={host} lets other machines reach Festinger.", *problems]))
+
+
+def is_only_local(host: str) -> bool:
+    """Whether what listens on this address is reached from this machine only."""
+    try:
+        found = {str(address[0]) for *_, address in socket.getaddrinfo(host, None, flags=socket.AI_PASSIVE)}
+    except OSError:
+        return False
+    return all(ip_address(address.partition("%")[0]).is_loopback for address in found)
 
 
 def check_config(file: Path) -> None:

@@ -12,7 +12,7 @@ from typing import NoReturn
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.postgres_account import account
+from festinger_site.launcher.postgres_account import account, environment
 from festinger_site.launcher.supervision import Program
 
 
@@ -23,8 +23,11 @@ def programs(home: Path, host: str, port: int) -> list[Program]:
         return found
     user = account(postgres_cluster.data_folder(home))
     name = user.pw_name if user else None
+    # supervisord would hand down its own environment; env becomes the server, as the same process.
+    bare = ["/usr/bin/env", "-i", *(f"{variable}={value}" for variable, value in environment().items())]
+    command = [*bare, *postgres_cluster.command(home)]
     # INT is Postgres' fast shutdown: with TERM it would wait until every client has left.
-    postgres = Program("postgres", postgres_cluster.command(home), stop_wait_s=10, stop_signal="INT", user=name)
+    postgres = Program("postgres", command, stop_wait_s=10, stop_signal="INT", user=name)
     return [postgres, *found]
 
 

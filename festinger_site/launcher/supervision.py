@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+import xmlrpc.client
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from xmlrpc.client import ServerProxy
 
 import psutil
 from supervisor.xmlrpc import SupervisorTransport
@@ -26,6 +27,12 @@ LISTENING_TIMEOUT_S = 15
 STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
 LEFTOVER_GRACE_S = 3
 STARTS_MAX = 3  # of a program within one launch, before that counts as a failure
+# supervisord waits a second more before each further start of what dies at once, and then gives up; the launcher lets
+# it begin anew.
+RETRIES_MAX = 30
+GIVEN_UP = 200  # supervisord's FATAL
+TRACEBACK_S = 2
+NO_ANSWER = (OSError, HTTPException, xmlrpc.client.Error)  # of supervisord's remote procedures
 
 
 class SupervisorFailed(Exception):
@@ -63,7 +70,7 @@ childlogdir=log
 """
 
 # Only the main process gets the stop signal: a Celery worker whose children get it too can hang for minutes.
-# A process that dies within startsecs is restarted after 1 s, 2 s, 3 s and so on; supervisord never gives up.
+# A process that dies within startsecs is restarted after 1 s, 2 s, 3 s and so on, up to ``retries`` s.
 PROGRAM = """
 [program:{program.name}]
 command={command}
@@ -72,7 +79,7 @@ priority={priority}
 autostart=false
 autorestart=true
 startsecs=5
-startretries=1000000
+startretries={retries}
 stopsignal={program.stop_signal}
 stopwaitsecs={program.stop_wait_s}
 killasgroup=true
@@ -93,9 +100,8 @@ def configuration(home: Path, programs: Iterable[Program]) -> str:
         command = " ".join(escape(word) for word in program.command)
         # Another user may not be able to enter the project's folder.
         directory, user = ("/", f"user={program.user}") if program.user else ("%(ENV_FESTINGER_PROJECT)s", "")
-        sections.append(
-            PROGRAM.format(program=program, command=command, directory=directory, priority=priority, user=user)
-        )
+        more = {"directory": directory, "priority": priority, "user": user, "retries": RETRIES_MAX}
+        sections.append(PROGRAM.format(program=program, command=command, **more))
     return "".join(sections)
 
 
@@ -111,7 +117,8 @@ def build_environment(home: Path) -> dict[str, str]:
     ours = {MARK: str(home), "FESTINGER_HOME": str(home), "FESTINGER_PROJECT": str(homes.PROJECT)}
     if os.environ.get("FESTINGER_CONFIG"):
         ours["FESTINGER_CONFIG"] = str(homes.config_path())  # they start in other folders
-    return os.environ | ours | {"PYTHONUNBUFFERED": "1"}
+    # With its handler for faults, a process that is aborted says where it stood.
+    return os.environ | ours | {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
 
 
 class Supervisor:
@@ -143,7 +150,7 @@ class Supervisor:
         """supervisord's remote procedures."""
         # A new connection each time: after a failed call it stays broken.
         transport = SupervisorTransport(serverurl=f"unix://{homes.run_folder(self.home)}/control.sock")
-        return ServerProxy("http://localhost", transport=transport).supervisor
+        return xmlrpc.client.ServerProxy("http://localhost", transport=transport).supervisor
 
     def wait_listening(self) -> None:
         deadline = time.monotonic() + LISTENING_TIMEOUT_S
@@ -166,6 +173,33 @@ class Supervisor:
         if len(self.starts[name]) > STARTS_MAX:
             raise SupervisorFailed(f"{name} keeps dying:\n{homes.log_tail(self.home, f'{name}.log')}")
         self.check_alive()
+
+    def start_given_up(self) -> None:
+        """Starts again what supervisord has given up. Raises one of NO_ANSWER."""
+        for info in self.remote.getAllProcessInfo():
+            if info["state"] == GIVEN_UP:
+                self.start(info["name"])
+
+    def pid(self, name: str) -> int:
+        """0 where it does not run. Raises one of NO_ANSWER."""
+        return int(self.remote.getProcessInfo(name)["pid"])
+
+    def uptime_s(self, name: str) -> float:
+        """Raises one of NO_ANSWER."""
+        info = self.remote.getProcessInfo(name)
+        return float(info["now"] - info["start"]) if info["pid"] else 0.0
+
+    def kill(self, name: str, pid: int = 0) -> None:
+        """Ends the program, or one of its processes, by force; then supervisord, or the program, replaces it."""
+        with suppress(*NO_ANSWER):
+            group = self.pid(name)
+            if not group:
+                return
+            # First so that it leaves in its log where it stands.
+            os.kill(pid or group, signal.SIGABRT)
+            time.sleep(TRACEBACK_S)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL) if pid else os.killpg(group, signal.SIGKILL)
 
     def check_alive(self) -> None:
         if (status := self.process.poll()) is not None:

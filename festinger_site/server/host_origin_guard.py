@@ -5,19 +5,31 @@ read the answer as its own site (DNS rebinding: Host). Festinger trusts loopback
 Festinger's own endpoints take only names of this machine that nobody else can answer for.
 """
 
+import logging
 import socket
+import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import ip_address
+from typing import Literal
 
+from memory.domain.timing import LogThrottle
 from proxy.auth import is_loopback
 from proxy.errors import NotAllowed
 from proxy.upstream.asgi_types import Application, Receive, Scope, Send, body, start
 from proxy.upstream.relay import send_error
 
+logger = logging.getLogger(__name__)
+
+# Which names a request may call us by. "machine": that nobody else can answer for, as from here many requests need no
+# token; "local": also those that Ollama takes; "network": also those that no name server of the internet can give out.
+Reach = Literal["machine", "local", "network"]
+
+LOGGED_EVERY_S = 60.0
 LOCAL_NAMES = ("localhost", "127.0.0.1", "0.0.0.0", "[[]::1]")  # as patterns: [[] is a bracket
 LOCAL_ENDINGS = (".localhost", ".local", ".internal")  # host.docker.internal among them
+PRIVATE_ENDINGS = (".home.arpa", ".lan")
 # What container engines call the machine they run on: containers call us so, and some come from loopback.
 CONTAINER_HOSTS = frozenset(
     {
@@ -26,6 +38,7 @@ CONTAINER_HOSTS = frozenset(
     }
 )
 SHOWN_MAX = 80  # characters of what is refused
+NAME_MAX = 253  # characters of a host's name (RFC 1035); what is longer is not even remembered
 LOCAL_ORIGINS = (
     *(f"{scheme}://{host}{port}" for scheme in ("http", "https") for host in LOCAL_NAMES for port in ("", ":*")),
     *("app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"),
@@ -33,31 +46,32 @@ LOCAL_ORIGINS = (
 
 
 class Guard:
-    """Wraps an ASGI application, whose paths are Festinger's own where ``is_own`` says so. ``bind`` is the address
-    the server listens on; on one that is not loopback, other machines may use any name for it, unless ``hosts`` are
-    given: only requests from this machine are checked."""
+    """Wraps an ASGI application, whose paths are Festinger's own where ``is_own`` says so. ``hosts`` and ``origins``
+    are allowed besides those that belong to this machine or to a private network."""
 
     def __init__(
         self,
         app: Application,
         *,
         is_own: Callable[[str], bool],
-        bind: str,
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
     ) -> None:
         self._app = app
         self._is_own = is_own
-        self._checks_all = bool(hosts) or bind == "localhost" or is_loopback(bind)
         self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}
         self._origins = (*LOCAL_ORIGINS, *origins)
+        self._log = LogThrottle(LOGGED_EVERY_S)
         # Clients call one name over and over; bounded, as the header is anybody's.
         self._is_known = lru_cache(maxsize=256)(self._look_up_name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not (fault := self._find_fault(scope)):
             await self._app(scope, receive, send)
-        elif self._is_own(scope["path"]):
+            return
+        if self._log.is_due(time.monotonic()):
+            logger.warning("request.refused", extra={"why": fault})
+        if self._is_own(scope["path"]):
             await send_error(send, scope["path"], NotAllowed(fault, status=403))
         else:
             await send(start(403, [(b"content-length", b"0")]))
@@ -71,14 +85,12 @@ class Guard:
                 host = value.decode("latin-1").lower()
             elif name == b"origin":
                 origin = value.decode("latin-1").lower()
-        # Another machine on an open port may use any name for it. A browser on this one may have been rebound.
         client = scope.get("client")
         is_from_here = client is None or is_loopback(client[0])
-        if is_from_here or self._checks_all:
-            # From here many need no token. Whoever answers a question for *.local can point such a name at us.
-            needs_exact = is_from_here and self._is_own(scope["path"])
-            if not self._is_known(_without_port(host), exactly=needs_exact):
-                return f"{host[:SHOWN_MAX]!r} is no name of this Festinger; FESTINGER_ALLOWED_HOSTS takes more names"
+        reach = "network" if not is_from_here else "machine" if self._is_own(scope["path"]) else "local"
+        name = _without_port(host)
+        if len(name) > NAME_MAX or not self._is_known(name, reach):
+            return f"{host[:SHOWN_MAX]!r} is no name of this Festinger; FESTINGER_ALLOWED_HOSTS takes more names"
         # A request without Origin comes from a program, or from a page's own site.
         if origin is None or (host and origin.partition("://")[2] == host):
             return ""
@@ -86,16 +98,19 @@ class Guard:
             return ""
         return f"pages of {origin[:SHOWN_MAX]!r} may not call this Festinger; FESTINGER_ORIGINS takes more origins"
 
-    def _look_up_name(self, name: str, *, exactly: bool) -> bool:
-        """``exactly``: only names that nobody else can answer for."""
-        if name in self._hosts or name in CONTAINER_HOSTS or (not exactly and name.endswith(LOCAL_ENDINGS)):
+    def _look_up_name(self, name: str, reach: Reach) -> bool:
+        if name in self._hosts or name in CONTAINER_HOSTS:
+            return True
+        if reach != "machine" and name.endswith(LOCAL_ENDINGS):
+            return True
+        if reach == "network" and ("." not in name or name.endswith(PRIVATE_ENDINGS)):
             return True
         # An address cannot be rebound: only a name's owner can point it somewhere else.
         try:
-            address = ip_address(name)
+            ip_address(name)
         except ValueError:
             return False
-        return address.is_loopback or address.is_private or address.is_unspecified
+        return True
 
 
 def _without_port(host: str) -> str:

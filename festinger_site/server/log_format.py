@@ -1,5 +1,6 @@
 """Log lines with an event and its facts: ``2026-01-02T03:04:05 INFO recall.done concepts=3 ms=0.4``."""
 
+import json
 import logging
 
 # No line shows these, and collecting them would take most of its time (the logging how-to, "Optimization").
@@ -9,14 +10,41 @@ logging._srcfile = None
 
 # What every record has; all else came from ``extra``. Asked of a record: newer Pythons add attributes.
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+VALUE_MAX = 2_000  # characters
 
 
 class FactsFormatter(logging.Formatter):
-    """The event, then every ``extra`` as ``key=value`` in the order given."""
+    """The event, then every ``extra`` as ``key=value`` in the order given. Nothing that is logged makes a line, or a
+    fact, of its own: strangers choose the names of models and agents, and have a part in the texts of errors."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        facts = [f"{key}={value}" for key, value in vars(record).items() if key not in STANDARD]
+        record.message = escape(record.message.rstrip())
+        facts = [f"{key}={write_value(value)}" for key, value in vars(record).items() if key not in STANDARD]
         return " ".join([super().formatMessage(record), *facts])
+
+    def formatException(self, info: object) -> str:
+        # An error may quote what a client wrote.
+        lines = super().formatException(info).splitlines()  # type: ignore[arg-type]
+        return "\n".join(f"  {escape(line)}" for line in lines)
+
+
+def write_value(value: object) -> str:
+    """In quotes where it could be taken for more than one value."""
+    text = str(value)
+    if len(text) > VALUE_MAX:
+        text = f"{text[: VALUE_MAX - 1]}…"
+    if text.isprintable() and not any(sign in text for sign in ' "=\\'):
+        return text
+    return escape(json.dumps(text, ensure_ascii=False))
+
+
+def escape(text: str) -> str:
+    """Without line breaks, and whatever else is not printed as it is."""
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape", "surrogatepass").decode() for sign in text
+    )

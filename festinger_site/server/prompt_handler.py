@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import resolve
 
 from proxy import runtime
+from proxy.auth import strip_own_token
 from proxy.errors import ProxyError
 from proxy.upstream.asgi_types import Receive, Scope, Send
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
@@ -35,9 +36,11 @@ class LeanHandler(ASGIHandler):
         return await cast(Respond, match.func)(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        current = runtime.current()
         try:
-            limit = runtime.current().settings_file.rules.limits.max_body_bytes
-            body = await read_body(limit_body(receive, limit))
+            # Before the body: nobody without the right token makes this process read, or keep, 64 MiB.
+            scope["upstream_headers"] = strip_own_token(current.world, scope)
+            body = await read_body(limit_body(receive, current.settings_file.rules.limits.max_body_bytes))
         except ClientGone:
             # Nobody is there to answer, and no upstream has been opened yet.
             return
@@ -57,18 +60,18 @@ class LeanHandler(ASGIHandler):
             await self.send_response(response, send)
             return
         try:
-            await response.send_to(send, request.scope)
+            await response.send_to(send)
         finally:
             await response.aclose()
 
 
 async def read_body(receive: Receive) -> bytes:
     """The whole body. Raises ClientGone if the client leaves before."""
-    chunks: list[bytes] = []
+    body = BytesIO()  # joining a thousand chunks at the end would keep all streams waiting
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
-        chunks.append(message.get("body", b""))
+        body.write(message.get("body", b""))
         if not message.get("more_body", False):
-            return b"".join(chunks)
+            return body.getvalue()

@@ -4,12 +4,12 @@ import argparse
 import socket
 import sys
 
-import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from festinger_site import settings
+from festinger_site.launcher import preflight
+from festinger_site.server.http_protocol import ExactProtocol
 from festinger_site.server.shutdown import end_on_signals
 from proxy.upstream.keepalive import notice_vanished
 
@@ -25,6 +25,11 @@ def main(words: list[str]) -> None:
     parser.add_argument("--port", type=int, default=settings.FESTINGER_PORT)
     parser.add_argument("--workers", type=int, default=settings.FESTINGER_WORKERS)
     asked = parser.parse_args(words)
+    try:
+        # However it is started.
+        preflight.check_exposure(settings.ENVIRONMENT, asked.host)
+    except preflight.LaunchFailed as failed:
+        sys.exit(str(failed))
     configuration = Configuration(
         asked.application,
         workers=asked.workers,
@@ -59,49 +64,6 @@ class Configuration(uvicorn.Config):
     def load(self) -> None:
         with end_on_signals():
             super().load()
-
-
-class ExactProtocol(HttpToolsProtocol):
-    """Keeps the request's target in the scope as it was sent, and declines protocol upgrades."""
-
-    def on_url(self, url: bytes) -> None:
-        super().on_url(url)
-        # ASGI splits it, and the parts do not tell ``/x?`` from ``/x``.
-        self.scope["target"] = self.url  # type: ignore[typeddict-unknown-key]
-
-    # httptools calls these two before it raises HttpParserUpgrade. The request is then parsed again, without the offer:
-    # the application must not be called for both.
-
-    def on_headers_complete(self) -> None:
-        if not self.parser.should_upgrade():
-            super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        if not self.parser.should_upgrade():
-            super().on_message_complete()
-
-    def data_received(self, data: bytes) -> None:
-        # Replaces uvicorn's method, which drops the body of a request that offers an upgrade.
-        self._unset_keepalive_if_required()
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as offer:
-            # Java's HTTP client offers h2c with each request, and httptools takes what follows the head for h2c.
-            self._decline(data[offer.args[0] :])
-        except httptools.HttpParserError:
-            self.logger.warning("Invalid HTTP request received.")
-            self.send_400_response("Invalid HTTP request received.")
-
-    def _decline(self, rest: bytes) -> None:
-        """Parses the same request again, without the offer; ``rest`` is what came after its head."""
-        kept = [header for header in self.headers if header[0] != b"upgrade"]
-        if len(kept) == len(self.headers):  # CONNECT
-            self.send_400_response("This is not a proxy to elsewhere.")
-            return
-        line = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
-        # A parser that has reported an upgrade takes no more data.
-        self.parser = httptools.HttpRequestParser(self)
-        self.data_received(b"\r\n".join([line, *[b"%s: %s" % header for header in kept], b"\r\n"]) + rest)
 
 
 def bind_sockets(host: str, port: int) -> list[socket.socket]:

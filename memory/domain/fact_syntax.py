@@ -1,8 +1,10 @@
-"""Parses the language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
+"""Parses the language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``. And
+what cannot be a fact, whoever states it."""
 
 import re
 from typing import NamedTuple
 
+from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.tokenizer import find_leftovers, is_name, tokenise
 from memory.domain.types import MEMBERSHIP, TYPE, Triple
 
@@ -10,6 +12,7 @@ HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
 ONE_NAME = 'a name of several words is quoted ("glitch university") or capitalised (Glitch University)'
 
 A_NAME = "a name is letters and digits, joined by _ - . ' @ or +, 64 at most, and no number alone"
+A_NOUN = 'name a thing, or write a name of several words: "the project"'
 AROUND = " .,;:!?'\u2019`"
 
 _WORD = re.compile(r'"[^"]*"|\S+')
@@ -75,6 +78,8 @@ def _name(words: list[_Word], role: str, position: int) -> str:
     name = "_".join(token.text for token in tokens)
     if not is_name(name):
         raise FactMistake(f"{text!r} cannot be a {role}", words[0].start, A_NAME)
+    if role != "parent" and (mistake := find_name_mistake(name)):
+        raise FactMistake(mistake, words[0].start, A_NOUN)
     return name
 
 
@@ -85,3 +90,27 @@ def _refuse_circles(fact: Triple, position: int) -> None:
         raise FactMistake(
             f"{fact.dimension} cannot be its own dimension", position, "name a third concept as the dimension"
         )
+
+
+def find_mistake(fact: Triple) -> str:
+    """What is wrong with the fact in itself; empty for nothing."""
+    # What is told of a word of grammar would be in every prompt. A parent may be one: IT and US lose their capitals.
+    for mistake in map(find_name_mistake, (fact.concept, fact.dimension)):
+        if mistake:
+            return mistake
+    if not is_name(fact.parent):
+        return f"{fact.parent!r} is not a name"
+    if fact.concept == fact.parent:
+        return f"{fact.concept} cannot be its own parent"
+    if fact.concept == fact.dimension:
+        return f"{fact.concept} is the root of its own dimension"
+    if fact.parent == fact.dimension:
+        return f"{fact.parent} cannot be its own dimension"
+    return ""
+
+
+def find_name_mistake(word: str) -> str:
+    """Why no fact can be about this word; empty where it is the name of something."""
+    if not is_name(word):
+        return f"{word!r} is not a name"
+    return f"{word!r} is a word of grammar, and names nothing" if is_closed_class(word) else ""

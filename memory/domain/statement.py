@@ -44,6 +44,7 @@ def storable(observed: Statement) -> Statement:
         role=_clean(observed.role[:ROLE_MAX]),
         agent=_clean(observed.agent[:AGENT_MAX]),
         evidence=_clean(observed.evidence[:EVIDENCE_MAX]),
+        channel=_clean(observed.channel),
     )
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final
 
 ANONYMOUS: Final = "anonymous"
@@ -36,16 +36,22 @@ def is_reserved(name: str) -> bool:
 def voice_of(agent: str) -> str:
     """The same for all names that are one voice: itself one of these names."""
     address = _address_of(agent)
-    if address is None or address == UNKNOWN:
-        return agent if address is None else name_unregistered("", None)
-    found = ip_address(address)
+    return agent if address is None else name_unregistered("", network_of(address))
+
+
+def network_of(address: str) -> str:
+    """The same for all addresses that one machine may call from; UNKNOWN for what is no address."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return UNKNOWN
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
         found = found.ipv4_mapped
     if found.is_loopback:
-        found = IPv4Address("127.0.0.1")  # a program chooses which address of this machine it calls from
-    elif isinstance(found, IPv6Address):
-        found = IPv6Network((int(found), IPV6_PREFIX), strict=False).network_address
-    return name_unregistered("", str(found))
+        return "127.0.0.1"  # a program chooses which address of this machine it calls from
+    if isinstance(found, IPv6Address):
+        return str(IPv6Network((int(found), IPV6_PREFIX), strict=False).network_address)
+    return str(found)
 
 
 def choose_remembered(agents: Iterable[str]) -> list[str]:

@@ -227,9 +227,9 @@ class Slots:
         if voice not in voices and voice not in self._voices[ids] and not is_author:
             raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
             edge.confidence = max(raised, attribution.confidence)
-            # Not the same agent in another role.
-            known = {agent for agent, _ in (*voices, *self._voices[ids])} or {edge.agent}
-            edge.is_corroborated = edge.is_corroborated or attribution.agent not in known
+            # Not the same speaker in another role.
+            known = {speaker for speaker, _ in (*voices, *self._voices[ids])} or {voice_of(edge.agent)}
+            edge.is_corroborated = edge.is_corroborated or voice[0] not in known
         if is_weaker(edge.channel, attribution.channel):
             edge.channel = attribution.channel
         # A fact that was read somewhere and is now stated on purpose becomes a stated one.

@@ -14,6 +14,7 @@ from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.statement import Statement
+from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message, SoasRow, TripleIds
 from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
@@ -85,7 +86,7 @@ class Encounters:
 
     def observe(
         self, opening: bytes, messages: Iterable[tuple[Message, Reading | None]], now: float, agent: str = ""
-    ) -> list[Reading]:
+    ) -> Steps[list[Reading]]:
         """Counts the messages that are new in the conversation with this opening, and returns the readings of those
         that their own role has said. A message without a reading is counted when it is resent; what it states then
         counts as said now."""
@@ -93,6 +94,7 @@ class Encounters:
         messages = list(messages)
         prompt = [reading for _, reading in messages]
         for index, (message, reading) in enumerate(messages):
+            yield
             if reading is None:
                 self._sightings.put_off((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
                 continue

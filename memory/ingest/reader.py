@@ -1,5 +1,6 @@
 """From a message to what it says: the words it names and the facts it states."""
 
+import re
 import time
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, field
@@ -7,8 +8,9 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from memory.cache.state import Cache
-from memory.domain.cues.extractor import CueMatch, find_cues, iter_cues, names_near_cues
+from memory.domain.cues.extractor import CueMatch, iter_cues, iter_names_near_cues, names_near_cues
 from memory.domain.recall.rendering import CLOSING, OPENING
+from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.redaction import blank_in_steps, blank_secrets
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
@@ -25,8 +27,11 @@ CUE_SENTENCES_MAX = 4_000
 MARKED_TEXT_MAX = 10_000
 # Of JSON in which a message may come, in characters: 3 ms.
 ENVELOPE_MAX = 500_000
-# Of the words that are read by and by, in one step.
+# Of the words that are read in one step, while a prompt waits and afterwards.
+HURRIED_STEP_CHARACTERS = 8_000
 STEP_CHARACTERS = 4_000
+
+_BLANK = re.compile(r"\s")
 
 
 @dataclass(slots=True)
@@ -95,20 +100,32 @@ class Reader:
 
     def read(self, message: Message) -> Reading:
         key = MessageKey.of(message)
-        return complete_reading(self.cache, self._recall(key) or self._read(key, message))
+        return complete_reading(self.cache, self._recall(key) or finish(self._read(key, message)))
 
-    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> list[Reading | None]:
+    def read_in_steps(self, message: Message) -> Steps[Reading]:
+        """All that the message says."""
+        key = MessageKey.of(message)
+        reading = self._recall(key) or (yield from self._read(key, message))
+        yield from read_rest(self.cache, reading)
+        return reading
+
+    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Steps[list[Reading | None]]:
         """A reading for each message, None for new ones beyond the allowance: they are read when they are resent."""
+        keys: list[MessageKey] = []
+        readings: list[Reading | None] = []
+        for message in messages:
+            keys.append(MessageKey.of(message))
+            readings.append(self._recall(keys[-1]))
+            yield
         # The newest text matters most: it is read first, and however late it is.
-        keys = list(map(MessageKey.of, messages))
-        readings = list(map(self._recall, keys))
         missing = [index for index, reading in enumerate(readings) if reading is None]
         for index in reversed(missing):
             reading = self._recall(keys[index])  # the same text may stand there twice
             size, is_last = readable_length(self.cache, messages[index]), index == len(messages) - 1
             if reading is None and (allowance.grants(size) or is_last):
-                reading = self._read(keys[index], messages[index])
+                reading = yield from self._read(keys[index], messages[index])
             readings[index] = reading
+            yield
         return readings
 
     def _recall(self, key: MessageKey) -> Reading | None:
@@ -122,20 +139,29 @@ class Reader:
         reading.edition = self.cache.edition
         return reading
 
-    def _read(self, key: MessageKey, message: Message) -> Reading:
+    def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
         said = unwrap_readable(self.cache, message)
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         size = READING_BYTES + CHARACTER_BYTES * len(said.text)
         reading = Reading(digest_message(message), said.role, said.text, size, self.cache.edition)
         nameless = self.cache.nameless
-        reading.put(find_known_words(said.text, self.cache.soas_by_token, nameless), nameless)
+        found = WordSets(set(), set())
+        for part in split_for_reading(said.text, HURRIED_STEP_CHARACTERS):
+            some = find_known_words(part, self.cache.soas_by_token, nameless)
+            found.tokens.update(some.tokens)
+            found.emphasised.update(some.emphasised)
+            yield
+        reading.put(found, nameless)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
-        if concepts and names_near_cues(said.text[:CUE_TEXT_MAX], concepts):
-            read_statements(self.cache, reading)
+        if concepts and (yield from iter_names_near_cues(said.text[:CUE_TEXT_MAX], concepts)):
+            yield from read_statements(self.cache, reading)
         return self._remember(key, reading)
 
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
+        # Read for another request meanwhile: of one message there must be one reading, which is completed later.
+        if (known := self._readings.get(key)) is not None:
+            return known
         self._readings[key] = reading
         self._size += reading.size
         while self._size > READINGS_MAX_BYTES:
@@ -148,7 +174,7 @@ def complete_reading(cache: Cache, reading: Reading) -> Reading:
     """The same reading with all its words, at once."""
     if reading.text:
         _hide_secrets(reading, blank_secrets(reading.text))
-        read_statements(cache, reading)
+        finish(read_statements(cache, reading))
         _put_words(cache, reading, find_words(reading.text))
     return reading
 
@@ -159,7 +185,7 @@ def _hide_secrets(reading: Reading, blank: str) -> None:
         reading.text, reading.triples = blank, None
 
 
-def read_rest(cache: Cache, reading: Reading) -> Iterator[None]:
+def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
     """Reads what is left, words and statements, step by step: other tasks may run in between."""
     if not reading.text:
         return
@@ -170,7 +196,7 @@ def read_rest(cache: Cache, reading: Reading) -> Iterator[None]:
     _hide_secrets(reading, "".join(parts))
     text = reading.text
     found = WordSets(set(), set())
-    for part in _split_lines(text, STEP_CHARACTERS):
+    for part in split_for_reading(text, STEP_CHARACTERS):
         some = find_words(part)
         found.tokens.update(some.tokens)
         found.emphasised.update(some.emphasised)
@@ -191,12 +217,18 @@ def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
     reading.text, reading.edition = "", cache.edition
 
 
-def _split_lines(text: str, size: int) -> Iterator[str]:
-    """The text in parts of whole lines, roughly of this size."""
-    # Only between lines: no word and no name reaches over a line's end.
+def split_for_reading(text: str, size: int) -> Iterator[str]:
+    """The text in parts of roughly this size that can be read one by one: no word reaches over the end of one, and no
+    name of several words that is short enough to be one."""
     start = 0
     while start < len(text):
-        end = text.find("\n", start + size) + 1 or len(text)
+        end = text.find("\n", start + size, start + 2 * size) + 1
+        if not end:
+            # Before a word in lower case, with which no name goes on; where there is none, between any two words.
+            blanks = _BLANK.finditer(text, start + size, start + 2 * size)
+            found = next((blank for blank in blanks if text[blank.end() : blank.end() + 1].islower()), None)
+            found = found or _BLANK.search(text, start + 2 * size)
+            end = len(text) if found is None else found.end()
         yield text[start:end]
         start = end
 
@@ -224,11 +256,15 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     return {name for name in hidden if not any(name in reading.names for reading in readings if not reading.text)}
 
 
-def read_statements(cache: Cache, reading: Reading) -> None:
+def read_statements(cache: Cache, reading: Reading) -> Steps[None]:
     if reading.triples is None:
+        triples = []
         text = reading.text[:CUE_TEXT_MAX]
-        found = find_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX)
-        reading.triples = tuple(found)
+        for triple in iter_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX):
+            if triple is not None:
+                triples.append(triple)
+            yield
+        reading.triples = tuple(triples)
 
 
 def digest_message(message: Message) -> bytes:

@@ -5,18 +5,28 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memory.cache.state import Cache
-from memory.domain.channels import TENTATIVE
+from memory.domain.channels import TENTATIVE, Channel
+from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
-from memory.domain.recall.selection import FACTS_MAX, Bounds, Candidate, by_priority, in_force, is_in_force, select
+from memory.domain.recall.selection import (
+    FACTS_MAX,
+    Bounds,
+    Candidate,
+    by_priority,
+    channel_of_edge,
+    in_force,
+    is_in_force,
+    select,
+)
 from memory.domain.statement import is_reopened
+from memory.domain.text.frequent_words import FREQUENT
+from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.ingest.reader import Reading, find_hidden, find_stated
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 
-# A common word is recalled for these sources' facts even where it is not written as a name.
-TRUSTED = frozenset({"gutask", "operator"})
 # Of a conversation's budget: blocks stay where they are, so early questions must leave room for later facts.
 QUESTIONS_SHARE = 1 / 3
 
@@ -68,7 +78,7 @@ def still_holds(cache: Cache, block: Block, now: float) -> bool:
 
 def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool:
     concept, dim = cache.soas_by_token.get(fact.concept), cache.soas_by_token.get(fact.dimension)
-    if concept is None or dim is None or concept.is_muted:
+    if concept is None or dim is None or concept.is_muted or is_closed_class(fact.concept):
         return False
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
     if edge is None or not is_in_force(edge, bounds):
@@ -104,7 +114,9 @@ def mark_disputes(
             continue
         parent = cache.soas_by_token.get(match.parent)
         ids = TripleIds(concept.id, dim.id, parent.id) if parent is not None else None
-        if ids is None or not _is_settled(cache, ids, agent, conversation, now):
+        if ids is not None and _is_settled(cache, ids, agent, conversation, now):
+            continue
+        if find_doubt(match.subject, match.parent, match.dimension) is None:  # else the same
             cache.dispute((concept.id, dim.id), now)
 
 
@@ -130,8 +142,9 @@ def _sort(
     known, unknown, reasons = [], [], {}
     for word, row in salient.items():
         edges = cache.urd_by_concept.get(row.id)
-        is_plain_word = row.is_common and word not in mentions.emphasised
-        if is_plain_word and not any(edge.source in TRUSTED for edge in edges or ()):
+        if is_closed_class(word):  # of an earlier version, which took facts about them
+            reasons[word] = "a word of grammar"
+        elif row.is_common and word not in mentions.emphasised and not (edges and _is_taught(word, edges[0])):
             reasons[word] = "a common word"
         elif edges:
             # Words and edges are announced separately: an edge whose words have not arrived yet has to wait.
@@ -149,6 +162,14 @@ def _sort(
         else:
             unknown.append(Candidate(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
+
+
+def _is_taught(word: str, strongest: EdgeRow) -> bool:
+    """Whether somebody who may has made a concept of the common word, so that it is recalled even where it is not
+    written as a name. An agent may do so with rare ones: a line about `file` would be in nearly every prompt."""
+    channel = channel_of_edge(strongest)
+    is_by_operator = channel == Channel.OPERATOR and not strongest.is_root
+    return is_by_operator or (channel == Channel.GUTASK and word not in FREQUENT)
 
 
 def _why_not_ask(cache: Cache, word: str, row: SoasRow, mentions: Mentions, now: float) -> str:

@@ -17,6 +17,7 @@ from memory.admin.base import Page, ReadOnly
 from memory.graph.store import find_unexplained
 from memory.models import Config
 from memory.settings.registry import Tuning
+from proxy import login_throttle
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
@@ -64,6 +65,8 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         parts |= {"sees_unknown": True, "unknown": asked}
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
+    if request.user.is_superuser:
+        parts["logins"] = login_throttle.count_failures()
     if may("proxy.view_hourlyfigures"):
         parts["charts"] = hourly_stats.charts(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}

@@ -12,6 +12,7 @@ from memory.db.transactions import run_transaction
 from memory.models import Source
 from proxy import runtime
 from proxy.api import serializers
+from proxy.api.visibility import sees_words_of
 from proxy.auth import Permission, caller_of, require
 from proxy.errors import NotFound
 from resolution.actors import Actor
@@ -29,9 +30,11 @@ class CandidateQuery(Schema):
     offset: int = Field(0, ge=0, le=1_000_000)
 
 
-@router.get("/candidates", summary="Facts that only pages, tools or models have stated")
+@router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
 async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
-    require(caller_of(runtime.current().world, request.scope), "agent")
+    """`evidence`, a sentence in which it was said, is for operators and for who alone has said it."""
+    caller = caller_of(runtime.current().world, request.scope)
+    require(caller, "agent")
 
     def read() -> dict[str, Any]:
         rows = Candidate.objects.filter(state=query.state).order_by("-last_said_at", "-id")
@@ -39,7 +42,11 @@ async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) ->
         page = rows[query.offset : query.offset + query.limit]
         return {"items": [serializers.candidate_out(row) for row in page], "count": rows.count()}
 
-    return await sync_to_async(read)()
+    told = await sync_to_async(read)()
+    for item in told["items"]:
+        if not sees_words_of(caller, [voice["agent"] for voice in item["voices"]]):
+            item["evidence"] = None
+    return told
 
 
 @router.post("/candidates/{int:candidate_id}/promote", summary="Take a candidate for true")
@@ -48,8 +55,8 @@ async def promote_candidate(request: ASGIRequest, candidate_id: int) -> dict[str
         outcome = promote(candidate_id, actor)
         if outcome is None:
             return None
-        conflict = {"conflict_id": outcome.conflict.pk} if outcome.conflict is not None else {}
-        return {"status": outcome.status, "fact": asdict(outcome.fact), **conflict}
+        claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
+        return {"status": outcome.status, "fact": asdict(outcome.fact), **claim}
 
     return await _act(request, "operator", candidate_id, act)
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from proxy import runtime
-from proxy.auth import strip_own_token
+from proxy.auth import caller_of, require_for_models, strip_own_token
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Scope, Send
 from proxy.upstream.modelfiles import CHANGING, forgetting
@@ -18,6 +18,9 @@ from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, unti
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
 # Where Go's servers have their profiler. New routes of Ollama's are forwarded without being known here.
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
+# What changes the models that everybody gets answers from. A blob is the first half of a creation.
+OF_MODELS = CHANGING | {"/api/push"}
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SMALL_BYTES = 64 * 1024
 
 
@@ -84,7 +87,7 @@ async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
         await send_error(send, scope["path"], error)
         return
     try:
-        await relay.send_to(send, scope)
+        await relay.send_to(send)
     finally:
         await relay.aclose()
 
@@ -94,6 +97,8 @@ async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
         raise NotFound
     current = runtime.current()
     headers = strip_own_token(current.world, scope)
+    if changes_models(scope):
+        require_for_models(caller_of(current.world, scope))
     given = dict(scope["headers"])
     # Without either header there is no body (RFC 9112 section 6.3): nothing is waited for, and none is sent on.
     if b"content-length" not in given and b"transfer-encoding" not in given:
@@ -105,6 +110,12 @@ async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
     if content is incoming and b"content-length" in given:
         headers.append((b"content-length", given[b"content-length"]))
     return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
+
+
+def changes_models(scope: Scope) -> bool:
+    # As servers may take the path that is forwarded as it came.
+    path = normpath("/" + scope["path"].lstrip("/"))
+    return scope["method"] not in READING and (path in OF_MODELS or path.startswith(UNBOUNDED))
 
 
 def target(scope: Mapping[str, Any]) -> str:

@@ -16,11 +16,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.utils import timezone
 from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
+from ninja.parser import Parser
 from psycopg import DataError, Error
 
+from memory import bounds
 from memory.cache.sync import announce
 from memory.db.connections import first_line
+from memory.domain.channels import Channel
 from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.steps import finish
 from memory.domain.types import Message
 from memory.graph.store import Attribution
 from memory.ingest.reader import Reader, describe_match
@@ -31,12 +35,15 @@ from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.passthrough import target
-from proxy.auth import caller_of, require, strip_own_token
+from proxy.api.runs import router as runs
+from proxy.api.visibility import sees_words_of
+from proxy.auth import caller_of, require
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
+from proxy.domain.json_outline import is_heavy
 from proxy.enrichment.pipeline import Enriched
-from proxy.errors import DatabaseAway, NotFound, ProxyError
-from proxy.health.findings import describe_cache, report_health
+from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError
+from proxy.health.findings import describe_cache, is_ready, report_health
 from proxy.upstream.relay import Relay
 from resolution.intake.assertions import Outcome, assert_fact
 
@@ -46,14 +53,29 @@ REQUEST_ID = b"x-festinger-request"
 LOOP_STEP = b"x-festinger-loop"
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 
+OWN_VALUES = bounds.define("own_values", "bodies with too many values in their JSON, to own endpoints, refused")
+
+
+class BoundedParser(Parser):
+    """Parses no more at once than every stream can wait for; ninja answers 400 where it raises."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        if finish(is_heavy(request.body)):
+            OWN_VALUES.count_bite(bytes=len(request.body))
+            raise BadRequest
+        return super().parse_body(request)
+
+
 api = NinjaAPI(
     title="Festinger",
     version=settings.VERSION,
     description="What Festinger itself answers. All other routes are the model server's.",
     docs_url="/docs",
     openapi_url="/openapi.json",
+    parser=BoundedParser(),
 )
 api.add_router("", conflicts)
+api.add_router("", runs)
 api.add_router("", candidates)
 
 
@@ -64,10 +86,10 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     """A prompt, in whichever wire format its path speaks."""
     started = time.perf_counter()
     current = runtime.current()
-    headers = strip_own_token(current.world, request.scope)
+    headers: Headers = request.scope["upstream_headers"]  # festinger_site/server/prompt_handler.py leaves them there
     done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        done = current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
+        done = await current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
     enriched = time.perf_counter()
     if done.answer is not None:
         # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
@@ -119,13 +141,14 @@ class TextIn(Schema):
 @api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
 async def get_health(request: ASGIRequest) -> dict[str, Any]:
     """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
-    # The state alone is for everybody: load balancers and container probes bring no token.
-    report = await report_health(runtime.current())
+    current = runtime.current()
     try:
-        require(caller_of(runtime.current().world, request.scope), "agent")
+        require(caller_of(current.world, request.scope), "agent")
     except ProxyError:
-        return {"ready": report["ready"]}
-    return report
+        # The state alone is for everybody: load balancers and container probes bring no token. It is known in memory:
+        # a stranger takes up no connection of Postgres or the upstream.
+        return {"ready": is_ready(current)}
+    return await report_health(current)
 
 
 @api.post("/iknowthat", summary="Teach a fact", tags=["memory"])
@@ -135,7 +158,9 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     caller = caller_of(current.world, request.scope)
     require(caller, "agent")
     fact = parse_fact(said.fact)
-    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact)
+    is_operator = caller.token is not None and caller.token.scope == "operator"
+    channel = Channel.OPERATOR if is_operator else Channel.GUTASK
+    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact, channel=channel)
     # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
     async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, statement)
@@ -147,7 +172,8 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     """What would be recalled for a text, and why each salient concept is in or out. Nothing is counted."""
     current = runtime.current()
     require(caller_of(current.world, request.scope), "agent")
-    reading = Reader(current.world).read(Message(said.role, said.text))
+    turn = current.enricher.turns.begin()
+    reading = await turn.run(Reader(current.world).read_in_steps(Message(said.role, said.text)))
     recollection = recollect(current.world, Mentions.of([reading]), time.time())
     return {
         "block": recollection.block.text,
@@ -158,17 +184,19 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
 
 @api.get("/why/{request_id}", summary="What a request was given, and why", tags=["memory"])
 async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
-    """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days."""
+    """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days. Only
+    operators are told of other agents' requests."""
     current = runtime.current()
-    require(caller_of(current.world, request.scope), "agent")
+    caller = caller_of(current.world, request.scope)
+    require(caller, "agent")
     try:
         event = await current.events.find(request_id)
     except DataError:
         event = None  # no text that Postgres takes, and so no id
     except (Error, TimeoutError) as error:
         raise DatabaseAway from error
-    if event is None:
-        raise NotFound(f"no request {request_id!r} is known; events are kept for 7 days")
+    if event is None or not sees_words_of(caller, [event["agent"]]):
+        raise NotFound(f"no request {request_id!r} of yours is known; events are kept for 7 days")
     reasons = event.pop("reasons")
     event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
     return event | {"concepts": list_reasons(reasons)}
@@ -214,8 +242,9 @@ def outcome_response(outcome: Outcome) -> JsonResponse:
     content: dict[str, Any] = {"status": outcome.status, "fact": asdict(outcome.fact)}
     if outcome.status in ("conflict", "decided", "superseded", "outdated"):
         content["existing"] = asdict(outcome.existing) if outcome.existing else None
-    if outcome.conflict is not None:
-        content |= {"conflict_id": outcome.conflict.pk, "collision_type": outcome.conflict.collision_type}
+    if outcome.claim is not None:
+        ids = {"conflict_id": outcome.claim.conflict_id, "member_id": outcome.claim.pk}
+        content |= {**ids, "collision_type": outcome.claim.collision_type}
     if outcome.reason:
         content["error" if outcome.status in ("invalid", "over_quota") else "reason"] = outcome.reason
     headers = {}

@@ -6,20 +6,25 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
+from memory.domain.name_shapes import find_doubt
 from memory.domain.types import Slot
 from memory.models import Edge
-from resolution.models import Candidate, Conflict, Decision, Run
-from resolution.views import conflict_facts
+from resolution.intake.conflict_queue import IN_ORDER
+from resolution.models import Candidate, Claim, Conflict, Decision, Run
+from resolution.views import conflict_facts, conflict_list
+from resolution.views.phrases import newcomer
 
 OTHER_FACTS_MAX = 100
 
 
 def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
-    """The conflicts with all that speaks for both sides, in three queries."""
-    decided = Decision.objects.select_related("undone_by").defer("before", "after").order_by("id")
-    related = rows.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
-    found = list(related.prefetch_related(Prefetch("decisions", decided)))
-    standing = conflict_facts.edges_in(slot for row in found for slot in conflict_facts.slots(row))
+    """The conflicts with all that speaks for each side, in four queries."""
+    decided = Decision.objects.select_related("claim", "undone_by").defer("before", "after").order_by("id")
+    related = Claim.objects.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
+    claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)
+    found = list(rows.select_related("concept", "dim").prefetch_related(Prefetch("claims", claims)))
+    disputing = [claim for row in found for claim in row.claims.all()]
+    standing = conflict_facts.edges_in(slot for claim in disputing for slot in conflict_facts.slots(claim))
     return [_conflict_out(row, standing) for row in found]
 
 
@@ -32,11 +37,12 @@ def conflict_out(conflict_id: int) -> dict[str, Any] | None:
 def surroundings_out(conflict_id: int) -> dict[str, Any] | None:
     """One conflict with the concept's facts in other dimensions, and the facts that make up its ring."""
     told = conflict_out(conflict_id)
-    if told is None:
+    first = Claim.objects.filter(conflict_id=conflict_id).order_by(*IN_ORDER).first()
+    if told is None or first is None:
         return None
-    row = Conflict.objects.get(pk=conflict_id)
-    others = conflict_facts.other_facts(row).order_by("dim__token")[:OTHER_FACTS_MAX]
-    ring = conflict_facts.ring(row) if row.collision_type == "cycle" else []
+    others = conflict_facts.other_facts(first).order_by("dim__token")[:OTHER_FACTS_MAX]
+    closing = [row for row in Claim.objects.filter(conflict_id=conflict_id) if row.collision_type == "cycle"]
+    ring = conflict_facts.ring(closing[0]) if closing else []
     return told | {"other_facts": [edge_out(edge) for edge in others], "ring": [edge_out(edge) for edge in ring]}
 
 
@@ -56,7 +62,8 @@ def decision_out(decision: Decision) -> dict[str, Any]:
     return {
         "id": decision.pk,
         "kind": decision.kind,
-        "conflict": decision.conflict_id,
+        "conflict": decision.claim.conflict_id if decision.claim is not None else None,
+        "member": decision.claim_id,
         "run": decision.run_id,
         "arguments": decision.arguments,
         "actor": decision.actor,
@@ -92,7 +99,9 @@ def run_out(run: Run) -> dict[str, Any]:
 
 def run_with_decisions_out(run: Run) -> dict[str, Any]:
     """The run with what it decided, in the order in which it did; not what it undid."""
-    decided = run.decisions.exclude(kind=Decision.Kind.UNDO).select_related("undone_by").defer("before", "after")
+    decided = (
+        run.decisions.exclude(kind=Decision.Kind.UNDO).select_related("claim", "undone_by").defer("before", "after")
+    )
     return run_out(run) | {"decisions": [decision_out(decision) for decision in decided.order_by("id")]}
 
 
@@ -107,6 +116,7 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
         "conversations": row.conversations,
         "evidence": row.evidence,
         "why": row.why,
+        "needs_operator": find_doubt(row.concept, row.parent, row.dimension) is not None,
         "state": row.state,
         "resolved_by": row.resolved_by,
         "first_said_at": row.first_said_at,
@@ -115,21 +125,51 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
 
 
 def _conflict_out(row: Conflict, standing: Mapping[Slot, Edge]) -> dict[str, Any]:
-    existing = conflict_facts.in_the_way(row, standing)
-    incoming = _sides(row.concept.token, row.incoming_parent.token, row.dim.token, row.incoming_is_isa)
-    said = {"confidence": row.incoming_confidence, "source": row.incoming_source, "channel": row.channel}
-    said |= {"agent": row.agent}
+    edge = standing.get(row.slot)
+    members = [_edge_member_out(edge)] if edge is not None else []
+    members += [_claim_out(claim, standing) for claim in row.claims.all()]
     return {
         "id": row.pk,
-        "concept": row.concept.token,
-        "dimension": row.dim.token,
-        "collision_type": row.collision_type,
+        "kind": row.slot_kind,
+        "slot_key": row.slot_key,
+        "project": row.project or None,
         "status": row.status,
+        "priority": row.priority,
+        "question": row.question or None,
+        "resolution": row.resolution,
+        "detected_at": row.detected_at,
+        "resolved_at": row.resolved_at,
+        "members": members,
+    }
+
+
+def _edge_member_out(edge: Edge) -> dict[str, Any]:
+    voices = [{"agent": edge.agent, "channel": edge.channel}]
+    return {"kind": "edge", "id": edge.pk, "trust": 2, "text": str(edge), "support": voices, **edge_out(edge)}
+
+
+def _claim_out(row: Any, standing: Mapping[Slot, Edge]) -> dict[str, Any]:
+    """``row``: a claim that comes with its support."""
+    existing = conflict_facts.in_the_way(row, standing)
+    return {
+        "kind": "claim",
+        "id": row.pk,
+        "trust": 2,
+        "text": newcomer(row),
+        "support": [{"agent": agent, "channel": channel} for agent, channel in row.support or ()],
+        **_sides(row.concept.token, row.incoming_parent.token, row.dim.token, row.incoming_is_isa),
+        "confidence": row.incoming_confidence,
+        "source": row.incoming_source,
+        "channel": row.channel,
+        "agent": row.agent,
+        "role": row.role,
+        "said_at": row.said_at,
+        "evidence": row.evidence,
+        "status": row.status,
+        "collision_type": row.collision_type,
         "existing": edge_out(existing) if existing is not None else None,
-        "incoming": incoming | said | {"role": row.role, "said_at": row.said_at},
         "existing_parent": row.existing_parent.token if row.existing_parent is not None else None,
         "blocking_concept": row.blocking_concept.token if row.blocking_concept is not None else None,
-        "evidence": row.evidence,
         "priority": row.priority,
         "attempts": row.attempts,
         "last_error": row.last_error,

@@ -23,14 +23,24 @@ OF_THE_REQUEST = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b
 OF_THE_RESPONSE = HOP_BY_HOP | {b"date"}
 AUTHORIZATION = b"authorization"
 CONTENT_LENGTH = frozenset({b"content-length"})
+# Of the admin's cookies (festinger_site/settings.py): they are worth a login, and the upstream is somebody else.
+OWN_COOKIES = b"festinger_"
+# What a browser runs scripts of. One without a type it may take for a page.
+ACTIVE = (b"text/html", b"application/xhtml+xml", b"image/svg+xml", b"text/xml", b"application/xml")
+# For pages of the upstream's: they would have the admin's origin.
+SANDBOX = [(b"content-security-policy", b"sandbox"), (b"x-content-type-options", b"nosniff")]
 WITHOUT_BODY = frozenset({204, 304})  # 304 may give the length of what it does not send; our server cannot
 
 
-def filter_for_upstream(headers: Iterable[tuple[bytes, bytes]], *, without: frozenset[bytes] = frozenset()) -> Headers:
+def filter_for_upstream(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """The client's headers as the upstream gets them. Festinger's own ones end here."""
-    headers = list(headers)
-    dropped = OF_THE_REQUEST | without | _connection_headers(headers)
-    kept = [(name, value) for name, value in headers if name not in dropped and not name.startswith(b"x-festinger")]
+    headers = [(name, value if name != b"cookie" else _without_own_cookies(value)) for name, value in headers]
+    dropped = OF_THE_REQUEST | _connection_headers(headers)
+    kept = [
+        (name, value)
+        for name, value in headers
+        if name not in dropped and not name.startswith(b"x-festinger") and (value or name != b"cookie")
+    ]
     return [*kept, (b"accept-encoding", b"identity")]
 
 
@@ -40,7 +50,25 @@ def filter_for_client(headers: Iterable[tuple[bytes, bytes]], status: int) -> He
     dropped = OF_THE_RESPONSE | _connection_headers(lowered)
     if status in WITHOUT_BODY:
         dropped |= CONTENT_LENGTH
-    return [(name, value) for name, value in lowered if name not in dropped]
+    kept = [
+        (name, value)
+        for name, value in lowered
+        if name not in dropped and not (name == b"set-cookie" and value.lstrip().startswith(OWN_COOKIES))
+    ]
+    return [*kept, *SANDBOX] if status not in WITHOUT_BODY and _may_be_page(dict(kept)) else kept
+
+
+def _may_be_page(headers: dict[bytes, bytes]) -> bool:
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    return kind in ACTIVE or (not kind and headers.get(b"content-length") != b"0")
+
+
+def _without_own_cookies(value: bytes) -> bytes:
+    """The value of a ``Cookie`` header; empty where nothing is left of it."""
+    if OWN_COOKIES not in value:
+        return value
+    kept = [pair for pair in value.split(b";") if not pair.lstrip().startswith(OWN_COOKIES)]
+    return b";".join(kept).lstrip()
 
 
 def _connection_headers(headers: Headers) -> frozenset[bytes]:

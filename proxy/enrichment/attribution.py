@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
 
+from memory.domain.steps import Steps
 from memory.domain.text.agent_envelopes import is_person_envelope
 from proxy.domain.formats.base import Part, Prompt
 from proxy.domain.formats.litellm_flattened import FlattenedPrompt
@@ -58,16 +59,17 @@ class RelayedAnswers:
         return True
 
 
-def find_unattributable(prompt: Prompt, relayed: RelayedAnswers) -> frozenset[int]:
+def find_unattributable(prompt: Prompt, relayed: RelayedAnswers) -> Steps[set[int]]:
     """The parts, by index, of which nothing shows that their role has said them; none but of a flattened prompt."""
+    found: set[int] = set()
     if not isinstance(prompt, FlattenedPrompt):
-        return frozenset()
+        return found
     first_user = next((index for index, part in enumerate(prompt.parts) if part.role == "user"), -1)
-    return frozenset(
-        index
-        for index, part in enumerate(prompt.parts)
-        if index != first_user and not _is_own(prompt, index, part, relayed)
-    )
+    for index, part in enumerate(prompt.parts):
+        if index != first_user and not _is_own(prompt, index, part, relayed):
+            found.add(index)
+        yield
+    return found
 
 
 def _is_own(prompt: FlattenedPrompt, index: int, part: Part, relayed: RelayedAnswers) -> bool:

@@ -8,22 +8,23 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from random import getrandbits
+from secrets import token_hex
 from typing import Any, TypedDict
 
 import orjson
 
+from memory import bounds
 from memory.cache.state import Cache
 from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
-from memory.ingest.reader import Allowance, Reader, digest_message
+from memory.ingest.reader import Allowance, Reader, Reading, digest_message
 from memory.recall.mentions import Mentions
-from memory.recall.recollect import mark_disputes, recollect
+from memory.recall.recollect import Recollection, mark_disputes, recollect
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
+from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
 from proxy.domain.formats.litellm_flattened import FlattenedPrompt
-from proxy.domain.formats.streams import parse_object
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
@@ -31,14 +32,21 @@ from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events, shorten_reasons
 from proxy.telemetry.prompt_texts import find_last_user_text
+from proxy.upstream.modelfiles import NAME_MAX
 from proxy.upstream.relay import StreamGuard
 
 logger = logging.getLogger(__name__)
 
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
-NAME_MAX = 200  # characters of a model's name
+NOT_ENRICHED = "forwarded with the blocks of earlier turns only"
+BOUNDS = {
+    Excess.BYTES: bounds.define(Excess.BYTES, f"prompts of over {JSON_MAX_BYTES:,} bytes, {NOT_ENRICHED}"),
+    Excess.VALUES: bounds.define(Excess.VALUES, f"prompts with too many values in their JSON, {NOT_ENRICHED}"),
+    Excess.PARTS: bounds.define(Excess.PARTS, f"prompts of over {PARTS_MAX:,} messages or sections, {NOT_ENRICHED}"),
+}
 
 
 @dataclass(slots=True)
@@ -94,6 +102,7 @@ class Enricher:
     loops: Callable[[], Loops]
     counts: Counts
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
+    turns: Turns = field(default_factory=Turns)
 
     def warm_up(self) -> None:
         """Compiles the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
@@ -101,52 +110,53 @@ class Enricher:
             reading = self.reader.read(Message("user", text))
             recollect(self.cache, Mentions.of([reading]), time.time())
 
-    def enrich(self, path: str, body: bytes, agent: str) -> Enriched:
-        """What becomes of the request: the very same body where there is nothing to do."""
+    async def enrich(self, path: str, body: bytes, agent: str) -> Enriched:
+        """What becomes of the request: the very same body where there is nothing to do. Other tasks run in between
+        where it takes long."""
         self.counts.requests += 1
         try:
-            return self._enrich(path, body, agent)
+            return await self._enrich(path, body, agent, self.turns.begin())
         except Exception:
             # Whatever it is, the agent's request must not fail for it: the original goes on.
             self.counts.errors += 1
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
             return Enriched(body)
 
-    def _enrich(self, path: str, body: bytes, agent: str) -> Enriched:
+    async def _enrich(self, path: str, body: bytes, agent: str, turn: Turn) -> Enriched:
         started, now = time.perf_counter(), time.time()
-        # Parsed whatever its Content-Type says: LiteLLM sends JSON as application/octet-stream.
-        wire, payload = FORMATS[path], parse_object(body)
-        prompt = wire.read(payload)
+        wire = FORMATS[path]
+        read = await turn.run(read_request(wire, body))
+        if read.excess is not None:
+            BOUNDS[read.excess].count_bite(path=path, bytes=len(body))
+        prompt = read.prompt
         if prompt is None:
             return Enriched(body)
-        request = f"{getrandbits(64):016x}"  # not a secret, and without a call of the system
+        request = token_hex(8)  # so that nobody guesses one to ask /why about
         model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
         asked = RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
         done = Enriched(body, prompt, asked)
+        if read.cut is not None:
+            await self._put_back(wire, read.cut, done, started, turn)
+            return done
 
-        unattributable = find_unattributable(prompt, self.relayed)
-        messages = [Message(part.role, part.text, index in unattributable) for index, part in enumerate(prompt.parts)]
         # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
         is_loaded = self.cache.loaded_at is not None
-        allowance = Allowance.of(self.cache)
-        readings = self.reader.read_within(messages, allowance) if is_loaded else [None] * len(messages)
-        digests = [
-            digest_message(message) if reading is None else reading.digest
-            for message, reading in zip(messages, readings, strict=True)
-        ]
+        messages, readings, digests = await self._read_messages(prompt, is_loaded, turn)
         conversation = digests[opening_of(message.role for message in messages) or 0]
 
         # Before the recall: the very prompt that brings a contradiction already shows its question mark.
         if is_loaded:
             with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
-            new = self.encounters.observe(conversation, with_text, now, agent)
+            new = await turn.run(self.encounters.observe(conversation, with_text, now, agent))
             mark_disputes(self.cache, new, now, agent=agent, conversation=conversation)
         unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
         if is_loaded and unread:
             self.counts.partial += 1
             logger.warning("enrich.partial", extra={"unread_characters": unread})
 
+        await turn.step()
         intervention = self._look_for_loop(prompt, conversation, asked)
+        await turn.step()
         placed = None
         if intervention is not None and intervention.answer:
             done.step = intervention.step
@@ -156,9 +166,10 @@ class Enricher:
         else:
             if is_loaded:
                 thread = Thread.of(prompt, digests)
+                await turn.step()
                 mentions = self.conversations.mentions(self.cache, thread, readings)
                 placed = self.placer.place(thread, mentions, now)
-            self._apply(wire, payload, done, placed, intervention)
+            self._apply(wire, read.payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
             for row in placed.recollection.asked:
                 row.asked_count += 1
@@ -171,6 +182,43 @@ class Enricher:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
         return done
+
+    async def _read_messages(
+        self, prompt: Prompt, is_loaded: bool, turn: Turn
+    ) -> tuple[list[Message], list[Reading | None], list[bytes]]:
+        """The messages of the prompt's parts, what they say as far as it may be read now, and their digests."""
+        unattributable = await turn.run(find_unattributable(prompt, self.relayed))
+        messages = [Message(part.role, part.text, index in unattributable) for index, part in enumerate(prompt.parts)]
+        readings: list[Reading | None] = [None] * len(messages)
+        if is_loaded:
+            readings = await turn.run(self.reader.read_within(messages, Allowance.of(self.cache)))
+        digests = []
+        for message, reading in zip(messages, readings, strict=True):
+            digests.append(digest_message(message) if reading is None else reading.digest)
+            if reading is None:
+                await turn.step()
+        return messages, readings, digests
+
+    async def _put_back(self, wire: WireFormat, cut: CutRequest, done: Enriched, started: float, turn: Turn) -> None:
+        """Beyond the bounds nothing is read, counted, looked for or recalled. Blocks of earlier turns stay where they
+        stand: without them the model would have to evaluate all of the prompt anew."""
+        prompt, asked = done.prompt, done.asked
+        assert prompt is not None
+        assert asked is not None
+        self.counts.partial += 1
+        digests = []
+        for part in prompt.parts:
+            digests.append(digest_message(Message(part.role, part.text)))
+            await turn.step()
+        thread = Thread.of(prompt, digests)
+        await turn.step()
+        edit = self.placer.put_back(thread, asked["at"]) if self.cache.loaded_at is not None else Edit()
+        if edit:
+            wire.apply(cut.payload, prompt, edit)
+            done.body = await turn.run(cut.write())
+            self.counts.enriched += 1
+        placed = Placed(edit, Recollection(), is_shown=False)
+        self.events.add(request_event(asked, placed, len(cut.text), started))
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
         """What watches the answer for a tail that repeats, where it is streamed."""

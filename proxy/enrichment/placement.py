@@ -1,5 +1,6 @@
 """Where recollections go in a prompt, and which blocks stay in it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
@@ -69,13 +70,30 @@ class BlockPlacer:
             conversation = self._conversations.begin(thread, standing.top, system, now)
         if goes_to_end:
             changed[last] = standing.tails[last] = join_blocks((standing.tails.get(last, NOTHING), block), GAP)
-        for index, change in changed.items():
-            self._conversations.put(conversation, thread.links[index], change, now)
-        tails = {index: tail.text for index, tail in standing.tails.items()}
-        edit = Edit(standing.top.text, conversation.system or "", tails)
+        edit = self._keep_standing(conversation, thread, standing, changed, now)
         return (
             Placed(edit, recollection, is_shown=True) if goes_to_top or goes_to_end else _leave_out(edit, recollection)
         )
+
+    def put_back(self, thread: Thread, now: float) -> Edit:
+        """Of a prompt of which only the beginning was read: the blocks that stand there, and nothing new."""
+        conversation = self._conversations.resume(thread, now)
+        if conversation is None or self._cache.tuning.recollection_placement == "system":
+            return Edit()
+        system = None if thread.prompt.has_system else self._modelfiles.system_of(thread.prompt.model)
+        standing = self._select_standing(conversation, thread, system, now)
+        if standing.is_stale:
+            conversation = self._conversations.begin(thread, NOTHING, system, now)
+        return self._keep_standing(conversation, thread, standing, dict.fromkeys(standing.removed, NOTHING), now)
+
+    def _keep_standing(
+        self, conversation: Conversation, thread: Thread, standing: Standing, changed: Mapping[int, Block], now: float
+    ) -> Edit:
+        """Records the tails that have changed, by the index of their part."""
+        for index, change in changed.items():
+            self._conversations.put(conversation, thread.links[index], change, now)
+        tails = {index: tail.text for index, tail in standing.tails.items()}
+        return Edit(standing.top.text, conversation.system or "", tails)
 
     def _place_at_top(
         self, thread: Thread, mentions: Mentions, system: str | None, has_top: bool, now: float

@@ -6,61 +6,29 @@ import asyncio
 import os
 import time
 from collections import defaultdict
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
-import orjson
-import psycopg
 from asgiref.sync import async_to_sync
 from celery import current_app
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from psycopg.rows import TupleRow, dict_row
 
 from memory import bounds, llm
 from memory.cache.state import Cache
-from memory.db.connections import Connection, first_line, open_connection
+from memory.db.connections import first_line
 from memory.llm import call_log
 from memory.models import Config, LanguageModel
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from proxy import runtime
-from proxy.auth import VIA
-from proxy.errors import ProxyError
+from proxy.health.outside import BEATS, ask_outside
 from proxy.runtime import Runtime
-from proxy.upstream.client import Upstream
 
-UPSTREAM_S = 2.0
-DATABASE_S = 2.0
 BROKER_S = 2.0
 COUNTED_MAX = 10_000  # rows that wait: more are not counted
 NEWEST = 5_000  # observations among which failed ones are counted
-
-# The youngest of each part first: it is alive while one of its processes is.
-BEATS = "SELECT name, pid, extract(epoch FROM clock_timestamp() - at)::float8 FROM heartbeat ORDER BY name, at DESC"
-WAITING = """
-    SELECT
-        (SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed')),
-        (SELECT count(*) FROM observation WHERE state = 'pending'),
-        (SELECT coalesce(sum(exceeded), 0)::int FROM agent_hour WHERE hour > now() - interval '1 day')
-"""
-LAST_RUN = """
-    SELECT id, status, started_at, ended_at, counts, note FROM run WHERE trigger NOT IN ('quarantine', 'upgrade')
-    ORDER BY started_at DESC, id DESC LIMIT 1
-"""
-MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"
-# What it means that there is no model, by what it would do.
-NO_MODEL = {
-    "write": "unknown concepts wait for one (the setting write_model_id)",
-    "resolve": "conflicts need an operator, or a model (the setting resolve_model_id)",
-}
-NOTHING_KNOWN = dict.fromkeys(
-    ("open_conflicts_count", "waiting_observations", "over_quota_today", "last_resolution_run", "models")
-)
 
 WAKE_UPS = (
     "SELECT coalesce(sum(queue_length), 0)::int, coalesce(max(oldest_msg_age_sec), 0)::float8 FROM pgmq.metrics_all()"
@@ -150,18 +118,20 @@ class Findings:
 # --- for /health ---
 
 
+def is_ready(current: Runtime) -> bool:
+    """Whether prompts are forwarded and recalled for: also while Postgres or the upstream is away."""
+    return current.world.loaded_at is not None
+
+
 async def report_health(current: Runtime) -> dict[str, Any]:
-    """``ready``: prompts are forwarded and recalled for. It stays true while Postgres or the upstream is away;
-    their own entries say so."""
-    upstream, (database, stored) = await asyncio.gather(
-        ask_upstream(current.upstream), ask_database(current.world.tuning)
-    )
+    """What others have to be asked may be a second old; the rest is as it is now."""
+    upstream, database, stored = await ask_outside(current.upstream, current.world.tuning)
     counts = current.enricher.counts
     config = current.settings_file
     # Of the rules in force; null where they are those of another process, from before a mistake.
     loaded = None if config.loaded_at is None else datetime.fromtimestamp(config.loaded_at, UTC)
     return {
-        "ready": current.world.loaded_at is not None,
+        "ready": is_ready(current),
         "version": settings.VERSION,
         "process": {"pid": os.getpid(), "tasks": len(asyncio.all_tasks())},
         "config": {
@@ -204,70 +174,6 @@ def describe_cache(cache: Cache) -> dict[str, Any]:
         "pending": len(cache.pending_by_concept_dim),
         "age_s": None if loaded is None else round(time.time() - loaded, 1),
     }
-
-
-async def ask_upstream(upstream: Upstream) -> dict[str, Any]:
-    found: dict[str, Any] = {"url": upstream.base_url, "reachable": False}
-    try:
-        async with asyncio.timeout(UPSTREAM_S):
-            # With VIA, or an upstream.url that leads back to this Festinger would be forwarded to itself without end.
-            answer = await upstream.open("GET", "/api/version", [(b"accept-encoding", b"identity"), VIA], None)
-            try:
-                content = await answer.aread()
-            finally:
-                await answer.aclose()
-    except (ProxyError, httpx.TransportError) as error:
-        return found | {"error": str(error)}
-    except TimeoutError:
-        return found | {"error": f"no answer within {UPSTREAM_S:g} s"}
-    # Any other status is an answer: servers that only speak OpenAI's API have no such route, and no version.
-    if answer.status_code >= 500:
-        return found | {"error": f"it answers {answer.status_code}: {content[:200].decode(errors='replace')}"}
-    version = None
-    with suppress(orjson.JSONDecodeError, KeyError, TypeError):
-        version = str(orjson.loads(content)["version"])
-    return found | {"reachable": True, "version": version}
-
-
-async def ask_database(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How the database does, and what it knows of the work that waits; None for what it cannot be asked."""
-    try:
-        # Over a connection of its own: what is asked is also whether Postgres still takes new ones.
-        async with asyncio.timeout(DATABASE_S), open_connection(settings.DATABASE_URL, "health") as asked:
-            beats = [(name, pid, round(age, 1)) for name, pid, age in await fetch(asked, BEATS)]
-            stored = await ask_stored(asked, tuning)
-    except TimeoutError:
-        return {"reachable": False, "error": f"no answer within {DATABASE_S:g} s"}, NOTHING_KNOWN
-    except (psycopg.Error, OSError) as error:
-        return {"reachable": False, "error": first_line(error)}, NOTHING_KNOWN
-    youngest = {name: age for name, _, age in reversed(beats)}
-    each = [{"part": name, "pid": pid, "age_s": age} for name, pid, age in beats]
-    return {"reachable": True, "heartbeat_ages_s": youngest, "heartbeats": each}, stored
-
-
-async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
-    chosen = {"write": tuning.write_model_id, "resolve": tuning.resolve_model_id}
-    names: dict[int, str] = dict(await fetch(asked, MODELS, [key for key in chosen.values() if key is not None]))
-    [(conflicts, observations, exceeded)] = await fetch(asked, WAITING)
-    last_run = await (await asked.cursor(row_factory=dict_row).execute(LAST_RUN)).fetchone()
-    return {
-        "open_conflicts_count": conflicts,
-        "waiting_observations": observations,
-        "over_quota_today": exceeded,
-        "last_resolution_run": last_run,
-        "models": {what: name_model(what, key, names) for what, key in chosen.items()},
-    }
-
-
-async def fetch(asked: Connection, query: str, *arguments: object) -> list[TupleRow]:
-    return await (await asked.execute(query, arguments)).fetchall()
-
-
-def name_model(what: str, key: int | None, names: Mapping[int, str]) -> str:
-    """Its name; without one, what that means."""
-    if key is None:
-        return f"none: {NO_MODEL[what]}"
-    return names.get(key, f"none: there is no model {key}; {NO_MODEL[what]}")
 
 
 # --- for the home page ---

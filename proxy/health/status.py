@@ -288,11 +288,14 @@ def judge_losses(found: Findings) -> Judgement:
 
 def judge_bounds(found: Findings) -> Judgement:
     bites = {name: count for name, count in found.server["bounds"].items() if count}
-    if not bites:
-        return GOOD, "No request has reached one since this process started.", ""
     # Nothing is wrong where a bound holds: this tells who wonders why a request was cut or refused.
     reached = ", ".join(f"{bounds.describe(name)} ({count:,})" for name, count in bites.items())
-    return GOOD, f"Reached since this process started: {reached}.", ""
+    requests = f"Reached since this process started: {reached}." if reached else "No request has reached one."
+    exceeded = found.server.get("over_quota_today")
+    waiting = (
+        f" {format_count(exceeded, 'statement')} of the last day exceeded a quota: see Candidates." if exceeded else ""
+    )
+    return GOOD, f"{requests}{waiting}", ""
 
 
 def end_sentence(sentence: str) -> str:

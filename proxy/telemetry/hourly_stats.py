@@ -26,7 +26,7 @@ STANDING = """
     SELECT
         (SELECT count(*) FROM soas WHERE NOT is_common),
         (SELECT count(*) FROM urd WHERE id <> parent_id),
-        (SELECT count(*) FROM resolution_queue WHERE status IN ('pending', 'proposed'))
+        (SELECT count(*) FROM conflict WHERE status = 'open')
 """
 # What stands now is no figure of an hour that is over: there what was taken last stays.
 TAKE = """
@@ -36,8 +36,8 @@ TAKE = """
     )
     SELECT
         %(begin)s, %(tokens)s, %(edges)s, %(conflicts_open)s,
-        (SELECT count(*) FROM resolution_queue WHERE created_at >= %(begin)s AND created_at < %(end)s),
-        (SELECT count(*) FROM resolution_queue WHERE resolved_at >= %(begin)s AND resolved_at < %(end)s),
+        (SELECT count(*) FROM conflict WHERE detected_at >= %(begin)s AND detected_at < %(end)s),
+        (SELECT count(*) FROM conflict WHERE resolved_at >= %(begin)s AND resolved_at < %(end)s),
         count(*), count(*) FILTER (WHERE block <> ''),
         (SELECT count(*) FROM loop_event WHERE at >= %(begin)s AND at < %(end)s),
         percentile_cont(0.5) WITHIN GROUP (ORDER BY enrich_ms),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import httpx
 import orjson
 
+from memory import bounds
 from proxy.errors import ProxyError
 from proxy.upstream.asgi_types import Event, Send
 from proxy.upstream.client import Upstream
@@ -18,6 +19,11 @@ logger = logging.getLogger(__name__)
 KEPT_S = 600.0  # a model may be changed past this proxy, too
 RETRY_S = 10.0
 MODELS_MAX = 1_000
+NAME_MAX = 200  # characters; names of models with registry and tag have some 60
+QUESTIONS_MAX = 4  # at once: each takes one of the upstream's connections
+
+NAME = bounds.define("model_name", "prompts for models whose name has over 200 characters or unprintable ones")
+QUESTIONS = bounds.define("modelfile_questions", "prompts for unknown models while four others were asked about")
 # These change what a model is. A stream of progress says so with its last line: {"status":"success"}.
 CHANGING = frozenset({"/api/create", "/api/pull", "/api/copy", "/api/delete"})
 CHANGED = b'"success"'
@@ -58,12 +64,18 @@ class Modelfiles:
 
     def system_of(self, model: str) -> str | None:
         """The model's SYSTEM text, "" if it has none, None while it is not known. Never waits: the upstream is
-        asked in the background."""
+        asked in the background. What cannot be a model's name is never known."""
+        if len(model) > NAME_MAX or not model.isprintable():
+            NAME.count_bite(characters=len(model))
+            return None
         # An old answer stands until a new one is there: else the beginning of prompts would change back and forth, and
         # the model evaluate all of them anew.
         known = self._known.get(model)
         if (known is None or known.until <= time.monotonic()) and model not in self._asking:
-            self._asking[model] = asyncio.create_task(self._ask(model))
+            if len(self._asking) < QUESTIONS_MAX:
+                self._asking[model] = asyncio.create_task(self._ask(model))
+            else:
+                QUESTIONS.count_bite()
         return None if known is None else known.system
 
     def forget(self) -> None:

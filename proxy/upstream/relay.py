@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Protocol
 
 import aiohttp
@@ -10,9 +10,10 @@ import httpx
 import orjson
 from django.http import HttpResponseBase
 
+from memory import bounds
 from proxy.domain.formats import error_body
 from proxy.domain.headers import Headers, filter_for_client
-from proxy.errors import BodyTooLarge, ProxyError, UpstreamUnreachable
+from proxy.errors import BodyTooLarge, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Send, body, start
 
 logger = logging.getLogger(__name__)
@@ -76,15 +77,9 @@ class Relay(HttpResponseBase):
         self._guard = guard if is_stream else None
         self._listener = listener if answer.status_code == 200 else None
 
-    async def send_to(self, send: Send, scope: Mapping[str, Any]) -> None:
+    async def send_to(self, send: Send) -> None:
         """Status, headers, chunks."""
         headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
-        # A client of HTTP/1.0 knows no chunks: it gets an answer of unknown length as a whole. For HEAD the server
-        # sends none in any case.
-        knows_no_chunks = scope["http_version"] == "1.0" and scope["method"] != "HEAD"
-        if knows_no_chunks and not any(name == b"content-length" for name, _ in headers):
-            await self._send_whole(send, scope, headers)
-            return
         await send(start(self.status_code, headers))
         try:
             async for chunk in self._chunks():
@@ -94,15 +89,6 @@ class Relay(HttpResponseBase):
             logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
             return
         await send(body(b"", more=False))
-
-    async def _send_whole(self, send: Send, scope: Mapping[str, Any], headers: Headers) -> None:
-        try:
-            content = b"".join([chunk async for chunk in self._chunks()])
-        except (httpx.TransportError, aiohttp.ClientError) as error:
-            await send_error(send, scope["path"], UpstreamUnreachable(f"the model server broke off: {error}"))
-            return
-        await send(start(self.status_code, [*headers, (b"content-length", b"%d" % len(content))]))
-        await send(body(content, more=False))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -124,8 +110,14 @@ async def _tell(chunks: AsyncIterator[bytes], listener: Callable[[bytes], None])
     listener(b"\n")  # what comes as one JSON object may have none
 
 
-def limit_body(receive: Receive, limit: int) -> Receive:
-    """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge."""
+BODY = bounds.define("body_bytes", "request bodies larger than limits.max_body_bytes, refused")
+
+
+def limit_body(
+    receive: Receive, limit: int, *, bound: bounds.Bound = BODY, about: str = "limits.max_body_bytes"
+) -> Receive:
+    """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge. ``about``: what sets the
+    limit."""
     # Counted as they come: Content-Length may be missing, and clients may lie.
     size = 0
 
@@ -134,7 +126,8 @@ def limit_body(receive: Receive, limit: int) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > limit:
-            raise BodyTooLarge(f"the request body is larger than {limit} bytes (limits.max_body_bytes)")
+            bound.count_bite(limit=limit)
+            raise BodyTooLarge(f"the request body is larger than {limit} bytes ({about})")
         return message
 
     return count

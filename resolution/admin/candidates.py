@@ -1,4 +1,5 @@
-"""The candidates: what only pages, tools and models have stated, to be promoted or dismissed."""
+"""The candidates, to be promoted or dismissed: what only pages, tools and models have stated, and what has a name that
+only an operator can vouch for."""
 
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from memory.admin.base import Page, ReadOnly, limit_selection
 from memory.db.transactions import run_transaction
+from memory.domain.name_shapes import ADDRESS, HOST, LONG
 from memory.models import Soas
 from resolution.admin.concept_flags import mute
 from resolution.admin.pages import actor_of
@@ -23,6 +25,7 @@ WHY = {
     "explained": "a model's conclusion",
     "quarantined": "its agent was quarantined",
     "another fact stands": "a model's conclusion, where another fact stands",
+    **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, ADDRESS, HOST)},
 }
 
 

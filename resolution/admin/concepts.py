@@ -22,12 +22,12 @@ from memory.domain.formatting import format_fact
 from memory.domain.types import Triple
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin import concept_flags
-from resolution.admin.pages import ReadPage, actor_of, changes
+from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
 from resolution.intake.conflict_queue import OPEN
 from resolution.intake.operator_statements import STATEMENT_MAX, NotUnderstood
-from resolution.models import Conflict
+from resolution.models import Claim, Conflict
 from resolution.views import concept_graph
 from resolution.views.concept_detail import portrait
 from resolution.views.concept_graph import DEPTH_MAX, Neighbourhood
@@ -67,7 +67,7 @@ class KindFilter(SimpleListFilter):
             case "muted":
                 return queryset.filter(is_muted=True)
             case "disputed" if request.user.has_perm("resolution.view_conflict"):
-                disputed = Conflict.objects.filter(status__in=OPEN).values_list("concept", flat=True)
+                disputed = Claim.objects.filter(status__in=OPEN).values_list("concept", flat=True)
                 return with_keys(queryset, set(disputed[:COUNTED_MAX]))
             case _:
                 return queryset if request.GET.get("q") else queryset.filter(is_common=False)
@@ -228,18 +228,18 @@ def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
         case "invalid":
             return messages.ERROR, f"Not stored: {fact}. {outcome.reason}."
         case "decided":
-            return messages.WARNING, _with_conflict(f"Not stored: {fact}. {outcome.reason}", outcome.conflict)
+            return messages.WARNING, _with_conflict(f"Not stored: {fact}. {outcome.reason}", outcome.claim)
         case _:
             sentence = f"Not stored yet: {fact}. It collides with: {existing}. Somebody has to decide."
-            return messages.WARNING, _with_conflict(sentence, outcome.conflict)
+            return messages.WARNING, _with_conflict(sentence, outcome.claim)
 
 
 def _claim(fact: Triple) -> str:
     return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
 
 
-def _with_conflict(sentence: str, conflict: Conflict | None) -> SafeString | str:
-    return sentence if conflict is None else format_html("{} {}", sentence, link(conflict, "See the conflict"))
+def _with_conflict(sentence: str, claim: Claim | None) -> SafeString | str:
+    return sentence if claim is None else format_html("{} {}", sentence, link_to_claim(claim, "See the conflict"))
 
 
 def as_graph(found: Neighbourhood) -> dict[str, Any]:

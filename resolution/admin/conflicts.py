@@ -24,7 +24,7 @@ from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import CollisionType, Conflict, Decision, Run
+from resolution.models import Claim, CollisionType, Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
 from resolution.views import conflict_list
 from resolution.views.conflict_detail import dossier
@@ -80,7 +80,7 @@ class ConflictAdmin(ReadOnly, Page):
             "dimensions": conflict_list.list_dimensions(),
             "page": page,
             "counted_max": COUNTED_MAX,
-            "rows": conflict_list.rows(conflict_list.whole(cast(QuerySet[Conflict], page.object_list))),
+            "rows": conflict_list.rows(conflict_list.whole(cast(QuerySet[Claim], page.object_list))),
             "is_whole": is_whole,
             "words_max": conflict_list.WORDS_MAX,
             "here": _in_list(request),
@@ -96,7 +96,7 @@ class ConflictAdmin(ReadOnly, Page):
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return self._page(request, whole_number(object_id) or 0)
+        return self._page(request, whole_number(object_id) or 0, whole_number(request.GET.get("member", "")))
 
     @method_decorator(require_GET)
     def next(self, request: HttpRequest) -> HttpResponse:
@@ -104,7 +104,7 @@ class ConflictAdmin(ReadOnly, Page):
         if not self.has_view_permission(request):
             raise PermissionDenied
         number = whole_number(request.GET.get("after", "")) or 0
-        return self._onwards(request, Conflict.objects.filter(pk=number).first())
+        return self._onwards(request, Claim.objects.filter(pk=number).first())
 
     # --- what is decided ---
 
@@ -113,21 +113,21 @@ class ConflictAdmin(ReadOnly, Page):
         given = request.POST.dict()
         seen = conflict_list.unseal(given.get("seen", ""))
         # Without it, a conflict that has changed since it was shown would be decided.
-        if seen is None or seen.pk != conflict_id:
+        if seen is None or not Claim.objects.filter(pk=seen.pk, conflict_id=conflict_id).exists():
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._page(request, conflict_id, typed=given)
         try:
-            decision = _take(conflict_id, given.get("decision", ""), actor_of(request), given, seen)
+            decision = _take(seen.pk, given.get("decision", ""), actor_of(request), given, seen)
         except UnknownId as error:
             messages.error(request, str(error))
             return redirect(LIST)
         except DecisionError as error:
             messages.error(request, f"Nothing was decided. {error}")
-            return self._page(request, conflict_id, typed=given)
+            return self._page(request, conflict_id, seen.pk, typed=given)
         messages.success(request, _decided(request, decision))
         if request.POST.get("then") == "list":
             return redirect(f"{reverse(LIST)}{_in_list(request)}")
-        return self._onwards(request, decision.conflict)
+        return self._onwards(request, decision.claim)
 
     @changes("resolution.change_conflict")
     def bulk(self, request: HttpRequest) -> HttpResponse:
@@ -155,14 +155,16 @@ class ConflictAdmin(ReadOnly, Page):
 
     # --- the parts of them ---
 
-    def _page(self, request: HttpRequest, conflict_id: int, typed: dict[str, str] | None = None) -> HttpResponse:
-        """``typed``: what could not be decided like that, and is to be corrected."""
-        found = dossier(conflict_id)
+    def _page(
+        self, request: HttpRequest, conflict_id: int, member: int | None = None, typed: dict[str, str] | None = None
+    ) -> HttpResponse:
+        """``member`` is the claim in view; ``typed``: what could not be decided like that, and is to be corrected."""
+        found = dossier(conflict_id, member)
         if found is None:
             messages.error(request, f"There is no conflict {conflict_id}.")
             return redirect(LIST)
         context = {
-            "title": f"Conflict {conflict_id}: {found.conflict}",
+            "title": f"Conflict {conflict_id}: {found.claim}",
             "filters": Filters.read(request.GET),
             "found": found,
             "typed": {
@@ -174,10 +176,10 @@ class ConflictAdmin(ReadOnly, Page):
         }
         return self._render(request, "page", context)
 
-    def _onwards(self, request: HttpRequest, after: Conflict | None) -> HttpResponse:
+    def _onwards(self, request: HttpRequest, after: Claim | None) -> HttpResponse:
         filters = Filters.read(request.GET)
         if (following := conflict_list.next_open(filters, after)) is not None:
-            return redirect(f"{reverse(PAGE, args=[following.pk])}{filters.query}")
+            return redirect(f"{following.get_absolute_url()}{filters.further}")
         messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
         return redirect(f"{reverse(LIST)}{filters.query}")
 
@@ -193,19 +195,19 @@ class ConflictAdmin(ReadOnly, Page):
         return TemplateResponse(request, f"resolution/conflict_{name}.html", context)
 
 
-def _take(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Conflict | None) -> Decision:
+def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Claim | None) -> Decision:
     """What a form says. Raises DecisionError."""
     if kind == "approve":
-        return resolver.approve(conflict_id, actor, given.get("reason", ""), seen=seen)
-    return decisions.decide(conflict_id, actor, _verdict({**given, "decision": kind}), seen=seen)
+        return resolver.approve(claim_id, actor, given.get("reason", ""), seen=seen)
+    return decisions.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
 
 
-def _decide_all(seen: Iterable[Conflict], kind: str, actor: Actor, given: Mapping[str, str]) -> tuple[int, list[str]]:
+def _decide_all(seen: Iterable[Claim], kind: str, actor: Actor, given: Mapping[str, str]) -> tuple[int, list[str]]:
     """How many were decided, and why the others were not."""
     done, skipped = 0, []
-    for conflict in seen:
+    for claim in seen:
         try:
-            _take(conflict.pk, kind, actor, given, conflict)
+            _take(claim.pk, kind, actor, given, claim)
             done += 1
         except DecisionError as error:
             skipped.append(str(error))
@@ -229,7 +231,7 @@ def _decided(request: HttpRequest, decision: Decision) -> SafeString:
     """What was decided, with a button that takes it back: it belongs to the form #desk-undo of the desk's pages."""
     return format_html(
         "Decided. {}. {}",
-        describe_decision(decision.kind, decision.arguments, decision.conflict),
+        describe_decision(decision.kind, decision.arguments, decision.claim),
         format_html(
             '<button type="submit" form="desk-undo" formaction="{}{}" class="fst-button desk-undo">Undo</button>',
             reverse("admin:resolution_decision_undo", args=[decision.pk]),

@@ -7,10 +7,11 @@ from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
 
 from memory.admin.base import Page, ReadOnly, WordSearch, as_token, next_page, word_ids
 from memory.models import Source
-from resolution.admin.pages import ReadPage, actor_of, changes, link_to
+from resolution.admin.pages import ReadPage, actor_of, changes, link_to, link_to_claim
 from resolution.decisions import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import DecidedTriple, Decision
@@ -44,7 +45,7 @@ class DecisionAdmin(ReadOnly, ReadPage):
         if not (words := search_term.strip()):
             return queryset, False
         # One after the other, as no index has both: either alone is found without reading all decisions.
-        about = queryset.filter(conflict__concept_id__in=word_ids(as_token(words)))
+        about = queryset.filter(claim__concept_id__in=word_ids(as_token(words)))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 
     def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
@@ -60,13 +61,15 @@ class DecisionAdmin(ReadOnly, ReadPage):
 
     @admin.display(description="what")
     def what(self, decision: Decision) -> str:
-        return describe_decision(decision.kind, decision.arguments, decision.conflict)
+        return describe_decision(decision.kind, decision.arguments, decision.claim)
 
     @admin.display(description="by")
     def by(self, decision: Decision) -> str:
         return f"{decision.actor} ({Source(decision.source).label})"
 
-    conflict_link = link_to("conflict")
+    @admin.display(description="conflict")
+    def conflict_link(self, decision: Decision) -> SafeString | str:
+        return link_to_claim(decision.claim) if decision.claim is not None else "-"
 
     @admin.display(description="state")
     def state(self, decision: Decision) -> str:
@@ -110,7 +113,6 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
 
 
 def _page_of(decision: Decision, request: HttpRequest) -> str:
-    if decision.conflict_id is None:
+    if decision.claim is None:
         return reverse("admin:resolution_decision_change", args=[decision.pk])
-    address = reverse("admin:resolution_conflict_change", args=[decision.conflict_id])
-    return f"{address}{Filters.read(request.GET).query}"
+    return f"{decision.claim.get_absolute_url()}{Filters.read(request.GET).further}"

@@ -18,7 +18,7 @@ from memory.admin.base import LINK, Fixed, NamesChanges, Page, link
 from memory.models import Dimension, Edge
 from resolution.admin.pages import link_to
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.views.conflict_facts import HOLDS_FACTS
 
 SPLITS_SHOWN = 50
@@ -60,7 +60,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
         # Subqueries, not joins: as the counts take no part in the order, Postgres makes them for the page's rows alone.
         edges = Edge.objects.filter(dim=OuterRef("pk")).order_by().values("dim")
-        disputed = Conflict.objects.filter(dim=OuterRef("pk"), status__in=OPEN).order_by().values("dim")
+        disputed = Claim.objects.filter(dim=OuterRef("pk"), status__in=OPEN).order_by().values("dim")
         rows = super().get_queryset(request).select_related("soas", "split_from__soas")
         return rows.annotate(
             edge_count=Coalesce(Subquery(edges.values(count=Count("*"))), 0),

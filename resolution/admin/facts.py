@@ -19,7 +19,7 @@ from resolution.admin.pages import ReadPage, changes, link_to
 from resolution.decisions import retirement
 from resolution.domain.verdicts import read_reason
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import Conflict
+from resolution.models import Claim, Conflict
 from resolution.views.concept_detail import open_conflict, sheet
 from resolution.views.phrases import percent
 
@@ -49,7 +49,7 @@ class DisputedFilter(SimpleListFilter):
         return [("yes", "Disputed")] if request.user.has_perm("resolution.view_conflict") else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Edge]) -> QuerySet[Edge]:
-        same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
+        same_slot = Claim.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
         if not self.value():
             return queryset
         # Their keys first: with the page's words in the same query, every fact is compared with every conflict.

@@ -10,13 +10,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
-from memory.admin.base import Page, link
+from memory.admin.base import LINK, Page, link
 from memory.domain.types import whole_number
 from memory.models import Source
 from resolution.actors import Actor
+from resolution.models import Claim
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -36,6 +38,11 @@ def link_to(field: str, description: str = "", text: str | None = None) -> Calla
         return link(getattr(row, field), text) if getattr(row, field) is not None else "-"
 
     return column
+
+
+def link_to_claim(claim: Claim, text: str | None = None) -> SafeString:
+    """To its conflict's page."""
+    return format_html('<a href="{}" class="{}">{}</a>', claim.get_absolute_url(), LINK, text or str(claim))
 
 
 class ReadPage(Page):

@@ -48,10 +48,10 @@ def quarantine_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse
         agent: str = form.cleaned_data["agent"]
         since: datetime | None = form.cleaned_data["since"]
         found = find_suspects(agent, since)
-        if request.method == "POST" and (found.facts or found.conflicts):
+        if request.method == "POST" and (found.facts or found.claims):
             run = quarantine(found, actor_of(request), Run.Trigger.QUARANTINE, describe_quarantine(agent, since))
             messages.success(request, f"{format_count(len(found.unvouched), 'fact')} went to the candidates.")
             return redirect("admin:resolution_run_change", run.pk)
-        context |= {"found": found, "facts": found.facts[:SHOWN], "conflicts": found.conflicts[:SHOWN], "agent": agent}
+        context |= {"found": found, "facts": found.facts[:SHOWN], "claims": found.claims[:SHOWN], "agent": agent}
     context["agents"] = Agent.objects.order_by("name").values_list("name", flat=True)[:NAMES_OFFERED]
     return TemplateResponse(request, "resolution/quarantine.html", context)

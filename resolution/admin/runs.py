@@ -83,7 +83,7 @@ class RunAdmin(ReadOnly, Page):
         decided = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("id")
         undoable = run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
         # What the run tried or proposed, and nobody has decided since.
-        left = run.conflicts.filter(status__in=OPEN).select_related(*RELATED).order_by("id")
+        left = run.claims.filter(status__in=OPEN).select_related(*RELATED).order_by("id")
         more = {
             "shown": describe_run(run),
             "decided": BoundedPaginator(decided, PAGE).get_page(request.GET.get("page")),

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from resolution import transfer
 from resolution.admin.pages import actor_of
-from resolution.transfer import Differences, Refused, Report, Unreadable
+from resolution.transfer import Differences, NotPermitted, Refused, Report, Unreadable
 from resolution.transfer.uploads import Busy, Upload, folder
 
 CONTENT_TYPE: Final = "application/x-ndjson"
@@ -195,8 +195,9 @@ def import_upload(request: HttpRequest) -> HttpResponse:
     else:
         try:
             skip_invalid = request.POST.get("skip_invalid") == "true"
-            uploaded.import_it(actor_of(request), differences, skip_invalid=skip_invalid)
-        except (Unreadable, Refused, Busy) as error:
+            may = request.user.has_perm
+            uploaded.import_it(actor_of(request), differences, skip_invalid=skip_invalid, may=may)
+        except (Unreadable, Refused, NotPermitted, Busy) as error:
             messages.error(request, str(error))
     return redirect("admin:resolution_transfer")  # which says what was imported
 

@@ -17,6 +17,7 @@ from memory.db.connections import chunks
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.types import Triple, TripleIds
+from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Assertion, Attribution
@@ -32,7 +33,7 @@ from resolution.decisions.snapshots import (
 )
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.intake.conflict_queue import OPEN, rebase
-from resolution.models import Conflict, DecidedTriple, Decision, Run
+from resolution.models import Claim, DecidedTriple, Decision, Run
 
 PORTION: Final = 100  # facts, or conflicts, of one transaction
 # How sure one is of a fact that only this channel has vouched for: the history keeps what all voices came to together.
@@ -41,7 +42,7 @@ STATED: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHi
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Heard:
     """A row of the history in which somebody stated a fact."""
 
     agent: str
@@ -59,8 +60,9 @@ class Suspect:
 
     edge: Edge
     words: str
-    voucher: Statement | None = None
+    voucher: Heard | None = None
     replaced: Snapshot | None = None
+    is_corroborated: bool = False  # by several vouchers
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ class Suspects:
     """What a quarantine takes out: ``facts`` that somebody vouches for stay, with that voice's confidence."""
 
     facts: list[Suspect] = field(default_factory=list)
-    conflicts: list[Conflict] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
     @property
     def unvouched(self) -> list[Suspect]:
@@ -78,10 +80,10 @@ class Suspects:
 def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
     """What is in the graph, and what waits in the queue, because this agent has said it (since then)."""
     edges = Edge.objects.filter(agent=agent).exclude(source__in=[Source.OPERATOR, Source.FESTINGER])
-    said = Conflict.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
+    said = Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
     if since is not None:
         edges, said = edges.filter(said_at__gte=since), said.filter(said_at__gte=since)
-    found = Suspects(conflicts=list(said.select_related("concept", "dim", "incoming_parent").order_by("pk")))
+    found = Suspects(claims=list(said.select_related("concept", "dim", "incoming_parent").order_by("pk")))
     registered = frozenset(Agent.objects.values_list("name", flat=True))
     for portion in chunks(_in_words(edges), PORTION):
         statements = _find_statements(portion)
@@ -108,17 +110,17 @@ def find_unvouched(before: datetime) -> Suspects:
 
 def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -> Run:
     """Takes them out, in portions, each in a transaction of its own."""
-    facts, conflicts = found.facts, found.conflicts
+    facts, claims = found.facts, found.claims
     run = Run.objects.create(
         trigger=trigger, actor=actor.signature, mode="", status=Run.Status.DONE, note=note,
-        conflicts_total=len(conflicts), conflicts_seen=len(conflicts), ended_at=timezone.now(),
+        conflicts_total=len(claims), conflicts_seen=len(claims), ended_at=timezone.now(),
     )  # fmt: skip
     by_run = Actor(actor.name, actor.source, run)
     for suspects in chunks(facts, PORTION):
         run_transaction(partial(_take_out, suspects, [], by_run, note))
-    for rows in chunks(conflicts, PORTION):
+    for rows in chunks(claims, PORTION):
         run_transaction(partial(_take_out, [], rows, by_run, note))
-    counts = {"quarantined": len(found.unvouched), "kept": len(facts) - len(found.unvouched), "dismiss": len(conflicts)}
+    counts = {"quarantined": len(found.unvouched), "kept": len(facts) - len(found.unvouched), "dismiss": len(claims)}
     Run.objects.filter(pk=run.pk).update(counts=counts, ended_at=timezone.now())
     run.refresh_from_db()
     return run
@@ -154,33 +156,33 @@ def _key(edge: Edge) -> tuple[int, int]:
     return edge.concept_id, edge.parent_id
 
 
-def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Statement]]:
+def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Heard]]:
     """Who stated these facts, by concept and parent, the oldest first; also those of before they were moved."""
     rows = EdgeHistory.objects.filter(concept_id__in={edge.concept_id for edge in edges}, action__in=STATED)
-    found: dict[tuple[int, int], list[Statement]] = defaultdict(list)
+    found: dict[tuple[int, int], list[Heard]] = defaultdict(list)
     for row in rows.exclude(role=store.IMPORTED).order_by("pk"):
         replaced = row.before if row.action == EdgeHistory.Action.SUPERSEDE else None
-        statement = Statement(row.actor, row.source, row.channel, row.at, row.reason, replaced)
+        statement = Heard(row.actor, row.source, row.channel, row.at, row.reason, replaced)
         if row.after is not None:
             found[row.concept_id, row.after["parent_id"]].append(statement)
     # Whoever decided for a fact has said so.
     decided = Decision.objects.filter(
-        conflict__concept_id__in={edge.concept_id for edge in edges},
+        claim__concept_id__in={edge.concept_id for edge in edges},
         source=Source.OPERATOR,
         kind__in=[Decision.Kind.UPDATE, Decision.Kind.RELOCATE, Decision.Kind.DECOMPOSE],
         undone_by=None,
     )
-    columns = ("conflict__concept_id", "conflict__incoming_parent_id", "actor", "source", "at", "reason")
+    columns = ("claim__concept_id", "claim__incoming_parent_id", "actor", "source", "at", "reason")
     for concept_id, parent_id, actor, source, at, reason in decided.values_list(*columns):
-        found[concept_id, parent_id].append(Statement(actor, source, Channel.OPERATOR, at, reason, None))
+        found[concept_id, parent_id].append(Heard(actor, source, Channel.OPERATOR, at, reason, None))
     return found
 
 
 def _suspect(
     edge: Edge,
-    statements: Mapping[tuple[int, int], Sequence[Statement]],
+    statements: Mapping[tuple[int, int], Sequence[Heard]],
     since: datetime | None,
-    is_independent: Callable[[Statement], bool],
+    is_independent: Callable[[Heard], bool],
 ) -> Suspect | None:
     heard = statements[_key(edge)]
     own = [one for one in heard if one.agent == edge.agent]
@@ -194,14 +196,15 @@ def _suspect(
     while replaced is not None and _is_of(replaced, edge.agent, since):  # then it goes as well
         before = statements.get((edge.concept_id, replaced["parent_id"]), ())
         replaced = next((one.replaced for one in before if one.agent == edge.agent and one.replaced), None)
-    return Suspect(edge, own[-1].words if own else "", strongest, replaced)
+    is_corroborated = len({voice_of(one.agent) for one in vouchers}) > 1
+    return Suspect(edge, own[-1].words if own else "", strongest, replaced, is_corroborated)
 
 
 def _is_of(fact: Snapshot, agent: str, since: datetime | None) -> bool:
     return fact["agent"] == agent and (since is None or datetime.fromisoformat(fact["said_at"]) >= since)
 
 
-def _is_independent(said: Statement, agent: str, registered: Collection[str]) -> bool:
+def _is_independent(said: Heard, agent: str, registered: Collection[str]) -> bool:
     """Whether this is another voice: of those without a token, nobody knows who is who."""
     if said.source in (Source.OPERATOR, Source.FESTINGER):
         return True
@@ -211,28 +214,28 @@ def _is_independent(said: Statement, agent: str, registered: Collection[str]) ->
 # --- what it changes ---
 
 
-def _take_out(suspects: Sequence[Suspect], conflicts: Sequence[Conflict], actor: Actor, note: str) -> None:
+def _take_out(suspects: Sequence[Suspect], claims: Sequence[Claim], actor: Actor, note: str) -> None:
     edges = [one.edge for one in suspects]
-    dim_ids = {edge.dim_id for edge in edges} | {row.dim_id for row in conflicts}
+    dim_ids = {edge.dim_id for edge in edges} | {row.dim_id for row in claims}
     store.lock_dimensions(dim_ids)
     # As they are now: what was changed since it was found is left alone.
     standing = set(Edge.objects.filter(pk__in=[edge.pk for edge in edges]).values_list("pk", "agent", "parent_id"))
     suspects = [one for one in suspects if (one.edge.pk, one.edge.agent, one.edge.parent_id) in standing]
-    rows = list(Conflict.objects.select_for_update().filter(pk__in=[row.pk for row in conflicts], status__in=OPEN))
+    rows = list(Claim.objects.select_for_update().filter(pk__in=[row.pk for row in claims], status__in=OPEN))
     concepts = {one.edge.concept_id for one in suspects} | {row.concept_id for row in rows}
     before = take_surroundings(concepts, dim_ids)
 
     attribution = actor.attribute(note)
     _retire([one.edge for one in suspects if one.voucher is None], attribution)
     _keep([one for one in suspects if one.voucher is not None], attribution)
-    Conflict.objects.filter(pk__in=[row.pk for row in rows]).update(
-        status=Conflict.Status.DISMISSED, resolution={"reason": note}, resolved_at=timezone.now(), claimed_until=None
+    Claim.objects.filter(pk__in=[row.pk for row in rows]).update(
+        status=Claim.Status.DISMISSED, resolution={"reason": note}, resolved_at=timezone.now(), claimed_until=None
     )
     rulings.remember({row.incoming: {row.agent} for row in rows}, DecidedTriple.Kind.DISMISSED)
     _put_replaced_back(suspects, attribution)
     for one in suspects:
         rebase((one.edge.concept_id, one.edge.dim_id), fill=True)
-    _note_candidates(suspects, [row for row in conflicts if row.pk in {one.pk for one in rows}])
+    _note_candidates(suspects, [row for row in claims if row.pk in {one.pk for one in rows}])
     after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"]))
     _record(actor, note, *find_differences(before, after))
 
@@ -256,6 +259,7 @@ def _keep(suspects: Collection[Suspect], attribution: Attribution) -> None:
         assert voucher is not None
         edge.agent, edge.source, edge.channel = voucher.agent, voucher.source, voucher.channel
         edge.confidence = min(edge.confidence, SURE.get(Channel(voucher.channel), 1.0))
+        edge.is_corroborated = one.is_corroborated
         after = take_snapshot(edge)
         history.append(store.build_history(store.Action.UNDO, edge, attribution, before=before, after=after))
     store.update_edges(one.edge for one in suspects)
@@ -273,7 +277,7 @@ def _put_replaced_back(suspects: Iterable[Suspect], attribution: Attribution) ->
             store.put_back(one.replaced, attribution)
 
 
-def _note_candidates(suspects: Iterable[Suspect], conflicts: Iterable[Conflict]) -> None:
+def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> None:
     said = [
         Assertion(
             Triple(one.edge.concept.token, one.edge.parent.token, one.edge.dim.token, one.edge.is_isa),
@@ -289,7 +293,7 @@ def _note_candidates(suspects: Iterable[Suspect], conflicts: Iterable[Conflict])
         Assertion(
             Triple(row.concept.token, row.incoming_parent.token, row.dim.token, row.incoming_is_isa), row.attribution
         )
-        for row in conflicts
+        for row in claims
     ]
     book = CandidateBook(triple for triple, _ in said)
     for assertion in said:
@@ -299,7 +303,7 @@ def _note_candidates(suspects: Iterable[Suspect], conflicts: Iterable[Conflict])
 
 def _record(actor: Actor, note: str, before: Surroundings, after: Surroundings) -> None:
     """A decision for each concept: what has changed since in one does not keep the others from being undone."""
-    concept_of = dict(Conflict.objects.filter(pk__in=map(int, after["conflicts"])).values_list("pk", "concept_id"))
+    concept_of = dict(Claim.objects.filter(pk__in=map(int, after["conflicts"])).values_list("pk", "concept_id"))
     keys = [(part, key) for part in after for key in after[part] if part != "dimensions"]
     by_concept: dict[int, list[tuple[str, str]]] = defaultdict(list)
     for part, key in keys:

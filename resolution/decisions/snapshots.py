@@ -14,7 +14,7 @@ from memory.domain.types import Slot, TripleIds
 from memory.graph.snapshots import EDGE_FIELDS, Snapshot, take_snapshot
 from memory.models import Dimension, Edge
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Claim, DecidedTriple
 
 # Of a difference, None is a snapshot of what is not there.
 Surroundings = dict[str, dict[str, Snapshot | None]]
@@ -38,16 +38,16 @@ FIELDS: Final = {
 
 
 def take_surroundings(
-    concept_ids: Iterable[int], dim_ids: Iterable[int], conflict_ids: Iterable[int] = ()
+    concept_ids: Iterable[int], dim_ids: Iterable[int], claim_ids: Iterable[int] = ()
 ) -> Surroundings:
     """The surroundings as they are; of conflicts the open ones, and those named."""
     concepts = set(concept_ids)
-    conflicts = Q(concept_id__in=concepts, status__in=OPEN) | Q(id__in=set(conflict_ids))
+    claims = Q(concept_id__in=concepts, status__in=OPEN) | Q(id__in=set(claim_ids))
     return {
         "edges": _take_all("edges", Edge.objects.filter(concept_id__in=concepts)),
         "dimensions": _take_all("dimensions", Dimension.objects.filter(soas_id__in=set(dim_ids))),
         "triples": _take_all("triples", DecidedTriple.objects.filter(concept_id__in=concepts)),
-        "conflicts": _take_all("conflicts", Conflict.objects.filter(conflicts)),
+        "conflicts": _take_all("conflicts", Claim.objects.filter(claims)),
     }
 
 

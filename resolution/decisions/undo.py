@@ -28,7 +28,7 @@ from resolution.domain.verdicts import read_reason
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake import candidates
 from resolution.intake.conflict_queue import OPEN, rebase
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Claim, Decision, Run
 
 logger = logging.getLogger(__name__)
 
@@ -78,15 +78,15 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     decision = _find(decision_id)
     before, after = decision.before, decision.after
     # All in which it touched an edge or a row of the queue, or which it made.
-    disputed = Conflict.objects.filter(id__in=map(int, after["conflicts"])).values_list("dim_id", flat=True)
+    disputed = Claim.objects.filter(id__in=map(int, after["conflicts"])).values_list("dim_id", flat=True)
     of_edges = (read_slot(key)[1] for key in after["edges"])
-    conflict = decision.conflict
-    of_conflict = {conflict.slot} if conflict is not None else set()
+    claim = decision.claim
+    of_conflict = {claim.slot} if claim is not None else set()
     dim_ids = {*disputed, *of_edges, *map(int, after.get("dimensions", ())), *(dim_id for _, dim_id in of_conflict)}
     store.lock_dimensions(dim_ids)
     # Dimensions, then rows, as all writers lock. The conflict's own row keeps a decision about it out meanwhile.
-    if conflict is not None:
-        Conflict.objects.select_for_update().get(id=conflict.pk)
+    if claim is not None:
+        Claim.objects.select_for_update().get(id=claim.pk)
     # Only now, under the locks: of two who undo the same, the second sees the first.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
@@ -111,7 +111,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
 
 
 def _find(decision_id: int) -> Decision:
-    decision = Decision.objects.select_related("conflict").filter(id=decision_id).first()
+    decision = Decision.objects.select_related("claim").filter(id=decision_id).first()
     if decision is None:
         raise UnknownId(f"There is no decision {decision_id}.")
     if decision.kind == Decision.Kind.UNDO:
@@ -177,31 +177,31 @@ def _is_same_fact(one: Snapshot, other: Snapshot | None) -> bool:
 def _put_conflicts_back(decision: Decision) -> None:
     """Those that nobody has touched since."""
     before, after = decision.before["conflicts"], decision.after["conflicts"]
-    rows = Conflict.objects.select_for_update().filter(id__in=map(int, after))
+    rows = Claim.objects.select_for_update().filter(id__in=map(int, after))
     for row in rows.order_by("id"):
         was, left = before[str(row.pk)], after[str(row.pk)]
         if was is None:
             _withdraw(row, decision)
         elif row.status == left["status"] and not (was["status"] in OPEN and _stays_closed(row)):
-            restored = read_snapshot(Conflict, was)
-            Conflict.objects.filter(id=row.pk).update(**restored, claimed_until=None)
+            restored = read_snapshot(Claim, was)
+            Claim.objects.filter(id=row.pk).update(**restored, claimed_until=None)
 
 
-def _withdraw(row: Conflict, decision: Decision) -> None:
+def _withdraw(row: Claim, decision: Decision) -> None:
     """A collision that the decision caused goes with it, unless it was decided about."""
     if row.status not in OPEN:
         return
     if not row.decisions.exists():
         row.delete()
         return
-    row.status, row.resolution = Conflict.Status.DISMISSED, {"reason": f"decision {decision.pk} was undone"}
+    row.status, row.resolution = Claim.Status.DISMISSED, {"reason": f"decision {decision.pk} was undone"}
     row.save(update_fields=["status", "resolution"])
 
 
-def _stays_closed(row: Conflict) -> bool:
+def _stays_closed(row: Claim) -> bool:
     """Whether the same collision is open again in another row, or was caused by a decision that is undone by now."""
     # The constraint conflict_open_once allows one open row for a triple.
-    same = Conflict.objects.filter(
+    same = Claim.objects.filter(
         concept_id=row.concept_id, dim_id=row.dim_id, incoming_parent_id=row.incoming_parent_id, status__in=OPEN
     )
     causes = Decision.objects.filter(undone_by__isnull=False, **{f"before__conflicts__{row.pk}": None})
@@ -213,14 +213,14 @@ def _drop_dimensions(decision: Decision, dim_ids: Iterable[int]) -> None:
     for dim_id in sorted(dim_ids):
         undone = Decision.objects.filter(undone_by__isnull=False, before__dimensions__has_key=str(dim_id))
         is_made = str(dim_id) in decision.before["dimensions"] or undone.exists()
-        if is_made and not Conflict.objects.filter(dim_id=dim_id, status__in=OPEN).exists():
+        if is_made and not Claim.objects.filter(dim_id=dim_id, status__in=OPEN).exists():
             store.drop_dimension(dim_id)
 
 
 def _record(decision: Decision, actor: Actor, reason: str, before: Surroundings, after: Surroundings) -> Decision:
     return Decision.objects.create(
         kind=Decision.Kind.UNDO,
-        conflict=decision.conflict,
+        claim=decision.claim,
         run=actor.run,
         undoes=decision,
         actor=actor.signature,

@@ -84,7 +84,7 @@ class QuotedStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CaseSide:
     """A fact with what speaks for it, the newest statement first. ``is_gone``: it was taken out of the graph after
     the conflict arose."""
 
@@ -102,9 +102,9 @@ class Case:
     from the incoming parent to the concept, the one that closes it last."""
 
     collision_type: str
-    incoming: Claim
-    existing: Claim | None = None
-    ring: tuple[Claim, ...] = ()
+    incoming: CaseSide
+    existing: CaseSide | None = None
+    ring: tuple[CaseSide, ...] = ()
     other_facts: tuple[Triple, ...] = ()
     sentences: tuple[tuple[str, str], ...] = ()  # role and words of those that name the concept, the newest first
     dimensions: tuple[tuple[str, str], ...] = ()  # name, question
@@ -168,10 +168,10 @@ _ODD: Final = {
 def _build_document(case: Case) -> dict[str, object]:
     document: dict[str, object] = {"now": case.now, "dimension": case.incoming.fact.dimension}
     if case.existing:
-        document["known_fact"] = _build_claim(case.existing)
-    document["new_fact"] = _build_claim(case.incoming)
+        document["known_fact"] = _build_side(case.existing)
+    document["new_fact"] = _build_side(case.incoming)
     if case.ring:
-        document["ring"] = [_build_claim(claim) for claim in case.ring]
+        document["ring"] = [_build_side(claim) for claim in case.ring]
     document["other_facts_about_the_concept"] = [_format_fact(fact) for fact in case.other_facts]
     document["sentences_that_name_the_concept"] = [{"role": role, "words": words} for role, words in case.sentences]
     if case.dimensions:
@@ -181,13 +181,13 @@ def _build_document(case: Case) -> dict[str, object]:
     return document
 
 
-def _build_claim(claim: Claim) -> JsonValue:
-    document: dict[str, JsonValue] = {"fact": _format_fact(claim.fact)}
-    if claim.is_gone:
+def _build_side(side: CaseSide) -> JsonValue:
+    document: dict[str, JsonValue] = {"fact": _format_fact(side.fact)}
+    if side.is_gone:
         return document | {"note": "this fact was taken out since"}
-    document |= {"confidence": round(claim.confidence, 2), "source": claim.source}
-    if claim.last_confirmed:
-        document["last_confirmed"] = claim.last_confirmed
+    document |= {"confidence": round(side.confidence, 2), "source": side.source}
+    if side.last_confirmed:
+        document["last_confirmed"] = side.last_confirmed
     document["said"] = [
         {
             "by": said.by,
@@ -197,7 +197,7 @@ def _build_claim(claim: Claim) -> JsonValue:
             "at": said.at,
             "words": said.words,
         }
-        for said in claim.statements
+        for said in side.statements
     ]
     return document
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from memory.domain.text.function_words import is_closed_class
-from memory.domain.text.tokenizer import Token, find_leftovers, is_name, tokenise
+from memory.domain.fact_syntax import find_name_mistake
+from memory.domain.name_shapes import find_doubt
+from memory.domain.text.tokenizer import Token, find_leftovers, tokenise
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
 KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})
@@ -73,12 +74,17 @@ def read_verdict(data: object, collision_type: str | None) -> Verdict:
     reason = read_reason(data.get("reason") or data.get("reasoning") or "")
     if kind == "decompose":
         existing, new = read_dimensions(data.get("existing_dimension"), data.get("new_dimension"))
-        return Verdict(kind, reason, existing_dimension=existing, new_dimension=new)
-    if kind == "relocate":
+        verdict = Verdict(kind, reason, existing_dimension=existing, new_dimension=new)
+    elif kind == "relocate":
         dimension = read_dimension(data.get("dimension"), "dimension")
         is_isa = _flavour(data.get("is_isa")) if collision_type is None else None
-        return Verdict(kind, reason, dimension=dimension, is_isa=is_isa)
-    return Verdict(kind, reason)
+        verdict = Verdict(kind, reason, dimension=dimension, is_isa=is_isa)
+    else:
+        verdict = Verdict(kind, reason)
+    doubts = (find_doubt("", "", dimension) for dimension in verdict.dimensions if collision_type is not None)
+    if doubt := next(filter(None, doubts), None):
+        raise VerdictMistake(f"{doubt.name!r} is {doubt.why}: only an operator may name a dimension so")
+    return verdict
 
 
 def read_dimensions(existing: object, new: object) -> tuple[str, str]:
@@ -108,8 +114,8 @@ def read_dimension(name: object, role: str) -> str:
     if len(tokens) > WORDS_MAX:
         raise VerdictMistake(f"{name!r} cannot be the {role}: that is a sentence, not a name")
     joined = "-".join(token.text for token in tokens)
-    if not is_name(joined) or is_closed_class(joined):
-        raise VerdictMistake(f"{name!r} cannot be the {role}: it is too long, or no word that names something")
+    if mistake := find_name_mistake(joined):
+        raise VerdictMistake(f"{name!r} cannot be the {role}: {mistake}")
     return joined
 
 

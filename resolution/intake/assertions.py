@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
-from memory.domain.text.tokenizer import is_name
+from memory.domain.fact_syntax import find_mistake
+from memory.domain.name_shapes import Doubt, find_doubt
 from memory.domain.types import Triple
 from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
@@ -16,7 +17,7 @@ from resolution.actors import Actor
 from resolution.intake.candidates import CandidateBook
 from resolution.intake.conflict_queue import Queue
 from resolution.intake.quotas import Excess, Quotas
-from resolution.models import Candidate, Conflict, DecidedTriple
+from resolution.models import Candidate, Claim, DecidedTriple
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class Outcome:
 
     status: Status
     fact: Triple
-    conflict: Conflict | None = None
+    claim: Claim | None = None
     existing: Triple | None = None
     decided: DecidedTriple | None = None
     reason: str = ""
@@ -55,7 +56,8 @@ def promote(candidate_id: int, actor: Actor) -> Outcome | None:
 
 def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
     """Settles the statements as if one after the other, in the caller's transaction, which settles no others.
-    ``is_metered``: within the quotas of those who state them.
+    ``is_metered``: within the quotas of those who state them, and doubtful names wait for an operator; else it is
+    decided that they are to be placed.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
     # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
@@ -71,6 +73,9 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
         elif (vouched := _vouch(book, assertion)) is None:
             outcomes.append(_wait(book, quotas, assertion))
+        elif quotas is not None and (doubt := _find_doubt(book, vouched)) is not None:
+            reason = f"It waits for an operator: {doubt.name} is {doubt.why}."
+            outcomes.append(_wait(book, quotas, vouched, doubt.why, reason=reason))
         elif quotas is not None and (excess := quotas.find_excess(vouched)) is not None:
             outcomes.append(_put_off(book, quotas, vouched, excess))
         else:
@@ -90,8 +95,21 @@ def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     return assertion if assertion.attribution.channel not in TENTATIVE else book.vouch(assertion)
 
 
+def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
+    """What keeps a statement waiting for an operator, unless one has let it in before."""
+    triple, said = assertion
+    if said.channel == Channel.OPERATOR or book.is_known(triple):
+        return None
+    return find_doubt(triple.concept, triple.parent, triple.dimension)
+
+
 def _wait(
-    book: CandidateBook, quotas: Quotas | None, assertion: Assertion, why: str = "", existing: Triple | None = None
+    book: CandidateBook,
+    quotas: Quotas | None,
+    assertion: Assertion,
+    why: str = "",
+    existing: Triple | None = None,
+    reason: str = "It waits until somebody vouches for it.",
 ) -> Outcome:
     triple, said = assertion
     if book.is_known(triple):
@@ -101,7 +119,8 @@ def _wait(
             return Outcome("over_quota", triple, reason=str(excess), excess=excess)
         quotas.count("candidates", said)
     book.note(assertion, why)
-    return Outcome("candidate", triple, existing=existing, reason="It waits until somebody vouches for it.")
+    reason = "It was dismissed before." if book.is_dismissed(triple) else reason
+    return Outcome("candidate", triple, existing=existing, reason=reason)
 
 
 def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: Excess) -> Outcome:
@@ -122,25 +141,11 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
             book.settle(assertion.triple, by=assertion.attribution.agent)
         if quotas is not None and outcome.status in ("inserted", "superseded"):
             quotas.count("facts", assertion.attribution)
-        elif quotas is not None and outcome.conflict is not None and outcome.conflict.pk is None:  # a new one
+        elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new one
             quotas.count("conflicts", assertion.attribution)
         outcomes.append(outcome)
     settlement.write()
     return iter(outcomes)
-
-
-def find_mistake(fact: Triple) -> str:
-    """What is wrong with the fact in itself; empty for nothing."""
-    for word in (fact.concept, fact.parent, fact.dimension):
-        if not is_name(word):
-            return f"{word!r} is not a name"
-    if fact.concept == fact.parent:
-        return f"{fact.concept} cannot be its own parent"
-    if fact.concept == fact.dimension:
-        return f"{fact.concept} is the root of its own dimension"
-    if fact.parent == fact.dimension:
-        return f"{fact.parent} cannot be its own dimension"
-    return ""
 
 
 class Settlement:
@@ -173,9 +178,9 @@ class Settlement:
         placement = attempt(assertion, ruling.moved_to_id)
         if placement is None or placement.status == "conflict":
             existing = self._slots.edge_in(self._slots.ids[assertion.triple].slot)
-            conflict = ruling.decision.conflict if ruling.decision is not None else None
+            claim = ruling.decision.claim if ruling.decision is not None else None
             why = rulings.explain(ruling)
-            return Outcome("decided", assertion.triple, conflict, _to_triple(existing), ruling, reason=why)
+            return Outcome("decided", assertion.triple, claim, _to_triple(existing), ruling, reason=why)
         if placement.status == "inserted":
             self._forgotten.append(self._rulings.pop(placement.ids))
         return self._finish(assertion, placement)
@@ -192,8 +197,8 @@ class Settlement:
             # What a model concluded fills a gap, but contradicts nobody.
             return Outcome("candidate", fact, existing=_to_triple(edge or placement.closing))
         if status == "conflict":
-            conflict = self._queue.add(placement, attribution, is_isa=fact.is_isa)
-            return Outcome(status, fact, conflict, _to_triple(edge or placement.closing))
+            claim = self._queue.add(placement, attribution, is_isa=fact.is_isa)
+            return Outcome(status, fact, claim, _to_triple(edge or placement.closing))
         if status != "confirmed":
             self._queue.close(ids)
         if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
@@ -205,7 +210,7 @@ class Settlement:
         self._slots.write()
         # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
         for row in self._queue.write():
-            logger.info("collision.queued", extra={"conflict": row.pk, "type": row.collision_type})
+            logger.info("collision.queued", extra={"conflict": row.conflict_id, "type": row.collision_type})
         if self._forgotten:
             rulings.forget_rows(self._forgotten)
 

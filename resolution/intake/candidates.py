@@ -40,6 +40,10 @@ class CandidateBook:
     def is_new(self, triple: Triple) -> bool:
         return triple not in self._rows
 
+    def is_dismissed(self, triple: Triple) -> bool:
+        row = self._rows.get(triple)
+        return row is not None and row.state == Candidate.State.DISMISSED
+
     def vouch(self, assertion: Assertion) -> Assertion | None:
         """The statement as it may be placed, where a second model has come to the same by itself; else None."""
         # Echoes do not get here: what a model only read is no voice of its own (memory/ingest/extraction.py).
@@ -66,7 +70,7 @@ class CandidateBook:
         if row is None:
             row = self._rows[triple] = _new(triple, said, why)
         else:
-            _say_again(row, said)
+            _say_again(row, said, why)
         self._changed[triple] = row
 
     def settle(self, triple: Triple, by: str) -> None:
@@ -125,7 +129,7 @@ def _new(triple: Triple, said: Attribution, why: str) -> Candidate:
     )
 
 
-def _say_again(row: Candidate, said: Attribution) -> None:
+def _say_again(row: Candidate, said: Attribution, why: str) -> None:
     known = {(voice_of(agent), channel) for agent, channel in row.voices}
     if (voice_of(said.agent), said.channel) not in known and len(row.voices) < VOICES_MAX:
         row.voices = [*row.voices, [said.agent, said.channel]]
@@ -133,6 +137,7 @@ def _say_again(row: Candidate, said: Attribution) -> None:
         row.conversations += 1
         row.last_conversation = said.conversation
     row.said_count += 1
+    row.why = why or row.why
     row.last_said_at = max(row.last_said_at, said.at)
     if is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]

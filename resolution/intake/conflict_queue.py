@@ -1,5 +1,7 @@
-"""Opens and closes conflicts as statements are placed, and as decisions change what they are against."""
+"""Opens and closes claims, and with them conflicts, as statements are placed and as decisions change what the claims
+are against."""
 
+import json
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,19 +15,19 @@ from memory.graph.placement import Placement
 from memory.graph.store import Attribution
 from memory.models import Source
 from resolution.domain.verdicts import classify_collision
-from resolution.models import CollisionType, Conflict
+from resolution.models import Claim, CollisionType, ConflictMember
 
 PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
 EVIDENCE_MAX = 500  # characters
-OPEN = (Conflict.Status.PENDING, Conflict.Status.PROPOSED)
+OPEN = (Claim.Status.PENDING, Claim.Status.PROPOSED)
 IN_ORDER = ("-priority", "created_at", "id")  # in which open conflicts are decided
 
 # The columns of a new row; the others have their defaults.
 TYPES: Final = {
     "concept_id": "int", "dim_id": "int", "incoming_parent_id": "int", "existing_parent_id": "int",
     "blocking_concept_id": "int", "incoming_is_isa": "bool", "incoming_confidence": "float8", "incoming_source": "text",
-    "collision_type": "text", "agent": "text", "role": "text", "conversation": "bytea", "evidence": "text",
-    "priority": "smallint", "said_at": "timestamptz", "created_at": "timestamptz",
+    "channel": "text", "collision_type": "text", "agent": "text", "role": "text", "conversation": "bytea",
+    "evidence": "text", "priority": "smallint", "said_at": "timestamptz", "created_at": "timestamptz",
 }  # fmt: skip
 # One parameter for each column: with one for each value, as bulk_create has, an import of 10,000 contradictions spent
 # half of its time on them.
@@ -33,7 +35,13 @@ INSERT: Final = f"""
     INSERT INTO resolution_queue ({", ".join(TYPES)})
     SELECT {", ".join(TYPES).replace("created_at", "coalesce(created_at, statement_timestamp())")}
     FROM unnest({", ".join(f"%s::{type}[]" for type in TYPES.values())}) AS new ({", ".join(TYPES)})
-    RETURNING concept_id, dim_id, incoming_parent_id, id, created_at
+    RETURNING concept_id, dim_id, incoming_parent_id, id, conflict_id, created_at
+"""
+# Whoever says the same as a claim supports it, once.
+SUPPORT: Final = f"""
+    UPDATE conflict_member SET support = support || %(voice)s::jsonb
+    WHERE kind = 'claim' AND object_id = %(claim)s AND NOT support @> %(voice)s::jsonb
+      AND jsonb_array_length(support) < {ConflictMember.SUPPORT_MAX}
 """
 
 
@@ -42,14 +50,15 @@ class Queue:
     ``write``."""
 
     def __init__(self, triples: set[TripleIds]) -> None:
-        rows = Conflict.objects.filter(
+        rows = Claim.objects.filter(
             concept_id__in={ids.concept_id for ids in triples},
             dim_id__in={ids.dim_id for ids in triples},
             status__in=OPEN,
         )
         self._open = {row.incoming: row for row in rows}
-        self._new: list[Conflict] = []
+        self._new: list[Claim] = []
         self._changes: dict[int, dict[str, Any]] = {}  # by the key of the row
+        self._support: list[tuple[Claim, Attribution]] = []
 
     def __contains__(self, ids: TripleIds) -> bool:
         return ids in self._open
@@ -57,60 +66,66 @@ class Queue:
     def open_slots(self) -> set[Slot]:
         return {ids.slot for ids in self._open}
 
-    def add(self, placement: Placement, attribution: Attribution, *, is_isa: bool) -> Conflict:
-        """The open conflict of this collision: a new one, or the one that is there already, of which a repeat changes
-        nothing but the priority."""
+    def add(self, placement: Placement, attribution: Attribution, *, is_isa: bool) -> Claim:
+        """The open claim of this collision: a new one, or the one that is there already, which a repeat supports."""
         priority = PRIORITY.get(attribution.source, 0)
-        # The row keeps the first attribution: it is what the decision will be about.
+        # The claim keeps the first attribution: it is what the decision will be about.
         known = self._open.get(placement.ids)
         if known is None:
             known = self._open[placement.ids] = _build_conflict(placement, attribution, is_isa=is_isa)
             self._new.append(known)
-        elif known.priority < priority:
+            return known
+        self._support.append((known, attribution))
+        if known.priority < priority:
             self._change(known, priority=priority)
         return known
 
     def close(self, ids: TripleIds) -> None:
         """The triple was placed: it is no longer disputed."""
         if ids in self._open:
-            self._close(ids, Conflict.Status.RESOLVED, "It was stated again, and is in the graph now.")
+            self._close(ids, Claim.Status.RESOLVED, "It was stated again, and is in the graph now.")
 
     def close_older(self, ids: TripleIds, said_at: datetime) -> None:
         """The triple was stated where the newest statement wins: what was said before it is outdated."""
         # Such conflicts were queued before the dimension's policy was changed. A cycle stays a cycle.
         for other, row in list(self._open.items()):
             if other.slot == ids.slot and row.collision_type != CollisionType.CYCLE and row.said_at <= said_at:
-                self._close(other, Conflict.Status.DISMISSED, "A later statement replaced it.")
+                self._close(other, Claim.Status.DISMISSED, "A later statement replaced it.")
 
-    def _close(self, ids: TripleIds, status: Conflict.Status, reason: str) -> None:
+    def _close(self, ids: TripleIds, status: Claim.Status, reason: str) -> None:
         self._change(self._open.pop(ids), status=status, resolution={"reason": reason}, resolved_at=timezone.now())
 
-    def _change(self, row: Conflict, **values: Any) -> None:
+    def _change(self, row: Claim, **values: Any) -> None:
         for name, value in values.items():
             setattr(row, name, value)
         if row.pk is not None:
             self._changes.setdefault(row.pk, {}).update(values)
 
-    def write(self) -> list[Conflict]:
+    def write(self) -> list[Claim]:
         """Gives the new rows their keys, and returns them."""
         if self._new:
             rows = [[getattr(row, name) for name in TYPES] for row in self._new]
             with connection.cursor() as cursor:
                 cursor.execute(INSERT, columns(rows, len(TYPES)))
-                stored = {TripleIds(*ids): (key, created_at) for *ids, key, created_at in cursor.fetchall()}
+                stored = {TripleIds(*row[:3]): row[3:] for row in cursor.fetchall()}
             for row in self._new:
-                row.pk, row.created_at = stored[row.incoming]
+                row.pk, row.conflict_id, row.created_at = stored[row.incoming]
                 row._state.adding = False
+        if self._support:
+            with connection.cursor() as cursor:
+                for claim, said in self._support:
+                    voice = json.dumps([[said.agent, said.channel]])
+                    cursor.execute(SUPPORT, {"claim": claim.pk, "voice": voice})
         for key, values in sorted(self._changes.items()):
             # Only what is open still: a row that somebody decided meanwhile stays as it was decided.
-            Conflict.objects.filter(pk=key, status__in=OPEN).update(**values)
+            Claim.objects.filter(pk=key, status__in=OPEN).update(**values)
         return self._new
 
 
 def rebase(slot: Slot, *, fill: bool) -> None:
     """Puts the open conflicts of this slot against what is in their way now. Where nothing is, and the slot is to be
     filled, the first in the queue's order takes it. The caller holds the dimension's lock."""
-    rows = Conflict.objects.select_for_update(of=("self",)).filter(concept_id=slot[0], dim_id=slot[1], status__in=OPEN)
+    rows = Claim.objects.select_for_update(of=("self",)).filter(concept_id=slot[0], dim_id=slot[1], status__in=OPEN)
     for row in rows.order_by(*IN_ORDER):
         # Looked at anew for each row: the one before may have filled the slot.
         edge = store.lock_edge(slot)
@@ -126,24 +141,24 @@ def rebase(slot: Slot, *, fill: bool) -> None:
             _resolve(row)
 
 
-def _turn_against(row: Conflict, parent_id: int | None, blocking_id: int | None, collision_type: str) -> None:
+def _turn_against(row: Claim, parent_id: int | None, blocking_id: int | None, collision_type: str) -> None:
     if row.against == (parent_id, blocking_id, collision_type):
         return
     row.existing_parent_id, row.blocking_concept_id, row.collision_type = parent_id, blocking_id, collision_type
     # What was proposed, or failed, was about another question.
-    row.status, row.proposal = Conflict.Status.PENDING, None
+    row.status, row.proposal = Claim.Status.PENDING, None
     row.attempts, row.last_error, row.next_attempt_at = 0, "", None
     row.save()
 
 
-def _resolve(row: Conflict) -> None:
-    row.status, row.resolved_at, row.claimed_until = Conflict.Status.RESOLVED, timezone.now(), None
+def _resolve(row: Claim) -> None:
+    row.status, row.resolved_at, row.claimed_until = Claim.Status.RESOLVED, timezone.now(), None
     row.save(update_fields=["status", "resolved_at", "claimed_until"])
 
 
-def _build_conflict(placement: Placement, attribution: Attribution, *, is_isa: bool) -> Conflict:
+def _build_conflict(placement: Placement, attribution: Attribution, *, is_isa: bool) -> Claim:
     ids, edge, closing = placement.ids, placement.edge, placement.closing
-    return Conflict(
+    return Claim(
         concept_id=ids.concept_id,
         dim_id=ids.dim_id,
         existing_parent_id=edge.parent_id if edge is not None else None,

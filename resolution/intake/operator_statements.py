@@ -8,7 +8,7 @@ from typing import Final
 
 from memory.domain.cues.extractor import find_cues
 from memory.domain.cues.patterns import find_forms
-from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.fact_syntax import FactMistake, find_name_mistake, parse_fact
 from memory.domain.text.redaction import mask_secrets
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Triple
@@ -49,6 +49,8 @@ def read_facts(concept: str, text: str) -> list[Triple]:
     if len(text) > STATEMENT_MAX:
         raise NotUnderstood(f"A statement has at most {STATEMENT_MAX:,} characters.")
     text = _clean(text)
+    if mistake := find_name_mistake(concept):
+        raise NotUnderstood(f"Nothing can be told about this word: {mistake}.")
     if not text:
         raise NotUnderstood(f"The statement is empty. {HINT}")
     has_flags = any(word.lower() in _FLAGS for word in text.split())

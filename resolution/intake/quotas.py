@@ -16,7 +16,7 @@ from memory.domain.types import SEED_DIMENSIONS, Triple
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import AgentHour, Conflict
+from resolution.models import AgentHour, Claim
 from resolution.models.quotas import hour_of
 
 Place = tuple[str, str]  # concept and dimension
@@ -179,7 +179,7 @@ def _find_crowding(triples: Iterable[Triple]) -> Crowding:
         alone = facts.exclude(channel=Channel.OPERATOR).exclude(dim__token__in=[name for name, *_ in SEED_DIMENSIONS])
         alone = alone.exclude(Exists(others.exclude(concept=F("parent"))))
         found.lonely.update(dict(alone.values_list("concept__token").annotate(count=Count("pk"))))
-    open_rows = Conflict.objects.filter(concept__token__in=concepts, dim__token__in=dimensions, status__in=OPEN)
+    open_rows = Claim.objects.filter(concept__token__in=concepts, dim__token__in=dimensions, status__in=OPEN)
     for concept, dimension, parent in open_rows.values_list("concept__token", "dim__token", "incoming_parent__token"):
         found.disputed[concept, dimension].add(parent)
     return found

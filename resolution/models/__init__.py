@@ -1,8 +1,10 @@
 """Conflicts, candidates, the decisions about them, the resolver's runs, and what counts against quotas."""
 
 from resolution.models.candidates import Candidate
-from resolution.models.conflicts import CollisionType, Conflict
+from resolution.models.conflicts import Claim, CollisionType, Conflict, ConflictMember
 from resolution.models.decisions import DecidedTriple, Decision, Run
 from resolution.models.quotas import AgentHour
 
-__all__ = ["AgentHour", "Candidate", "CollisionType", "Conflict", "DecidedTriple", "Decision", "Run"]
+__all__ = [
+    "AgentHour", "Candidate", "Claim", "CollisionType", "Conflict", "ConflictMember", "DecidedTriple", "Decision", "Run"
+]  # fmt: skip

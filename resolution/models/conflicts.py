@@ -1,8 +1,9 @@
-"""The resolution queue."""
+"""Conflicts, and the claims that the graph refused."""
 
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.urls import reverse
 
 from memory.domain.types import Slot, TripleIds
 from memory.graph.store import Attribution
@@ -18,7 +19,92 @@ class CollisionType(models.TextChoices):
 
 
 class Conflict(models.Model):
-    """A row of the resolution queue: an incoming fact that the graph refused, and what it collided with."""
+    """What contradicts each other about one slot. It is open while one of its claims is: a trigger keeps it in step
+    with the rows of ``resolution_queue`` (migration 0011)."""
+
+    class Kind(models.TextChoices):
+        EDGE_SLOT = "edge_slot", "two facts of one place"
+
+    class Status(models.TextChoices):
+        OPEN = "open"
+        RESOLVED = "resolved"
+        DISMISSED = "dismissed"
+
+    slot_kind = models.CharField(max_length=12, choices=Kind)
+    slot_key = models.JSONField(help_text="What it is about, in words: concept and dimension.")
+    concept = models.ForeignKey(Soas, models.PROTECT, null=True, related_name="conflicts")
+    dim = models.ForeignKey(
+        Soas, models.PROTECT, null=True, related_name="dimension_conflicts", verbose_name="dimension"
+    )
+    project = models.CharField(max_length=64, blank=True, default="", db_default="")
+    status = models.CharField(max_length=9, choices=Status, default=Status.OPEN, db_default=Status.OPEN)
+    priority = models.SmallIntegerField(default=0, db_default=0, help_text="The highest of its claims.")
+    question = models.TextField(blank=True, default="", db_default="")
+    resolution = models.JSONField(null=True, blank=True, help_text="How its last claim was decided.")
+    detected_at = models.DateTimeField(db_default=Now())
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "conflict"
+        indexes = [
+            models.Index(fields=["status", "-priority", "detected_at", "id"], name="conflict_by_status"),
+            models.Index(fields=["concept", "dim"], name="conflict_of_a_slot"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot_kind", "slot_key"], condition=Q(status="open"), name="conflict_is_open_once"
+            ),
+            models.CheckConstraint(condition=Q(slot_kind="edge_slot"), name="conflict_kind_is_known"),
+            models.CheckConstraint(
+                condition=Q(status__in=["open", "resolved", "dismissed"]), name="conflict_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(slot_kind="edge_slot") | Q(concept__isnull=False, dim__isnull=False),
+                name="conflict_about_an_edge_has_its_slot",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.concept} [{self.dim}]"
+
+    @property
+    def slot(self) -> Slot:
+        """The disputed one."""
+        assert self.concept_id is not None
+        assert self.dim_id is not None
+        return self.concept_id, self.dim_id
+
+
+class ConflictMember(models.Model):
+    """One of the sides of a conflict besides what stands in the slot, and who has said so: ``support`` holds pairs of
+    agent and channel, in the order in which they were heard."""
+
+    class Kind(models.TextChoices):
+        CLAIM = "claim"
+
+    SUPPORT_MAX = 50  # voices; of more, one learns nothing
+
+    conflict = models.ForeignKey(Conflict, models.CASCADE, related_name="members")
+    kind = models.CharField(max_length=12, choices=Kind)
+    object_id = models.BigIntegerField(help_text="A claim's: the row of resolution_queue.")
+    trust = models.SmallIntegerField(default=2, db_default=2, help_text="The layer: 1 memories, 2 facts, 3 state.")
+    support = models.JSONField(default=list)
+
+    class Meta:
+        db_table = "conflict_member"
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "object_id", "conflict"], name="conflict_member_is_in_it_once"),
+            models.CheckConstraint(condition=Q(kind="claim"), name="conflict_member_kind_is_known"),
+            models.CheckConstraint(condition=Q(trust__gte=1, trust__lte=3), name="conflict_member_trust_is_a_layer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.object_id} of conflict {self.conflict_id}"
+
+
+class Claim(models.Model):
+    """A row of the resolution queue: an incoming fact that the graph refused, and what it collided with. It is a member
+    of the conflict of its slot, which a trigger finds or opens."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -26,14 +112,13 @@ class Conflict(models.Model):
         RESOLVED = "resolved"
         DISMISSED = "dismissed"
 
-    concept = models.ForeignKey(Soas, models.PROTECT, related_name="conflicts")
-    dim = models.ForeignKey(Soas, models.PROTECT, related_name="dimension_conflicts", verbose_name="dimension")
-    existing_parent = models.ForeignKey(
-        Soas, models.PROTECT, null=True, blank=True, related_name="conflicts_as_existing"
-    )
-    incoming_parent = models.ForeignKey(Soas, models.PROTECT, related_name="conflicts_as_incoming")
+    conflict = models.ForeignKey(Conflict, models.PROTECT, null=True, editable=False, related_name="claims")
+    concept = models.ForeignKey(Soas, models.PROTECT, related_name="claims")
+    dim = models.ForeignKey(Soas, models.PROTECT, related_name="dimension_claims", verbose_name="dimension")
+    existing_parent = models.ForeignKey(Soas, models.PROTECT, null=True, blank=True, related_name="claims_as_existing")
+    incoming_parent = models.ForeignKey(Soas, models.PROTECT, related_name="claims_as_incoming")
     blocking_concept = models.ForeignKey(
-        Soas, models.PROTECT, null=True, blank=True, related_name="conflicts_as_blocking",
+        Soas, models.PROTECT, null=True, blank=True, related_name="claims_as_blocking",
         help_text="For a cycle: the subject of the edge that closes it.",
     )  # fmt: skip
     incoming_is_isa = models.BooleanField()
@@ -53,7 +138,7 @@ class Conflict(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.PENDING, db_default=Status.PENDING)
     proposal = models.JSONField(null=True, blank=True)
     run = models.ForeignKey(
-        "Run", models.SET_NULL, null=True, blank=True, related_name="conflicts",
+        "Run", models.SET_NULL, null=True, blank=True, related_name="claims",
         help_text="The run of the resolver that decided it last.",
     )  # fmt: skip
     resolution = models.JSONField(null=True, blank=True)
@@ -67,6 +152,7 @@ class Conflict(models.Model):
 
     class Meta:
         db_table = "resolution_queue"
+        default_permissions = ()  # those of its conflict count
         indexes = [
             models.Index(fields=["status", "-priority", "created_at"], name="conflict_in_order"),
             # What is open, whether there is a proposal or not, as it is decided.
@@ -114,6 +200,10 @@ class Conflict(models.Model):
         if self.existing_parent is None:
             return f"{self.concept} [{self.dim}]: {self.incoming_parent}, which closes a cycle"
         return f"{self.concept} [{self.dim}]: {self.existing_parent} or {self.incoming_parent}"
+
+    def get_absolute_url(self) -> str:
+        """Its conflict's page on the desk, with this claim in view."""
+        return f"{reverse('admin:resolution_conflict_change', args=[self.conflict_id])}?member={self.pk}"
 
     @property
     def slot(self) -> Slot:

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from memory.models import Soas, Source
-from resolution.models.conflicts import Conflict
+from resolution.models.conflicts import Claim
 
 
 class Run(models.Model):
@@ -83,12 +83,12 @@ class Decision(models.Model):
         UNDO = "undo", "decision undone"
 
     # What its name is made of: to be selected with it. What it and its undo changed may be large: lists defer that.
-    NAMES = ("conflict__concept", "conflict__dim", "conflict__existing_parent", "conflict__incoming_parent")
+    NAMES = ("claim__concept", "claim__dim", "claim__existing_parent", "claim__incoming_parent")
     SNAPSHOTS = ("before", "after", "undone_by__before", "undone_by__after")
 
     kind = models.CharField(max_length=12, choices=Kind)
-    conflict = models.ForeignKey(
-        Conflict, models.PROTECT, null=True, related_name="decisions",
+    claim = models.ForeignKey(
+        Claim, models.PROTECT, null=True, related_name="decisions",
         help_text="What it is about; nothing for a quarantine, which is about a concept.",
     )  # fmt: skip
     run = models.ForeignKey(Run, models.PROTECT, null=True, blank=True, related_name="decisions")
@@ -111,9 +111,9 @@ class Decision(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(kind="undo")
-                | Q(kind="quarantine", conflict=None)
-                | ~Q(kind="quarantine") & Q(conflict__isnull=False),
-                name="decision_is_about_a_conflict",
+                | Q(kind="quarantine", claim=None)
+                | ~Q(kind="quarantine") & Q(claim__isnull=False),
+                name="decision_is_about_a_claim",
             ),
             models.CheckConstraint(
                 condition=Q(kind="undo", undoes__isnull=False) | ~Q(kind="undo") & Q(undoes__isnull=True),
@@ -126,7 +126,7 @@ class Decision(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.conflict or self.arguments.get('concept')}"
+        return f"{self.kind}: {self.claim or self.arguments.get('concept')}"
 
 
 class DecidedTriple(models.Model):

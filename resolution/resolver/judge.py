@@ -10,9 +10,9 @@ from memory.domain.types import Triple
 from memory.domain.voices import is_registered
 from memory.llm import explain_concept
 from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Source
-from resolution.domain.llm_prompt import Case, Claim, QuotedStatement, build_question
+from resolution.domain.llm_prompt import Case, CaseSide, QuotedStatement, build_question
 from resolution.domain.verdicts import Verdict, read_verdict
-from resolution.models import CollisionType, Conflict
+from resolution.models import Claim, CollisionType
 from resolution.views import conflict_facts
 from resolution.views.phrases import STATING
 
@@ -24,42 +24,42 @@ DIMENSIONS_MAX = 40  # the most used ones
 NAMES_DIMENSIONS = (CollisionType.ISA_ISA, CollisionType.MISCLASSIFICATION, CollisionType.CYCLE)
 
 
-def judge(conflict: Conflict, model: LanguageModel, subject: str) -> Verdict:
+def judge(claim: Claim, model: LanguageModel, subject: str) -> Verdict:
     """What the model decides. Raises LlmError, and VerdictMistake where its answer is no verdict on this conflict."""
-    asked = build_question(gather(conflict))
+    asked = build_question(gather(claim))
     answer = llm.ask(
         model, LlmCall.Purpose.RESOLVE, subject, system=asked.system, prompt=asked.prompt, schema=asked.schema
     )
-    return read_verdict(answer.data, conflict.collision_type)
+    return read_verdict(answer.data, claim.collision_type)
 
 
-def gather(conflict: Conflict) -> Case:
+def gather(claim: Claim) -> Case:
     """All that a decision needs. The conflict comes with what it refers to (RELATED)."""
-    others, is_ring = conflict_facts.other_facts(conflict), conflict.existing_parent_id is None
+    others, is_ring = conflict_facts.other_facts(claim), claim.existing_parent_id is None
     return Case(
-        collision_type=conflict.collision_type,
-        incoming=_incoming(conflict),
-        existing=None if is_ring else _existing(conflict),
-        ring=tuple(map(_claim, conflict_facts.ring(conflict))) if is_ring else (),
+        collision_type=claim.collision_type,
+        incoming=_incoming(claim),
+        existing=None if is_ring else _existing(claim),
+        ring=tuple(map(_claim, conflict_facts.ring(claim))) if is_ring else (),
         other_facts=tuple(map(_fact, others.order_by("-last_confirmed")[:OTHER_FACTS_MAX])),
-        sentences=tuple((heard.role, heard.sentence) for heard in explain_concept.evidence_of(conflict.concept)),
-        dimensions=tuple(_dimensions(conflict)),
-        earlier_error=conflict.last_error,
+        sentences=tuple((heard.role, heard.sentence) for heard in explain_concept.evidence_of(claim.concept)),
+        dimensions=tuple(_dimensions(claim)),
+        earlier_error=claim.last_error,
         now=_at(timezone.now()),
     )
 
 
-def _incoming(conflict: Conflict) -> Claim:
+def _incoming(claim: Claim) -> CaseSide:
     said = QuotedStatement(
-        by=_name(conflict.agent, conflict.incoming_source),
-        role=conflict.role,
-        channel=conflict.channel,
-        source=conflict.incoming_source,
-        at=_at(conflict.said_at),
-        words=conflict.evidence,
+        by=_name(claim.agent, claim.incoming_source),
+        role=claim.role,
+        channel=claim.channel,
+        source=claim.incoming_source,
+        at=_at(claim.said_at),
+        words=claim.evidence,
     )
-    fact = Triple(str(conflict.concept), str(conflict.incoming_parent), str(conflict.dim), conflict.incoming_is_isa)
-    return Claim(fact, conflict.incoming_confidence, conflict.incoming_source, (said,))
+    fact = Triple(str(claim.concept), str(claim.incoming_parent), str(claim.dim), claim.incoming_is_isa)
+    return CaseSide(fact, claim.incoming_confidence, claim.incoming_source, (said,))
 
 
 def _name(agent: str, source: str) -> str:
@@ -69,31 +69,31 @@ def _name(agent: str, source: str) -> str:
     return "somebody"
 
 
-def _existing(conflict: Conflict) -> Claim:
+def _existing(claim: Claim) -> CaseSide:
     """The fact that stands in the slot; where it was taken out meanwhile, what the queue knows of it."""
-    slot = (conflict.concept_id, conflict.dim_id)
+    slot = (claim.concept_id, claim.dim_id)
     edge = conflict_facts.edges_in([slot]).get(slot)
     if edge is not None:
         return _claim(edge)
-    fact = Triple(str(conflict.concept), str(conflict.existing_parent), str(conflict.dim), conflict.existing_is_isa)
-    return Claim(fact, 0.0, "", is_gone=True)
+    fact = Triple(str(claim.concept), str(claim.existing_parent), str(claim.dim), claim.existing_is_isa)
+    return CaseSide(fact, 0.0, "", is_gone=True)
 
 
-def _claim(edge: Edge) -> Claim:
+def _claim(edge: Edge) -> CaseSide:
     said = EdgeHistory.objects.filter(concept_id=edge.concept_id, after__parent_id=edge.parent_id, action__in=STATING)
     statements = tuple(
         QuotedStatement(_name(row.actor, row.source), row.role, row.source, _at(row.at), row.reason, row.channel)
         for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]
     )
-    return Claim(_fact(edge), edge.confidence, edge.source, statements, _at(edge.last_confirmed))
+    return CaseSide(_fact(edge), edge.confidence, edge.source, statements, _at(edge.last_confirmed))
 
 
-def _dimensions(conflict: Conflict) -> Iterable[tuple[str, str]]:
+def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
     """The names and questions of the dimensions that a verdict may choose from, the most used first."""
-    if conflict.collision_type not in NAMES_DIMENSIONS:
+    if claim.collision_type not in NAMES_DIMENSIONS:
         return []
-    found = conflict_facts.dimensions().exclude(soas_id=conflict.dim_id)
-    if conflict.collision_type == CollisionType.ISA_ISA:
+    found = conflict_facts.dimensions().exclude(soas_id=claim.dim_id)
+    if claim.collision_type == CollisionType.ISA_ISA:
         found = found.filter(is_isa=True)
     return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]
 

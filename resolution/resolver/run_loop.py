@@ -22,7 +22,7 @@ from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.errors import DecisionError
 from resolution.intake.conflict_queue import IN_ORDER
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from resolution.resolver import judge, run_records
 from resolution.resolver.run_records import RunLost
 from resolution.views.conflict_list import RELATED
@@ -41,7 +41,7 @@ ERRORS_NOTED = 3  # in the run's note; each conflict has its own
 INTERRUPTED = "It was interrupted. The next run goes on where it stopped."
 FAILED, PROPOSED, OVERTAKEN = "failed", "proposed", "overtaken"
 
-OnConflict = Callable[[Run, Conflict, str], None]  # after each conflict: the run so far, and what became of it
+OnConflict = Callable[[Run, Claim, str], None]  # after each conflict: the run so far, and what became of it
 
 
 class Over(Exception):
@@ -53,26 +53,26 @@ class Over(Exception):
         self.note = note
 
 
-def pending_now(*, patiently: bool = True) -> QuerySet[Conflict]:
+def pending_now(*, patiently: bool = True) -> QuerySet[Claim]:
     """The conflicts that a run would claim; ``patiently``: not those whose last attempt failed a short while ago."""
     free = pending().filter(Q(claimed_until=None) | Q(claimed_until__lte=Now()))
     return free.filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=Now())) if patiently else free
 
 
-def pending() -> QuerySet[Conflict]:
+def pending() -> QuerySet[Claim]:
     """In the order in which they are decided. Those about muted concepts are left to operators."""
-    return Conflict.objects.filter(status=Conflict.Status.PENDING, concept__is_muted=False).order_by(*IN_ORDER)
+    return Claim.objects.filter(status=Claim.Status.PENDING, concept__is_muted=False).order_by(*IN_ORDER)
 
 
 class Course:
     """The course of a run."""
 
     def __init__(
-        self, row: Run, on_progress: OnConflict | None = None, conflict_ids: Collection[int] | None = None
+        self, row: Run, on_progress: OnConflict | None = None, claim_ids: Collection[int] | None = None
     ) -> None:
         self.row = row
         self.on_progress = on_progress
-        self.conflict_ids = conflict_ids
+        self.claim_ids = claim_ids
         self.changes_max = Config.tuning().resolution_max_changes
         self.counts: Counter[str] = Counter()
         self.treated: list[int] = []
@@ -110,14 +110,14 @@ class Course:
         return model
 
     def treat_all(self, model: LanguageModel) -> None:
-        while conflict := self.next():
-            outcome = self.treat(conflict, model)
+        while claim := self.next():
+            outcome = self.treat(claim, model)
             self.counts[outcome] += 1
             run_records.note_progress(
                 self.row, conflicts_seen=len(self.treated), counts=dict(self.counts), **run_records.sum_cost(self.row)
             )
             if self.on_progress is not None:
-                self.on_progress(self.row, conflict, outcome)
+                self.on_progress(self.row, claim, outcome)
             if len(self.unanswered) == UNANSWERED_AT_MOST:
                 self.give_up()
         if self.unanswered and self.unanswered == self.treated:
@@ -128,57 +128,57 @@ class Course:
         pending().filter(pk__in=self.unanswered).update(next_attempt_at=None)
         raise Over(Run.Status.FAILED, "The model cannot be asked: what is left waits for the next run.")
 
-    def next(self) -> Conflict | None:
+    def next(self) -> Claim | None:
         if self.row.limit is not None and len(self.treated) >= self.row.limit:
             return None
         if self.changes() >= self.changes_max and self.waiting().exists():
             raise Over(Run.Status.DONE, f"{self.changes()} conflicts were decided (resolution_max_changes).")
-        conflict = self.claim()
-        if conflict is not None:
-            self.treated.append(conflict.pk)
-        return conflict
+        claim = self.claim()
+        if claim is not None:
+            self.treated.append(claim.pk)
+        return claim
 
-    def claim(self) -> Conflict | None:
+    def claim(self) -> Claim | None:
         with transaction.atomic():
             # A conflict that somebody decides in this moment is locked: the run goes on to the next and does not wait.
             rows = self.waiting().select_for_update(skip_locked=True, of=("self",))
-            conflict = rows.select_related(*RELATED).first()
-            if conflict is not None:
-                Conflict.objects.filter(pk=conflict.pk).update(claimed_until=Now() + LEASE)
-        return conflict
+            claim = rows.select_related(*RELATED).first()
+            if claim is not None:
+                Claim.objects.filter(pk=claim.pk).update(claimed_until=Now() + LEASE)
+        return claim
 
-    def waiting(self) -> QuerySet[Conflict]:
+    def waiting(self) -> QuerySet[Claim]:
         rows = pending_now(patiently=self.row.trigger not in ON_DEMAND).exclude(pk__in=self.treated)
-        return rows if self.conflict_ids is None else rows.filter(pk__in=self.conflict_ids)
+        return rows if self.claim_ids is None else rows.filter(pk__in=self.claim_ids)
 
-    def treat(self, conflict: Conflict, model: LanguageModel) -> str:
+    def treat(self, claim: Claim, model: LanguageModel) -> str:
         """What became of it. Raises Over, RunLost; nothing else, except where Postgres is away."""
         try:
-            verdict = self.ask(conflict, model)
-            if self.row.mode == "propose" or not _may_decide(conflict, verdict):
-                return self.propose(conflict, verdict)
-            return self.decide(conflict, verdict)
+            verdict = self.ask(claim, model)
+            if self.row.mode == "propose" or not _may_decide(claim, verdict):
+                return self.propose(claim, verdict)
+            return self.decide(claim, verdict)
         except (llm.LlmError, VerdictMistake, DecisionError) as error:
-            return self.fail(conflict, str(error))
+            return self.fail(claim, str(error))
         except (Over, RunLost):
             raise
         except Exception as error:
-            logger.exception("resolution.failed", extra={"run": self.row.pk, "conflict": conflict.pk})
-            return self.fail(conflict, f"internal error: {type(error).__name__}: {first_line(error)}")
+            logger.exception("resolution.failed", extra={"run": self.row.pk, "conflict": claim.conflict_id})
+            return self.fail(claim, f"internal error: {type(error).__name__}: {first_line(error)}")
 
-    def ask(self, conflict: Conflict, model: LanguageModel) -> Verdict:
+    def ask(self, claim: Claim, model: LanguageModel) -> Verdict:
         try:
-            verdict = judge.judge(conflict, model, run_records.subject(self.row, conflict.pk))
+            verdict = judge.judge(claim, model, run_records.subject(self.row, claim))
             run_records.note_progress(self.row)  # the answer may have taken long, and the run been closed meanwhile
         except RunLost:
-            _release(conflict.pk)
+            _release(claim.pk)
             raise
         except llm.NoBudget as error:
-            _release(conflict.pk)
+            _release(claim.pk)
             self.treated.pop()  # it was not tried at all
             raise Over(Run.Status.DONE, str(error)) from None
         except (llm.Unavailable, llm.Misconfigured):
-            self.unanswered.append(conflict.pk)
+            self.unanswered.append(claim.pk)
             raise
         except Exception:
             self.unanswered.clear()
@@ -186,30 +186,30 @@ class Course:
         self.unanswered.clear()
         return verdict
 
-    def decide(self, conflict: Conflict, verdict: Verdict) -> str:
+    def decide(self, claim: Claim, verdict: Verdict) -> str:
         actor = Actor(f"resolver: {self.row.model_name}", Source.FESTINGER, self.row)
-        decisions.decide(conflict.pk, actor, verdict, seen=conflict)
+        decisions.decide(claim.pk, actor, verdict, seen=claim)
         return verdict.decision
 
-    def propose(self, conflict: Conflict, verdict: Verdict) -> str:
+    def propose(self, claim: Claim, verdict: Verdict) -> str:
         needed = {key: value for key, value in asdict(verdict).items() if value not in ("", None)}
         proposal = needed | {"model": self.row.model_name, "at": timezone.now().isoformat()}
-        done = _as_seen(conflict).update(
-            status=Conflict.Status.PROPOSED, proposal=proposal, run=self.row,
+        done = _as_seen(claim).update(
+            status=Claim.Status.PROPOSED, proposal=proposal, run=self.row,
             last_error="", next_attempt_at=None, claimed_until=None,
         )  # fmt: skip
         return PROPOSED if done else OVERTAKEN
 
-    def fail(self, conflict: Conflict, error: str) -> str:
+    def fail(self, claim: Claim, error: str) -> str:
         """The conflict stays pending and says why; where somebody else decided it meanwhile, nothing failed."""
-        changed = _as_seen(conflict).update(
+        changed = _as_seen(claim).update(
             attempts=F("attempts") + 1, last_error=error, run=self.row,
-            next_attempt_at=Now() + pause(conflict.attempts + 1), claimed_until=None,
+            next_attempt_at=Now() + pause(claim.attempts + 1), claimed_until=None,
         )  # fmt: skip
         if not changed:
-            _release(conflict.pk)
+            _release(claim.pk)
             return OVERTAKEN
-        self.errors.append(f"{conflict}: {error}")
+        self.errors.append(f"{claim}: {error}")
         return FAILED
 
     def changes(self) -> int:
@@ -222,16 +222,16 @@ class Course:
         return "\n".join(filter(None, lines))
 
 
-def _may_decide(conflict: Conflict, verdict: Verdict) -> bool:
+def _may_decide(claim: Claim, verdict: Verdict) -> bool:
     """Whether a model may do this by itself. A fact that somebody stated on purpose, or that is better vouched for than
     the newcomer, is taken out by people only: a model can be talked into anything by what it reads."""
     if verdict.decision != "update":
         return True
-    concept_id = conflict.concept_id if conflict.existing_parent_id is not None else conflict.blocking_concept_id
-    edge = Edge.objects.filter(concept_id=concept_id, dim_id=conflict.dim_id).first()
+    concept_id = claim.concept_id if claim.existing_parent_id is not None else claim.blocking_concept_id
+    edge = Edge.objects.filter(concept_id=concept_id, dim_id=claim.dim_id).first()
     if edge is None:
         return True
-    return edge.channel not in (Channel.OPERATOR, Channel.GUTASK) and not is_weaker(conflict.channel, edge.channel)
+    return edge.channel not in (Channel.OPERATOR, Channel.GUTASK) and not is_weaker(claim.channel, edge.channel)
 
 
 def pause(attempts: int) -> timedelta:
@@ -239,13 +239,13 @@ def pause(attempts: int) -> timedelta:
     return next((pause for most, pause in PAUSES if attempts <= most), LONG_PAUSE)
 
 
-def _as_seen(conflict: Conflict) -> QuerySet[Conflict]:
+def _as_seen(claim: Claim) -> QuerySet[Claim]:
     """The row, as long as it is pending and the same question."""
     same: dict[str, Any] = {
-        name: getattr(conflict, name) for name in ("existing_parent_id", "blocking_concept_id", "collision_type")
+        name: getattr(claim, name) for name in ("existing_parent_id", "blocking_concept_id", "collision_type")
     }
-    return pending().filter(pk=conflict.pk, **same)
+    return pending().filter(pk=claim.pk, **same)
 
 
-def _release(*conflict_ids: int) -> None:
-    pending().filter(pk__in=conflict_ids).update(claimed_until=None)
+def _release(*claim_ids: int) -> None:
+    pending().filter(pk__in=claim_ids).update(claimed_until=None)

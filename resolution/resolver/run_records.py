@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from memory.db.transactions import constraint_of
 from memory.models import LlmCall
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ def close_dead() -> Run | None:
             return None
         # The conflict at which the process died: perhaps because of it, so that counts as an attempt. After a few it
         # has to wait, or the next run would die of it, too.
-        claimed = Conflict.objects.filter(status=Conflict.Status.PENDING, claimed_until__isnull=False)
+        claimed = Claim.objects.filter(status=Claim.Status.PENDING, claimed_until__isnull=False)
         claimed.filter(attempts__gte=DEATHS_AT_MOST - 1).update(next_attempt_at=Now() + PAUSE_AFTER_DEATHS)
         claimed.update(attempts=F("attempts") + 1, last_error=DIED_AT_IT, claimed_until=None)
     run.refresh_from_db()
@@ -115,9 +115,9 @@ def close(run: Run, status: Run.Status, note: str) -> None:
     _log(run)
 
 
-def subject(run: Run, conflict_id: int) -> str:
+def subject(run: Run, claim: Claim) -> str:
     """What a call of the language model is about, so that the run's calls are found again."""
-    return f"{_prefix(run)}conflict {conflict_id}"
+    return f"{_prefix(run)}conflict {claim.conflict_id}"
 
 
 def sum_cost(run: Run) -> dict[str, Any]:

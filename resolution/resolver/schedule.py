@@ -83,7 +83,7 @@ def start_what_is_due() -> Run | None:
     if run_records.under_way():
         return None
     if waiting := _find_undecided():
-        return _run(Run.Trigger.COLLISION, conflict_ids=waiting)
+        return _run(Run.Trigger.COLLISION, claim_ids=waiting)
     if is_missed(timezone.now(), time.monotonic() - LOADED_AT):
         return _run(Run.Trigger.SCHEDULE)
     return None
@@ -135,10 +135,8 @@ def _last_started() -> datetime | None:
     return runs_on_schedule.values_list("started_at", flat=True).first()
 
 
-def _run(
-    trigger: str, actor: str = "", *, limit: int | None = None, conflict_ids: list[int] | None = None
-) -> Run | None:
+def _run(trigger: str, actor: str = "", *, limit: int | None = None, claim_ids: list[int] | None = None) -> Run | None:
     try:
-        return resolver.run(trigger, actor, limit=limit, conflict_ids=conflict_ids)
+        return resolver.run(trigger, actor, limit=limit, claim_ids=claim_ids)
     except AlreadyRunning:
         return None

@@ -17,7 +17,7 @@ from resolution import decisions
 from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Claim, Decision, Run
 from resolution.resolver import judge, run_loop, run_records
 from resolution.resolver.run_loop import Course, OnConflict
 from resolution.resolver.run_records import AlreadyRunning
@@ -32,12 +32,12 @@ def run(
     *,
     limit: int | None = None,
     on_progress: OnConflict | None = None,
-    conflict_ids: Collection[int] | None = None,
+    claim_ids: Collection[int] | None = None,
 ) -> Run:
     """Goes over the pending conflicts, at most ``limit`` of them, and returns the run as it ended. Blocks: a model
     takes seconds for each. Not within a transaction. Raises AlreadyRunning."""
     row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=True)
-    return Course(row, on_progress, conflict_ids).go()
+    return Course(row, on_progress, claim_ids).go()
 
 
 def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run:
@@ -54,15 +54,15 @@ def carry_out(row: Run) -> Run | None:
     return Course(row).go() if run_records.begin(row) else None
 
 
-def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str]]:
+def rehearse(limit: int | None = None) -> Iterator[tuple[Claim, Verdict | str]]:
     """What the resolver would decide now about each conflict, or why it cannot. Nothing changes, but the model is
     asked. Raises LlmError where it cannot be asked at all."""
     model = llm.find_chosen("resolve_model_id")
     has_answered, unanswered = False, 0  # in a row
     error: Exception | None = None
-    for conflict in run_loop.pending().select_related(*RELATED)[:limit]:
+    for claim in run_loop.pending().select_related(*RELATED)[:limit]:
         try:
-            verdict: Verdict | str = judge.judge(conflict, model, f"conflict {conflict.pk}, dry run")
+            verdict: Verdict | str = judge.judge(claim, model, f"conflict {claim.conflict_id}, dry run")
             has_answered, unanswered = True, 0
         except (llm.Unreadable, llm.Refused, VerdictMistake) as mistake:
             verdict, has_answered, unanswered = str(mistake), True, 0
@@ -70,28 +70,26 @@ def rehearse(limit: int | None = None) -> Iterator[tuple[Conflict, Verdict | str
             verdict, error, unanswered = str(failure), failure, unanswered + 1
             if unanswered == run_loop.UNANSWERED_AT_MOST:
                 raise
-        yield conflict, verdict
+        yield claim, verdict
     if error is not None and not has_answered:
         raise error
 
 
-def approve(conflict_id: int, actor: Actor, reason: str = "", *, seen: Conflict | None = None) -> Decision:
+def approve(claim_id: int, actor: Actor, reason: str = "", *, seen: Claim | None = None) -> Decision:
     """Does what the resolver proposed, for its reason or the operator's own; ``seen`` is the conflict as the operator
     read it, with the time of the proposal. Raises DecisionError."""
-    conflict = Conflict.objects.filter(pk=conflict_id).first()
-    if conflict is None:
-        raise UnknownId(f"There is no conflict {conflict_id}.")
-    if conflict.status != Conflict.Status.PROPOSED:
-        raise DecisionError(f"Nothing is proposed for conflict {conflict_id}: it is {conflict.status}.")
+    claim = Claim.objects.filter(pk=claim_id).first()
+    if claim is None:
+        raise UnknownId(f"There is no claim {claim_id}.")
+    if claim.status != Claim.Status.PROPOSED:
+        raise DecisionError(f"Nothing is proposed for conflict {claim.conflict_id}: it is {claim.status}.")
     try:
-        verdict = read_verdict(conflict.proposal, None)
+        verdict = read_verdict(claim.proposal, None)
     except VerdictMistake as mistake:
-        raise DecisionError(f"The proposal for conflict {conflict_id} cannot be read: {mistake}.") from None
-    if seen is not None and (seen.proposal or {}).get("at") != (conflict.proposal or {}).get("at"):
-        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile: something else is proposed now.")
-    return decisions.decide(
-        conflict_id, actor, replace(verdict, reason=reason.strip() or verdict.reason), seen=conflict
-    )
+        raise DecisionError(f"The proposal for conflict {claim.conflict_id} cannot be read: {mistake}.") from None
+    if seen is not None and (seen.proposal or {}).get("at") != (claim.proposal or {}).get("at"):
+        raise DecisionError(f"Conflict {claim.conflict_id} has changed meanwhile: something else is proposed now.")
+    return decisions.decide(claim_id, actor, replace(verdict, reason=reason.strip() or verdict.reason), seen=claim)
 
 
 _waker = Waker(partial(send_wakeup, "resolution.tasks.resolve_due"))

@@ -5,5 +5,6 @@ from resolution.transfer.exporter import export
 from resolution.transfer.importer import Refused, import_file, preview
 from resolution.transfer.interchange import Unreadable
 from resolution.transfer.report import Report
+from resolution.transfer.rights import NotPermitted
 
-__all__ = ["Differences", "Refused", "Report", "Unreadable", "export", "import_file", "preview"]
+__all__ = ["Differences", "NotPermitted", "Refused", "Report", "Unreadable", "export", "import_file", "preview"]

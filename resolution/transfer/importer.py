@@ -6,7 +6,7 @@ the same import into a copy of the tables, so that it changes nothing and nobody
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final, TypeVar
 
 from django.db import DataError, IntegrityError, connection, transaction
@@ -21,6 +21,7 @@ from memory.models import Dimension, Soas, Source
 from resolution.actors import Actor
 from resolution.transfer import interchange
 from resolution.transfer.report import Report, ReportProgress, ignore_progress
+from resolution.transfer.rights import NotPermitted, right_for
 from resolution.transfer.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -72,15 +73,17 @@ class Contents:
     # In memory are its words and the few lines about dimensions. The other lines are read from the file again, once for
     # each kind: a file has no largest size, and reading 10,000 lines twice takes a fifth of a second.
 
-    def __init__(self, file: BinaryIO, progress: ReportProgress) -> None:
+    def __init__(self, file: BinaryIO, progress: ReportProgress, importer: str = "") -> None:
         """Raises Unreadable."""
         self.report = Report()  # with the mistakes
+        self.rights: set[str] = set()  # what the importer has to be allowed to do
         self.counts: Counter[str] = Counter()  # lines by kind
         self.words: set[str] = set()
         self.muted: set[str] = set()
         self.dimensions: dict[str, interchange.DimensionLine] = {}  # those with a line of their own, by name
         self.is_isa: dict[str, bool] = {}  # of all dimensions of facts and conflicts: what their first fact says
         self._file = file
+        self._importer = importer
         self._refused: set[int] = set()  # lines that are a mistake beside others, not by themselves
         self._read(progress)
 
@@ -109,6 +112,8 @@ class Contents:
                 if first != number:
                     self._refuse(interchange.Mistake(number, f"is about the same {what} as line {first}"))
                     continue
+            if right := right_for(line, self._importer):
+                self.rights.add(right)
             self.counts[line.kind] += 1
             self.words.update(line.words())
             if isinstance(line, interchange.DimensionLine):
@@ -150,15 +155,19 @@ def import_file(
     differences: Differences = "queue",
     skip_invalid: bool = False,
     progress: ReportProgress = ignore_progress,
+    may: Callable[[str], bool] = lambda _: True,
 ) -> Report:
-    """Imports all of the file or, where this raises, nothing. ``name`` is what the history calls the file.
+    """Imports all of the file or, where this raises, nothing. ``name`` is what the history calls the file. ``may``:
+    whether the actor has a permission.
 
-    Raises Unreadable, and Refused for mistakes unless they are to be skipped."""
+    Raises Unreadable, NotPermitted, and Refused for mistakes unless they are to be skipped."""
     reason = f"imported from {name or 'a file'}"
     by = Attribution(actor.signature, Source.OPERATOR, 1.0, timezone.now(), reason, IMPORTED)
 
     def work() -> Report:
-        contents = Contents(file, progress)
+        contents = Contents(file, progress, actor.name)
+        if missing := sorted(right for right in contents.rights if not may(right)):
+            raise NotPermitted(missing)
         if contents.report.mistakes_count and not skip_invalid:
             raise Refused(contents.report)
         _write(contents, by, differences, progress)

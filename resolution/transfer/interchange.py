@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from memory.domain.channels import Channel
+from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.text.tokenizer import is_name, parse_name
 from memory.domain.types import Triple
 from memory.models import Dimension, Source
@@ -60,6 +61,13 @@ def _check_name(text: str) -> str:
     raise ValueError(f"must be a name such as {meant}" if meant else "must be a name: letters, digits and _ - . ' @ +")
 
 
+@lru_cache(maxsize=20_000)
+def _refuse_grammar(name: str) -> str:
+    if mistake := find_name_mistake(name):
+        raise ValueError(f"must name something: {mistake}")
+    return name
+
+
 def _refuse_null(text: str) -> str:
     if "\0" in text:  # Postgres stores none
         raise ValueError("must not contain the character U+0000")
@@ -74,6 +82,7 @@ def _convert_to_utc(time: datetime) -> datetime:
 
 
 Name = Annotated[str, AfterValidator(_check_name)]
+Concept = Annotated[Name, AfterValidator(_refuse_grammar)]  # that facts are about
 NoNull = AfterValidator(_refuse_null)
 Agent = Annotated[str, Field(max_length=120), NoNull]
 Digest = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,32}$")]  # in hexadecimal
@@ -96,9 +105,9 @@ class _Line(BaseModel):
 
 
 class _TripleLine(_Line):
-    concept: Name
+    concept: Concept
     parent: Name
-    dimension: Name
+    dimension: Concept
 
     @model_validator(mode="after")
     def _refuse_circles(self) -> Self:
@@ -113,7 +122,7 @@ class DimensionLine(_Line):
     """``split_from`` is the dimension that was decomposed into this one and others."""
 
     kind: Literal["dimension"] = "dimension"
-    dimension: Name
+    dimension: Concept
     question: Annotated[str, Field(max_length=200), NoNull] = ""
     is_isa: bool
     on_collision: Dimension.OnCollision = Dimension.OnCollision.QUEUE

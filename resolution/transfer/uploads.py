@@ -3,7 +3,7 @@ machine share. Beside it are its name, its previews, how far its import is, and 
 
 import fcntl
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -87,7 +87,9 @@ class Upload:
 
     # --- its import ---
 
-    def import_it(self, actor: Actor, differences: Differences, *, skip_invalid: bool) -> None:
+    def import_it(
+        self, actor: Actor, differences: Differences, *, skip_invalid: bool, may: Callable[[str], bool]
+    ) -> None:
         """Raises Busy, and what ``import_file`` raises."""
         with self.hold(), self.file.open("rb") as file:
             try:
@@ -98,6 +100,7 @@ class Upload:
                     differences=differences,
                     skip_invalid=skip_invalid,
                     progress=self.report_progress,
+                    may=may,
                 )
                 # Whoever began it may have left: what it came to waits for their return.
                 self._write("outcome", report.model_dump_json())

@@ -10,10 +10,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
+from django.db.models.fields.json import KT
 
+from memory.graph.store import IMPORTED
 from memory.models import Edge, EdgeHistory, Evidence, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Conflict
+from resolution.models import Claim, Conflict
 from resolution.views.phrases import STATING, by_whom, describe_history, names_in, percent
 
 FACTS_MAX: Final = 100
@@ -23,6 +25,7 @@ CONFLICTS_MAX: Final = 10
 SENTENCES_MAX: Final = 5
 VOICES_MAX: Final = 20
 COUNTED_MAX: Final = 10_000  # facts
+PLACING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE)
 
 MEMBERS: Final = """
     SELECT count(*) FROM (SELECT FROM urd AS member WHERE parent_id = %s AND id <> parent_id LIMIT %s) AS counted
@@ -47,12 +50,14 @@ class HistoryEntry(NamedTuple):
 
 
 class KnownFact(NamedTuple):
-    """A fact. ``conflict_id``: what is open in its slot, the first to be decided."""
+    """A fact. ``conflict_id``: the one that is open in its slot. One that ``is_imported`` was said
+    elsewhere by whoever is named, if at all: a file can name anybody."""
 
     edge: Edge
     by: str
     sureness: str
     conflict_id: int | None
+    is_imported: bool
 
 
 class Voice(NamedTuple):
@@ -98,7 +103,7 @@ class Portrait:
         return list(Evidence.objects.filter(concept=self.concept).order_by("-said_at", "-pk")[:SENTENCES_MAX])
 
     @cached_property
-    def conflicts(self) -> Some[Conflict]:
+    def claims(self) -> Some[Claim]:
         """In which it has a part."""
         here = self.concept
         part = Q(concept=here) | Q(existing_parent=here) | Q(incoming_parent=here) | Q(blocking_concept=here)
@@ -111,7 +116,7 @@ class Portrait:
 
     @property
     def is_disputed(self) -> bool:
-        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.conflicts)
+        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.claims)
 
     @property
     def is_unknown(self) -> bool:
@@ -137,7 +142,7 @@ class Sheet:
         return _first_events({self.known.edge.dim_id}, **self._slot)
 
     @cached_property
-    def conflicts(self) -> Some[Conflict]:
+    def claims(self) -> Some[Claim]:
         return _first_conflicts(Q(**self._slot))
 
 
@@ -154,13 +159,18 @@ def sheet(edge_id: int) -> Sheet | None:
 
 
 def open_conflict() -> Subquery:
-    """The key of what is open in an edge's slot, the first to be decided."""
-    same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
-    return Subquery(same_slot.order_by(*IN_ORDER).values("pk")[:1])
+    """The key of the conflict that is open in an edge's slot."""
+    same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status=Conflict.Status.OPEN)
+    return Subquery(same_slot.values("pk")[:1])
 
 
 def _edges() -> QuerySet[Edge]:
-    return Edge.objects.select_related("concept", "parent", "dim").annotate(open_conflict=open_conflict())
+    slot = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"))
+    placed = slot.filter(action__in=PLACING).annotate(by=KT("after__agent")).filter(by=OuterRef("agent"))
+    placed_as = Subquery(placed.order_by("-at", "-pk").values("role")[:1])
+    return Edge.objects.select_related("concept", "parent", "dim").annotate(
+        open_conflict=open_conflict(), placed_as=placed_as
+    )
 
 
 def _facts() -> QuerySet[Edge]:
@@ -176,20 +186,26 @@ def _first(rows: QuerySet[AnyRow], most: int) -> Some[AnyRow]:
 
 def _know(edges: Some[Any]) -> Some[KnownFact]:
     known = Some(
-        KnownFact(edge, by_whom(edge.agent, edge.source), percent(edge.confidence), edge.open_conflict)
+        KnownFact(
+            edge,
+            by_whom(edge.agent, edge.source),
+            percent(edge.confidence),
+            edge.open_conflict,
+            edge.placed_as == IMPORTED,
+        )
         for edge in edges
     )
     known.has_more = edges.has_more
     return known
 
 
-def _first_conflicts(which: Q) -> Some[Conflict]:
+def _first_conflicts(which: Q) -> Some[Claim]:
     """What is open as it is decided, then what is closed, the newest first."""
     closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
     order = (closed.desc(nulls_first=True), *IN_ORDER)
     # The words are joined to the few rows that are shown, not to all that are sorted.
-    keys = Conflict.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
-    rows = Conflict.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
+    keys = Claim.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
+    rows = Claim.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
     return _first(rows.order_by(*order), CONFLICTS_MAX)
 
 

@@ -11,7 +11,7 @@ from django.db.models import F
 from memory.domain.types import Slot
 from memory.models import Edge, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Conflict
+from resolution.models import Claim, Conflict
 
 DEPTH_MAX: Final = 2  # steps from the concept
 NODES_MAX: Final = 60  # with the concept itself; more cannot be read
@@ -42,7 +42,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class GraphLine:
-    """A fact: ``edge_id`` is None where it does not stand, but is claimed by the conflict. A fact with a conflict is
+    """A fact: ``edge_id`` is None where it does not stand, but is claimed in the conflict. A fact with a conflict is
     disputed."""
 
     concept_id: int
@@ -75,9 +75,9 @@ class _Links:
 
 def look(concept: Soas, depth: int = 1, *, with_conflicts: bool = True) -> Neighbourhood:
     """What is within ``depth`` steps, with all facts between what is shown."""
-    claims: list[Conflict] = []
+    claims: list[Claim] = []
     if with_conflicts:
-        rows = Conflict.objects.filter(concept=concept, status__in=OPEN).select_related("dim")
+        rows = Claim.objects.filter(concept=concept, status__in=OPEN).select_related("dim")
         claims = list(rows.order_by(*IN_ORDER)[:CLAIMS_MAX])
     first = _links([concept.pk], LOOKED_AT_MAX)
     important = {claim.incoming_parent_id for claim in claims} | first.above
@@ -126,20 +126,19 @@ def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important
     )[:room]
 
 
-def _find_lines(shown: Collection[int], claims: Collection[Conflict], *, with_conflicts: bool) -> list[GraphLine]:
+def _find_lines(shown: Collection[int], claims: Collection[Claim], *, with_conflicts: bool) -> list[GraphLine]:
     """The facts between these concepts, and what is claimed to be one."""
     disputed: dict[Slot, int] = {}
     if with_conflicts:
-        rows = Conflict.objects.filter(concept_id__in=shown, status__in=OPEN).order_by(*IN_ORDER)
-        # The last first, so that of several in a slot the one that is decided first remains.
-        disputed = {row.slot: row.pk for row in rows.reverse().only("concept_id", "dim_id")}
+        rows = Conflict.objects.filter(concept_id__in=shown, status=Conflict.Status.OPEN)
+        disputed = {row.slot: row.pk for row in rows.only("concept_id", "dim_id")}
     edges = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
     standing = [
         GraphLine(e.concept_id, e.parent_id, e.dim.token, e.is_isa, e.pk, disputed.get((e.concept_id, e.dim_id)))
         for e in edges.select_related("dim").order_by("pk")
     ]
     claimed = [
-        GraphLine(row.concept_id, row.incoming_parent_id, row.dim.token, row.incoming_is_isa, None, row.pk)
+        GraphLine(row.concept_id, row.incoming_parent_id, row.dim.token, row.incoming_is_isa, None, row.conflict_id)
         for row in claims
         if row.incoming_parent_id in shown
     ]

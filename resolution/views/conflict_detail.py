@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from memory.models import Edge, EdgeHistory, Evidence
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Conflict, Decision
+from resolution.models import Claim, Decision
 from resolution.views import conflict_facts
-from resolution.views.conflict_list import RELATED, Row
+from resolution.views.conflict_list import RELATED, Row, with_support
 from resolution.views.phrases import (
     STATING,
     Quote,
@@ -23,6 +23,7 @@ from resolution.views.phrases import (
     existing_side,
     incoming_side,
     names_in,
+    why_it_waits,
 )
 
 NAMES_MAX = 40  # dimensions offered for a decision
@@ -82,65 +83,67 @@ class Dossier:
     decided: list[Decided]
     sentences: list[Evidence]
     names: Names
+    why_it_waits: str
 
     @property
-    def conflict(self) -> Conflict:
-        return self.row.conflict
+    def claim(self) -> Claim:
+        return self.row.claim
 
 
-def dossier(conflict_id: int) -> Dossier | None:
-    """In eight queries; None where there is no such conflict."""
-    found = _with_rivals(conflict_id)
+def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
+    """In eight queries; None where there is no such conflict. ``member`` is the claim in view: without one, the first
+    to be decided, or the last that was."""
+    found = _find_claims(conflict_id, member)
     if not found:
         return None
-    conflict, *rivals = found
+    claim, *others = found
     # What is in its slot comes first: of many facts that one must not be cut off.
-    is_other = Case(When(dim_id=conflict.dim_id, then=Value(0)), default=Value(1))
-    about = Edge.objects.filter(concept_id=conflict.concept_id).exclude(parent_id=conflict.concept_id)
+    is_other = Case(When(dim_id=claim.dim_id, then=Value(0)), default=Value(1))
+    about = Edge.objects.filter(concept_id=claim.concept_id).exclude(parent_id=claim.concept_id)
     edges = list(about.select_related(*conflict_facts.EDGE).order_by(is_other, "-last_confirmed")[: FACTS_MAX + 1])
-    ring = conflict_facts.ring(conflict) if conflict.existing_parent is None else []
+    ring = conflict_facts.ring(claim) if claim.existing_parent is None else []
     slots = {(edge.concept_id, edge.dim_id): edge for edge in (*ring, *edges)}
-    standing = conflict_facts.in_the_way(conflict, slots)
-    history, statements = _history(conflict, standing)
+    standing = conflict_facts.in_the_way(claim, slots)
+    history, statements = _history(claim, standing)
     row = Row(
-        conflict, existing_side(conflict, standing, statements), incoming_side(conflict), describe_proposal(conflict)
+        claim,
+        existing_side(claim, standing, statements),
+        incoming_side(claim),
+        describe_proposal(claim),
     )
-    facts = [edge for edge in edges if edge.dim_id != conflict.dim_id]
-    sentences = Evidence.objects.filter(concept_id=conflict.concept_id).order_by("-said_at", "-id")
+    facts = [edge for edge in edges if edge.dim_id != claim.dim_id]
+    sentences = Evidence.objects.filter(concept_id=claim.concept_id).order_by("-said_at", "-id")
     return Dossier(
         row=row,
         ring=[str(edge) for edge in ring],
         history=history,
         known=[edge_side(edge) for edge in facts],
-        rivals=[Row(rival, row.existing, incoming_side(rival)) for rival in rivals],
-        decided=[Decided(row, describe_decision(row.kind, row.arguments, conflict)) for row in _decisions(conflict)],
+        rivals=[Row(rival, row.existing, incoming_side(rival)) for rival in others if rival.status in OPEN],
+        decided=[Decided(row, describe_decision(row.kind, row.arguments, claim)) for row in _decisions(claim)],
         sentences=list(sentences[:SENTENCES_MAX]),
-        names=_names(conflict, facts),
+        names=_names(claim, facts),
+        why_it_waits=why_it_waits(claim, standing),
     )
 
 
-def _decisions(conflict: Conflict) -> QuerySet[Decision]:
+def _decisions(claim: Claim) -> QuerySet[Decision]:
     """The newest first."""
-    rows = Decision.objects.filter(conflict=conflict).select_related("undone_by").defer(*Decision.SNAPSHOTS)
+    rows = Decision.objects.filter(claim=claim).select_related("undone_by").defer(*Decision.SNAPSHOTS)
     return rows.order_by("-id")[:DECISIONS_MAX]
 
 
-def _with_rivals(conflict_id: int) -> list[Conflict]:
-    """The conflict, and after it what else is open in its slot."""
-    own = Conflict.objects.filter(pk=conflict_id)
-    slot = {name: Subquery(own.values(name)) for name in ("concept_id", "dim_id")}
-    in_slot = Q(**slot, status__in=OPEN)
-    rows = Conflict.objects.filter(Q(pk=conflict_id) | in_slot).select_related(*RELATED, "run")
-    is_other = Case(When(pk=conflict_id, then=Value(0)), default=Value(1))
-    found = list(rows.order_by(is_other, *IN_ORDER)[: RIVALS_MAX + 1])
-    return found if found and found[0].pk == conflict_id else []
+def _find_claims(conflict_id: int, member: int | None) -> list[Claim]:
+    """The one in view first, then the others in the order in which they are decided."""
+    place = Case(When(pk=member, then=Value(0)), When(status__in=OPEN, then=Value(1)), default=Value(2))
+    rows = with_support(Claim.objects.filter(conflict_id=conflict_id).select_related(*RELATED, "run"))
+    return list(rows.order_by(place, F("resolved_at").desc(nulls_first=True), *IN_ORDER)[: RIVALS_MAX + 1])
 
 
-def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[TimelineEntry], tuple[Quote, ...]]:
+def _history(claim: Claim, standing: Edge | None) -> tuple[list[TimelineEntry], tuple[Quote, ...]]:
     """What happened in the slot, and who stated the fact that stands; both the newest first."""
-    moved_away = Q(action=EdgeHistory.Action.MOVE, before__dim_id=conflict.dim_id)
-    slot = Q(dim_id=conflict.dim_id) | moved_away
-    rows = EdgeHistory.objects.filter(slot, concept_id=conflict.concept_id).order_by("-at", "-id")[:HISTORY_MAX]
+    moved_away = Q(action=EdgeHistory.Action.MOVE, before__dim_id=claim.dim_id)
+    slot = Q(dim_id=claim.dim_id) | moved_away
+    rows = EdgeHistory.objects.filter(slot, concept_id=claim.concept_id).order_by("-at", "-id")[:HISTORY_MAX]
     if standing is not None:
         about = {"concept_id": standing.concept_id, "after__parent_id": standing.parent_id, "action__in": STATING}
         rows = rows.union(EdgeHistory.objects.filter(**about).order_by("-at", "-id")[:STATEMENTS_MAX])
@@ -151,7 +154,7 @@ def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[TimelineEn
     for row in found:
         by = by_whom(row.actor, row.source)
         places = {row.dim_id, *(picture["dim_id"] for picture in (row.before, row.after) if picture)}
-        if row.concept_id == conflict.concept_id and conflict.dim_id in places:
+        if row.concept_id == claim.concept_id and claim.dim_id in places:
             timeline.append(TimelineEntry(row.at, describe_history(row, tokens), by, row.reason))
         said = (row.concept_id, row.after["parent_id"]) if row.after and row.action in STATING else None
         if standing is not None and said == (standing.concept_id, standing.parent_id):
@@ -159,14 +162,14 @@ def _history(conflict: Conflict, standing: Edge | None) -> tuple[list[TimelineEn
     return timeline[:HISTORY_MAX], tuple(stated[:STATEMENTS_MAX])
 
 
-def _names(conflict: Conflict, facts: Iterable[Edge]) -> Names:
+def _names(claim: Claim, facts: Iterable[Edge]) -> Names:
     """The proposal's names, then the splits of this dimension, then the most used; none that the concept has a fact
     in already."""
-    taken = {edge.dim_id for edge in facts} | {conflict.dim_id}
-    free = list(conflict_facts.dimensions(split_from_id=conflict.dim_id).exclude(pk__in=taken)[:NAMES_MAX])
-    splits = [row.soas.token for row in free if row.split_from_id == conflict.dim_id]
-    proposal = conflict.proposal if isinstance(conflict.proposal, dict) else {}
+    taken = {edge.dim_id for edge in facts} | {claim.dim_id}
+    free = list(conflict_facts.dimensions(split_from_id=claim.dim_id).exclude(pk__in=taken)[:NAMES_MAX])
+    splits = [row.soas.token for row in free if row.split_from_id == claim.dim_id]
+    proposal = claim.proposal if isinstance(claim.proposal, dict) else {}
     wanted = [proposal.get(key, "") for key in ("existing_dimension", "new_dimension", "dimension")]
-    existing, new = splits[:2] if len(splits) > 1 else (conflict.dim.token, "".join(splits))
-    offered = dict.fromkeys(filter(None, (*wanted, *(row.soas.token for row in free), conflict.dim.token)))
+    existing, new = splits[:2] if len(splits) > 1 else (claim.dim.token, "".join(splits))
+    offered = dict.fromkeys(filter(None, (*wanted, *(row.soas.token for row in free), claim.dim.token)))
     return Names(wanted[0] or existing, wanted[1] or new, wanted[2], tuple(offered))

@@ -8,7 +8,7 @@ from django.db.models.expressions import RawSQL
 
 from memory.domain.types import SEED_DIMENSIONS, Slot
 from memory.models import Dimension, Edge
-from resolution.models import Conflict
+from resolution.models import Claim
 
 RING_MAX = 50  # steps
 EDGE = ("concept", "parent", "dim")
@@ -32,7 +32,7 @@ USED = "(SELECT count(*) FROM (SELECT FROM urd WHERE urd.dim_id = dimension.id L
 USED_MAX = 10_000
 
 
-def slots(row: Conflict) -> list[Slot]:
+def slots(row: Claim) -> list[Slot]:
     """Where the fact stands that is in the way: the disputed slot, or the one of the edge that closes the ring."""
     own = (row.concept_id, row.dim_id)
     return [own] if row.blocking_concept_id is None else [own, (row.blocking_concept_id, row.dim_id)]
@@ -47,12 +47,12 @@ def edges_in(wanted: Iterable[Slot]) -> dict[Slot, Edge]:
     return {slot: found[slot] for slot in places & found.keys()}
 
 
-def in_the_way(row: Conflict, edges: Mapping[Slot, Edge]) -> Edge | None:
+def in_the_way(row: Claim, edges: Mapping[Slot, Edge]) -> Edge | None:
     """Of these facts, the one that stands against the newcomer; None where it was taken out meanwhile."""
     return next((edges[slot] for slot in slots(row) if slot in edges), None)
 
 
-def ring(row: Conflict) -> list[Edge]:
+def ring(row: Claim) -> list[Edge]:
     """The facts on the way up from the newcomer's parent to its concept; the one that closes the ring comes last."""
     steps = RawSQL(RING, [row.incoming_parent_id, row.dim_id, row.dim_id, row.concept_id, RING_MAX])
     edges = {edge.concept_id: edge for edge in Edge.objects.filter(edge_id__in=steps).select_related(*EDGE)}
@@ -63,7 +63,7 @@ def ring(row: Conflict) -> list[Edge]:
     return way
 
 
-def other_facts(row: Conflict) -> QuerySet[Edge]:
+def other_facts(row: Claim) -> QuerySet[Edge]:
     """The concept's facts in other dimensions; of a dimension's name not its root."""
     others = Edge.objects.filter(concept_id=row.concept_id).exclude(dim_id=row.dim_id)
     return others.exclude(parent_id=row.concept_id).select_related(*EDGE)

@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.utils import timezone
 
 from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import whole_number
 from memory.models import Dimension, Soas, Source, find_called_like
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import CollisionType, Conflict
+from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.views import conflict_facts
 from resolution.views.phrases import Side, ago, describe_proposal, existing_side, incoming_side
 
@@ -68,24 +68,51 @@ class Filters:
         return f"?{urlencode(changed)}" if changed else ""
 
     @property
+    def further(self) -> str:
+        """The same where the address has asked for something already."""
+        return self.query.replace("?", "&", 1)
+
+    @property
     def more(self) -> bool:
         """Whether it asks for more than a status and words."""
         return any((self.type, self.dimension, self.source, self.agent, self.age))
 
 
-def find_conflicts(status: str = "all", **wanted: Any) -> QuerySet[Conflict]:
+def find_claims(status: str = "all", **wanted: Any) -> QuerySet[Claim]:
     """Those with this status ("open" is two) and with what else is ``wanted`` of their columns, None being whatever
     they have. For the desk and the API."""
-    rows = Conflict.objects.filter(**{name: value for name, value in wanted.items() if value is not None})
+    rows = Claim.objects.filter(**_given(wanted))
     if status == "all":
         return rows
     return rows.filter(status__in=OPEN) if status == "open" else rows.filter(status=status)
 
 
-def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
+def find_conflicts(status: str = "all", **wanted: Any) -> QuerySet[Conflict]:
+    """The same for conflicts."""
+    rows = Conflict.objects.filter(**_given(wanted))
+    return rows if status == "all" else rows.filter(status=status)
+
+
+def touching(word: str) -> Q:
+    """The conflicts that are about the word, as concept or as what it is said to be in."""
+    is_parent = Q(incoming_parent__token=word) | Q(existing_parent__token=word)
+    return Q(concept__token=word) | Q(pk__in=Claim.objects.filter(is_parent).values("conflict_id"))
+
+
+def open_first(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
+    """What is open comes first, in the order in which it is decided."""
+    is_open = Case(When(status=Conflict.Status.OPEN, then=Value(0)), default=Value(1))
+    return rows.order_by(is_open, "-priority", "detected_at", "id")
+
+
+def _given(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Claim]:
     """``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
     since = timezone.now() - SPANS[filters.age] if filters.age else None
-    rows = find_conflicts(
+    rows = find_claims(
         filters.status,
         collision_type=filters.type or None,
         incoming_source=filters.source or None,
@@ -96,18 +123,28 @@ def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
     return rows.filter(_about(filters.q, is_whole)) if filters.q else rows
 
 
-def in_order(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
+def in_order(rows: QuerySet[Claim]) -> QuerySet[Claim]:
     """What is open comes first, in the order in which it is decided."""
     return rows.order_by(Case(When(status__in=OPEN, then=Value(0)), default=Value(1)), *IN_ORDER)
 
 
-def whole(page: QuerySet[Conflict]) -> QuerySet[Conflict]:
+def whole(page: QuerySet[Claim]) -> QuerySet[Claim]:
     """The conflicts of a page with what they refer to."""
     # Joined after the page was cut, not before: Postgres would join the words of all that it sorts.
-    return in_order(Conflict.objects.filter(pk__in=page.values("pk")).select_related(*RELATED))
+    return in_order(with_support(Claim.objects.filter(pk__in=page.values("pk")).select_related(*RELATED)))
 
 
-def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | None:
+def with_support(rows: QuerySet[Claim]) -> QuerySet[Claim]:
+    """Each claim with who has said it, ``support``, and how many are open in its conflict, ``open_claims``."""
+    member = ConflictMember.objects.filter(kind=ConflictMember.Kind.CLAIM, object_id=OuterRef("pk"))
+    same = Claim.objects.filter(conflict=OuterRef("conflict"), status__in=OPEN).order_by().values("conflict")
+    return rows.annotate(
+        support=Subquery(member.values("support")[:1]),
+        open_claims=Subquery(same.annotate(count=Count("pk")).values("count")),
+    )
+
+
+def next_open(filters: Filters, after: Claim | None = None) -> Claim | None:
     """The open conflict that comes after this one in the list's order, or else the first; None where none is left."""
     status = filters.status if filters.status in OPEN else "open"
     rows = matching(replace(filters, status=status), is_whole=too_many_are_like(filters.q)).order_by(*IN_ORDER)
@@ -121,7 +158,7 @@ def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | Non
 
 def list_dimensions() -> list[str]:
     """The names of those with open conflicts."""
-    is_disputed = Exists(Conflict.objects.filter(dim_id=OuterRef("pk"), status__in=OPEN))
+    is_disputed = Exists(Conflict.objects.filter(dim_id=OuterRef("pk"), status=Conflict.Status.OPEN))
     return list(
         Dimension.objects.filter(is_disputed)
         .order_by("soas__token")
@@ -153,37 +190,42 @@ def _about(words: str, is_whole: bool) -> Q:
     ids = find_called(words, is_whole=is_whole).values("pk")
     about = Q(concept_id__in=ids) | Q(existing_parent_id__in=ids) | Q(incoming_parent_id__in=ids)
     number = whole_number(words.removeprefix("#"))
-    return about if number is None else about | Q(pk=number)
+    return about if number is None else about | Q(conflict_id=number)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A conflict in the list."""
 
-    conflict: Conflict
+    claim: Claim
     existing: Side
     incoming: Side
     proposal: str = ""
 
     @property
     def is_open(self) -> bool:
-        return self.conflict.status in OPEN
+        return self.claim.status in OPEN
+
+    @property
+    def others(self) -> int:
+        """How many other claims are open in the same conflict, as ``with_support`` has counted them."""
+        return int(getattr(self.claim, "open_claims", None) or 0) - self.is_open
 
     @property
     def age(self) -> str:
-        return ago(self.conflict.created_at)
+        return ago(self.claim.created_at)
 
     @property
     def seal(self) -> str:
         """The conflict as it is shown: a decision is about what was seen."""
-        row = self.conflict
+        row = self.claim
         against = (row.collision_type, row.existing_parent_id or "", row.blocking_concept_id or "")
         return ":".join(map(str, (row.pk, *against, (row.proposal or {}).get("at", ""))))
 
 
-def rows(conflicts: Iterable[Conflict]) -> list[Row]:
-    """In one query. The conflicts come with what they refer to (RELATED)."""
-    found = list(conflicts)
+def rows(claims: Iterable[Claim]) -> list[Row]:
+    """In one query. The claims come with what they refer to (RELATED)."""
+    found = list(claims)
     edges = conflict_facts.edges_in(slot for row in found for slot in conflict_facts.slots(row))
     return [
         Row(row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), describe_proposal(row))
@@ -191,11 +233,11 @@ def rows(conflicts: Iterable[Conflict]) -> list[Row]:
     ]
 
 
-def unseal(seal: str) -> Conflict | None:
+def unseal(seal: str) -> Claim | None:
     """The conflict as it was seen; None where this is no seal."""
     try:
         key, collision_type, existing, blocking, proposed_at = seal.split(":", maxsplit=4)
-        return Conflict(
+        return Claim(
             pk=int(key),
             collision_type=collision_type,
             existing_parent_id=int(existing) if existing else None,

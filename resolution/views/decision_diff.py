@@ -8,7 +8,7 @@ from typing import Final
 from memory.graph.snapshots import Snapshot
 from memory.models import Soas
 from resolution.decisions.snapshots import read_key
-from resolution.models import Decision
+from resolution.models import Claim, Decision
 from resolution.views.phrases import in_words, percent
 
 # Of a snapshot, the keys that name words.
@@ -27,7 +27,7 @@ class Change:
 
 
 def changes(decision: Decision) -> list[Change]:
-    """In one query: the facts first, then dimensions, other conflicts, and what is remembered as decided."""
+    """In two queries: the facts first, then dimensions, other conflicts, and what is remembered as decided."""
     found = [
         (part, key, decision.before.get(part, {}).get(key), decision.after.get(part, {}).get(key))
         for part in ("edges", "dimensions", "conflicts", "triples")
@@ -37,12 +37,15 @@ def changes(decision: Decision) -> list[Change]:
     snapshots = [snapshot for *_, was, now in found for snapshot in (was, now) if snapshot]
     ids |= {snapshot[name] for snapshot in snapshots for name in WORDS if snapshot.get(name) is not None}
     words = defaultdict(lambda: "?", Soas.objects.filter(pk__in=ids).values_list("pk", "token"))  # some may be pruned
+    # Claims, which are told of by the conflicts that they are members of.
+    keys = [int(key) for part, key, *_ in found if part == "conflicts"]
+    conflict_of = dict(Claim.objects.filter(pk__in=keys).values_list("pk", "conflict_id")) if keys else {}
     return [
         Change(
-            _name(part, key, words),
+            _name(part, key, words) if part != "conflicts" else f"conflict {conflict_of.get(int(key), '?')}",
             _describe(part, was, words),
             _describe(part, now, words),
-            int(key) if part == "conflicts" else None,
+            conflict_of.get(int(key)) if part == "conflicts" else None,
         )
         for part, key, was, now in found
     ]
@@ -50,8 +53,6 @@ def changes(decision: Decision) -> list[Change]:
 
 def _name(part: str, key: str, words: Mapping[int, str]) -> str:
     """What the key stands for."""
-    if part == "conflicts":
-        return f"conflict {key}"
     names = [words[number] for number in read_key(key)]
     match part:
         case "edges":

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from django.utils.timesince import timesince
 
+from memory.domain.channels import Channel, is_weaker
 from memory.domain.formatting import format_fact
 from memory.models import Edge, EdgeHistory, Soas, Source
+from memory.models.graph import CHANNELS
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import Conflict
+from resolution.models import Claim
 
 # How a fact came to be known, after the name of who said it; by the value of Source.
 WAYS: Final = {
@@ -57,6 +59,7 @@ class Side:
     channel: str = ""
     role: str = ""
     note: str = ""
+    support: str = ""  # who else has said it
     statements: tuple[Quote, ...] = ()
 
     @property
@@ -65,7 +68,9 @@ class Side:
         return ", ".join(filter(None, (self.by, ago(self.at) if self.at else "", self.confidence)))
 
 
-def incoming_side(row: Conflict) -> Side:
+def incoming_side(row: Claim) -> Side:
+    support = getattr(row, "support", None) or ()  # where the claim comes with it
+    others = (f"{agent} ({dict(CHANNELS)[channel]})" for agent, channel in support if agent != row.agent)
     return Side(
         newcomer(row),
         by=by_whom(row.agent, row.incoming_source),
@@ -74,11 +79,12 @@ def incoming_side(row: Conflict) -> Side:
         source=Source(row.incoming_source).label,
         channel=row.get_channel_display(),
         role=row.role,
+        support=", ".join(others),
         statements=(Quote(row.agent, row.role, row.said_at, row.evidence),) if row.evidence else (),
     )
 
 
-def existing_side(row: Conflict, edge: Edge | None, statements: tuple[Quote, ...] = ()) -> Side:
+def existing_side(row: Claim, edge: Edge | None, statements: tuple[Quote, ...] = ()) -> Side:
     """What stands in the way, ``edge``; where that is something else by now, what the queue knows of what stood."""
     is_open = row.status in OPEN
     if edge is None:
@@ -105,20 +111,32 @@ def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) ->
     )
 
 
-def newcomer(row: Conflict, dimension: str = "", is_isa: bool | None = None) -> str:
+def why_it_waits(row: Claim, edge: Edge | None) -> str:
+    """Why only a person takes out what stands; empty where the resolver may, or the newer statement would win."""
+    if row.status not in OPEN or edge is None:
+        return ""
+    stood = f"What stands was stated by {edge.agent or 'somebody'} through {edge.get_channel_display()}"
+    if is_weaker(row.channel, edge.channel):
+        return f"{stood}; {row.get_channel_display()} is weaker and does not replace it. A person decides."
+    if edge.channel in (Channel.OPERATOR, Channel.GUTASK):
+        return f"{stood}, on purpose: only a person takes it out."
+    return ""
+
+
+def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str:
     """The new fact, as it was said or as it is in another dimension."""
     flavour = row.incoming_is_isa if is_isa is None else is_isa
     return format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
 
 
-def describe_proposal(row: Conflict) -> str:
+def describe_proposal(row: Claim) -> str:
     """What the resolver proposes, in words; empty where it does not."""
-    if row.status != Conflict.Status.PROPOSED or not isinstance(row.proposal, dict):
+    if row.status != Claim.Status.PROPOSED or not isinstance(row.proposal, dict):
         return ""
     return describe_decision(row.proposal.get("decision", ""), row.proposal, row, "")
 
 
-def describe_decision(kind: str, names: Mapping[str, Any], row: Conflict | None, tense: str = "ed") -> str:
+def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, tense: str = "ed") -> str:
     """A decision on the conflict in one line: what was decided, or with an empty ``tense`` what would be."""
     done = bool(tense)
     if row is None:
@@ -142,7 +160,7 @@ def ago(at: datetime) -> str:
     return "just now" if passed.startswith("0") else f"{passed} ago"
 
 
-def _what_stood(row: Conflict) -> str:
+def _what_stood(row: Claim) -> str:
     if row.existing_parent is None:
         return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
     return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=row.existing_is_isa)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Min, Q
 
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.views.conflict_list import RELATED
 from resolution.views.phrases import ago, existing_side, newcomer
 
@@ -17,7 +17,7 @@ FIRST = 5
 class Next:
     """A conflict in one line. ``existing`` is empty where nothing but a ring is in the newcomer's way."""
 
-    conflict: Conflict
+    claim: Claim
     existing: str
     incoming: str
     age: str
@@ -46,10 +46,10 @@ class QueueSummary:
 
 def waiting() -> QueueSummary:
     """In two queries."""
-    rows = Conflict.objects.filter(status__in=OPEN)
+    rows = Claim.objects.filter(status__in=OPEN)
     counted = rows.values("status", "priority", "created_at")[:COUNTED_MAX].aggregate(
-        pending=Count("status", filter=Q(status=Conflict.Status.PENDING)),
-        proposed=Count("status", filter=Q(status=Conflict.Status.PROPOSED)),
+        pending=Count("status", filter=Q(status=Claim.Status.PENDING)),
+        proposed=Count("status", filter=Q(status=Claim.Status.PROPOSED)),
         urgent=Count("status", filter=Q(priority__gt=0)),
         oldest=Min("created_at"),
     )

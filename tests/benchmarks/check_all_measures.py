@@ -22,7 +22,7 @@ def test_the_tables_have_a_row_for_everything_measured(run):
 
 
 def test_the_json_has_the_figures_of_everything_measured(run, rows):
-    of_prompts = "latency throughput streams long_text long_history"
+    of_prompts = "latency throughput streams long_text long_history large_requests"
     of_conversations = "prefix prefix_time turns conversations loops"
     if llm.missing():
         of_conversations = of_conversations.replace("prefix_time ", "")

@@ -54,7 +54,7 @@ def test_a_viewer_is_refused_what_the_buttons_would_send(whole: Festinger, vera:
         address("resolution_transfer_upload"): {},
     }
     vera.opens("index")
-    [token] = [cookie["value"] for cookie in vera.page.context.cookies() if cookie["name"] == "csrftoken"]
+    [token] = [cookie["value"] for cookie in vera.page.context.cookies() if cookie["name"] == "festinger_csrf"]
 
     answers = {
         path: vera.page.request.post(path, form={"csrfmiddlewaretoken": token, **fields}).status

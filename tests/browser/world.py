@@ -39,13 +39,19 @@ def teach(whole: Festinger, fact: str, agent: str = "dobby") -> int:
 
 
 def status(whole: Festinger, conflict: int) -> str:
-    [(found,)] = whole.run("SELECT status FROM resolution_queue WHERE id = %s", conflict)
+    [(found,)] = whole.run(
+        "SELECT CASE status WHEN 'open' THEN 'pending' ELSE status END FROM conflict WHERE id = %s", conflict
+    )
     return str(found)
 
 
 def decisions(whole: Festinger, conflict: int) -> list[tuple[str, str, str]]:
     """Kind, actor and reason of each, oldest first."""
-    rows = whole.run("SELECT kind, actor, reason FROM decision WHERE conflict_id = %s ORDER BY id", conflict)
+    rows = whole.run(
+        "SELECT kind, actor, reason FROM decision JOIN resolution_queue AS claim ON claim.id = claim_id"
+        " WHERE conflict_id = %s ORDER BY decision.id",
+        conflict,
+    )
     return [(kind, actor, reason) for kind, actor, reason in rows]
 
 

@@ -18,12 +18,19 @@ REPO = {"concept": "gnommoweb", "parent": "repo", "dimension": "glitch_universit
 SERVICE = {**REPO, "parent": "service"}
 CLASH = {"status": "conflict", "conflict_id": 7, "fact": REPO, "existing": SERVICE, "collision_type": "isa_isa"}
 
+CLAIM = {
+    **REPO,
+    "kind": "claim",
+    "status": "pending",
+    "agent": "dobby",
+    "source": "inferred",
+    "existing": {**SERVICE, "agent": "winky", "source": "gutask"},
+}
 OPEN = {
     "id": 7,
-    "status": "pending",
-    "existing": {**SERVICE, "agent": "winky", "source": "gutask"},
-    "incoming": {**REPO, "agent": "dobby", "source": "inferred"},
-    "created_at": "2026-01-31T10:20:30.123Z",
+    "status": "open",
+    "members": [{**SERVICE, "kind": "edge"}, CLAIM],
+    "detected_at": "2026-01-31T10:20:30.123Z",
 }
 
 
@@ -212,22 +219,60 @@ class TestRecall:
         assert (run.returncode, run.stdout) == (0, "a ? b\n")
 
 
+class TestCandidates:
+    def test_each_has_a_line_that_says_who_can_vouch_for_it(self, festinger):
+        item = {**REPO, "channel": "quoted", "said_count": 2, "needs_operator": False}
+        festinger.answers(200, {"items": [item, {**item, "channel": "gutask", "needs_operator": True}], "count": 2})
+
+        run = gutask("candidates", url=festinger.url)
+
+        fact = "gnommoweb -isa repo in context of glitch_university"
+        assert (run.returncode, run.stdout.splitlines()) == (
+            0,
+            [
+                f"{fact} | quoted, said 2 times",
+                f"{fact} | gutask, said 2 times, waits for an operator",
+                "None of them is recalled. Say the same with gutask iknowthat to vouch for one,",
+                "unless it waits for an operator.",
+            ],
+        )
+
+    def test_a_fact_that_waits_is_told_with_the_reason(self, festinger):
+        reason = "It waits for an operator: evil.com is the name of a host."
+        festinger.answers(202, {"status": "candidate", "fact": {**REPO, "parent": "evil.com"}, "reason": reason})
+
+        run = gutask("iknowthat", "gnommoweb -isa evil.com in context of glitch_university", url=festinger.url)
+
+        assert run.returncode == 3
+        assert run.stdout.splitlines() == [
+            "Not stored.",
+            "  you said: gnommoweb -isa evil.com in context of glitch_university",
+            reason,
+        ]
+
+
 class TestConflicts:
     def test_each_open_one_has_a_line(self, festinger):
-        festinger.answers(200, {"items": [OPEN, {**OPEN, "id": 8, "status": "proposed"}], "count": 5})
+        festinger.answers(
+            200, {"items": [OPEN, {**OPEN, "id": 8, "members": [{**CLAIM, "status": "proposed"}, CLAIM]}], "count": 5}
+        )
 
         run = gutask("conflicts", url=festinger.url)
 
         line = "gnommoweb -isa service in context of glitch_university | dobby: -isa repo | since 2026-01-31 10:20 UTC"
         assert (run.returncode, run.stdout.splitlines()) == (
             0,
-            [f"7: {line}", f"8: {line} (a decision is proposed)", "and 3 more"],
+            [
+                f"7: {line}",
+                f"8: {line.replace('isa repo |', 'isa repo and 1 more |')} (a decision is proposed)",
+                "and 3 more",
+            ],
         )
         assert festinger.asked == [("GET", "/conflicts?status=open", None)]
 
     def test_both_facts_of_a_ring_are_shown_whole(self, festinger):
         closing = {"concept": "repo", "parent": "gnommoweb", "dimension": "glitch_university", "is_isa": False}
-        festinger.answers(200, {"items": [{**OPEN, "existing": closing}], "count": 1})
+        festinger.answers(200, {"items": [{**OPEN, "members": [{**CLAIM, "existing": closing}]}], "count": 1})
 
         run = gutask("conflicts", url=festinger.url)
 
@@ -236,7 +281,7 @@ class TestConflicts:
         assert came == "dobby: gnommoweb -isa repo in context of glitch_university"
 
     def test_a_fact_that_has_gone_is_told(self, festinger):
-        festinger.answers(200, {"items": [{**OPEN, "existing": None}], "count": 1})
+        festinger.answers(200, {"items": [{**OPEN, "members": [{**CLAIM, "existing": None}]}], "count": 1})
 
         assert "7: the known fact is gone | dobby: gnommoweb -isa repo" in gutask("conflicts", url=festinger.url).stdout
 

@@ -15,9 +15,19 @@ from django_celery_beat.models import PeriodicTask
 from festinger_site import celery
 from festinger_site.management.commands.bootstrap import install_pgmq
 from memory import bootstrap
+from memory.domain.text.frequent_words import FREQUENT
+from memory.domain.text.tokenizer import OPERATORS
 from memory.models import Config, Dimension, Edge, Soas
 
 pytestmark = pytest.mark.django_db
+
+
+def test_the_frequent_words_are_those_of_the_dictionary() -> None:
+    operators = {name.lower() for name in OPERATORS}
+
+    words = {word for word in bootstrap.common_words(4.5) if not any(map(str.isdigit, word))}
+
+    assert words - operators == FREQUENT
 
 
 def test_the_dictionary_is_about_29_000_common_words() -> None:

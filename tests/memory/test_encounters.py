@@ -8,6 +8,7 @@ import pytest
 from memory.cache.state import Cache
 from memory.domain.recall.saliency import DAY, saliency
 from memory.domain.statement import Statement
+from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
 from memory.ingest.encounters import READINGS_MAX, Encounters
 from memory.ingest.reader import Allowance, Reader, Reading
@@ -25,7 +26,7 @@ def known(token: str = "zorblat", **facts: object) -> Cache:
 def hear(encounters: Encounters, *texts: str, opening: bytes = ONE, now: float = NOW) -> list[Reading]:
     reader = Reader(encounters.cache)
     said = [Message("user", text) for text in texts]
-    return encounters.observe(opening, [(message, reader.read(message)) for message in said], now, "dobby")
+    return finish(encounters.observe(opening, [(message, reader.read(message)) for message in said], now, "dobby"))
 
 
 def test_a_resent_message_counts_once_in_its_conversation() -> None:
@@ -130,7 +131,7 @@ def test_what_finds_no_room_is_dropped_and_counted() -> None:
     reading = Reader(Cache()).read(Message("user", "zorblat"))
     reading.size = READINGS_MAX + 1
 
-    encounters.observe(ONE, [(Message("user", "zorblat"), reading)], NOW)
+    finish(encounters.observe(ONE, [(Message("user", "zorblat"), reading)], NOW))
 
     assert (encounters.dropped, encounters.pending()) == (1, 0)
 
@@ -158,8 +159,8 @@ def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
     encounters = Encounters(Cache(), observed.extend)
     text = "Dobby ISA worker of the Glitch University.\n" + "Zorblat is a fine café, isn't it? Ask it.\n" * 2_000
     message = Message("user", text)
-    [reading] = Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache))
-    encounters.observe(ONE, [(message, reading)], NOW, "dobby")
+    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
+    finish(encounters.observe(ONE, [(message, reading)], NOW, "dobby"))
 
     asyncio.run(encounters.learn())
 
@@ -173,8 +174,8 @@ def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
 def test_prompts_go_on_while_a_long_message_is_learned_from() -> None:
     encounters = Encounters(Cache())
     message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
-    [reading] = Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache))
-    encounters.observe(ONE, [(message, reading)], NOW)
+    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
+    finish(encounters.observe(ONE, [(message, reading)], NOW))
 
     async def turns_of_others() -> int:
         learning = asyncio.create_task(encounters.learn())
@@ -190,8 +191,8 @@ def test_prompts_go_on_while_a_long_message_is_learned_from() -> None:
 def test_learning_that_is_cut_short_begins_anew() -> None:
     encounters = Encounters(Cache())
     message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
-    [reading] = Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache))
-    encounters.observe(ONE, [(message, reading)], NOW)
+    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
+    finish(encounters.observe(ONE, [(message, reading)], NOW))
 
     async def cut_short() -> None:
         learning = asyncio.create_task(encounters.learn())
@@ -230,8 +231,8 @@ def test_a_message_that_is_read_later_states_nothing_later() -> None:
         Message("user", f"Dobby runs on {host}. " + "Word soup is served. " * 3_000) for host in ("Docker", "Podman")
     ]
     for turn in range(2):
-        readings = reader.read_within(said, Allowance.of(encounters.cache))
-        encounters.observe(ONE, zip(said, readings, strict=True), NOW + 10 * turn, "dobby")
+        readings = finish(reader.read_within(said, Allowance.of(encounters.cache)))
+        finish(encounters.observe(ONE, zip(said, readings, strict=True), NOW + 10 * turn, "dobby"))
         asyncio.run(encounters.learn())
 
     assert [one.parent for one in observed] == ["podman", "docker"]

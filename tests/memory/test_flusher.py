@@ -15,6 +15,7 @@ from hypothesis.extra.django import TestCase
 from memory.cache.loader import load_cache, refresh_soas
 from memory.cache.state import Cache
 from memory.db.connections import Connection, open_connection
+from memory.domain.steps import finish
 from memory.domain.types import Message
 from memory.graph.store import ensure_tokens
 from memory.ingest.encounters import Encounters
@@ -38,8 +39,10 @@ class Process:
 
     def hear(self, *texts: str, opening: bytes = ONE, role: str = "user") -> None:
         said = [Message(role, text) for text in texts]
-        self.encounters.observe(
-            opening, [(message, self._reader.read(message)) for message in said], time.time(), "dobby"
+        finish(
+            self.encounters.observe(
+                opening, [(message, self._reader.read(message)) for message in said], time.time(), "dobby"
+            )
         )
 
     async def start(self, dsn: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from memory.cache.state import Cache
 from memory.domain.recall.saliency import saliency
+from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
 from memory.ingest.reader import Allowance, Reader, read_rest
@@ -28,7 +29,7 @@ def world() -> Cache:
 
 def heard(cache: Cache, text: str, role: str = "user") -> NewMessage:
     message = Message(role, text)
-    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
+    [reading] = finish(Reader(cache).read_within([message], Allowance.of(cache)))
     assert reading is not None
     for _ in read_rest(cache, reading):
         pass

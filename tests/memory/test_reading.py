@@ -1,8 +1,14 @@
 """Reading messages: what is remembered, and what is left for the next time."""
 
 import time
+from math import inf
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.cache.state import Cache
+from memory.domain.steps import finish
+from memory.domain.text.tokenizer import find_words
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
@@ -14,6 +20,7 @@ from memory.ingest.reader import (
     find_hidden,
     read_rest,
     remove_recollections,
+    split_for_reading,
 )
 from memory.settings.registry import Tuning
 
@@ -21,7 +28,34 @@ from memory.settings.registry import Tuning
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
     """Which of the messages were read."""
     allowance = Allowance(characters, time.monotonic() + seconds)
-    return [r is not None for r in reader.read_within(messages, allowance)]
+    return [r is not None for r in finish(reader.read_within(messages, allowance))]
+
+
+@given(st.lists(st.sampled_from(["kvasir", "Agent", "Zero", "node", "18.", "ließ", "\n", "a-b", "(Tyr)"]), max_size=60))
+def test_text_is_read_in_parts_as_if_it_were_read_at_once(words: list[str]) -> None:
+    text = " ".join(words)
+    parts = list(split_for_reading(text, 20))
+
+    assert "".join(parts) == text
+    if all(any(word[0].islower() or word == "\n" for word in words[at : at + 4]) for at in range(len(words))):
+        assert set().union(*(find_words(part).tokens for part in parts)) == find_words(text).tokens
+
+
+def test_text_without_a_good_place_to_part_is_still_read_in_parts() -> None:
+    text = "KVASIR " * 1_000 + "x" * 500
+
+    assert [len(part) for part in split_for_reading(text, 1_000)] == [2_002, 2_002, 2_002, 1_494]
+
+
+def test_two_requests_that_bring_the_same_message_at_once_share_its_reading() -> None:
+    reader, said = Reader(Cache()), [Message("user", "restart zorblat")]
+    one, other = (reader.read_within(said, Allowance(100, inf)) for _ in range(2))
+    next(one)  # has looked, and found nothing
+
+    readings = [*finish(other), *finish(one), *finish(reader.read_within(said, Allowance(100, inf)))]
+
+    [reading] = {id(reading): reading for reading in readings if reading is not None}.values()
+    assert reader._size == reading.size
 
 
 def test_a_resent_message_is_read_once() -> None:
@@ -94,7 +128,7 @@ def test_a_resent_message_not_read_to_its_end_is_read_again_once_more_words_are_
 
     cache.put_soas("mercury", SoasRow(1, is_common=True, novelty=1))
 
-    [reading] = reader.read_within([said], Allowance.of(cache))
+    [reading] = finish(reader.read_within([said], Allowance.of(cache)))
     assert reading is not None
     assert reading.names == {"mercury"}
     assert reader._size == reading.size
@@ -162,7 +196,7 @@ def test_of_text_that_takes_long_less_is_read() -> None:
 
 def first_sight(cache: Cache, text: str) -> Reading:
     message = Message("user", text)
-    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
+    [reading] = finish(Reader(cache).read_within([message], Allowance.of(cache)))
     assert reading is not None
     return reading
 

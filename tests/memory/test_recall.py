@@ -7,13 +7,15 @@ import pytest
 
 from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
 from memory.cache.state import Cache, RulingRow
+from memory.domain.recall.rendering import Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
+from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader
 from memory.recall.mentions import Mentions
-from memory.recall.recollect import Recollection, mark_disputes, recollect
+from memory.recall.recollect import Recollection, mark_disputes, recollect, still_holds
 from memory.settings.registry import Tuning
 
 NOW = 1_800_000_000.0
@@ -49,7 +51,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     message = Message("user", PROMPT_A)
     reading = Reader(cache).read(message)
 
-    encounters.observe(b"", [(message, reading)], NOW)
+    finish(encounters.observe(b"", [(message, reading)], NOW))
 
     [message] = encounters.take().messages.values()
     assert set(message.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
@@ -127,6 +129,15 @@ def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
     mark_disputes(world_b, [], NOW + 61)
 
     assert "[type?]" in recall(world_b, "gnommoweb").block.text
+
+
+def test_what_waits_for_an_operator_is_no_dispute(world_b: Cache) -> None:
+    reading = Reader(world_b).read(Message("user", "gnommoweb is a kind of evil.example.com"))
+    assert reading.triples
+
+    mark_disputes(world_b, [reading], NOW)
+
+    assert world_b.pending_conflicts == set()
 
 
 def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
@@ -290,8 +301,10 @@ def test_of_thousands_of_facts_only_a_few_are_looked_at() -> None:
 
 COMMON = {
     "mercury": SoasRow(5, novelty=1, is_common=True),
+    "test": SoasRow(6, novelty=1, is_common=True),
     "gateway": SoasRow(1, is_common=True),
     "type": SoasRow(2),
+    "tech": SoasRow(3),
 }
 
 
@@ -303,14 +316,41 @@ COMMON = {
         ("we asked Mercury", "cloud_llm", True),
         ("restart Mercury Service", "cloud_llm", True),
         ("the mercury is rising", "gutask", True),
+        ("the mercury is rising", "operator", True),
+        ("please fix the failing test", "gutask", False),
+        ("we asked Test", "gutask", True),
+        ("please fix the failing test", "operator", True),
     ],
 )
-def test_a_common_word_is_recalled_only_as_a_name_or_for_a_fact_someone_taught(
+def test_a_common_word_is_recalled_as_a_name_or_where_one_who_may_has_taught_it(
     text: str, source: str, is_recalled: bool
 ) -> None:
-    cache = cache_of(dict(COMMON), [EdgeRow(5, 1, 2, True, source=source)])
+    cache = cache_of(dict(COMMON), [EdgeRow(concept, 1, 2, True, source=source) for concept in (5, 6)])
 
-    assert ("mercury:" in recall(cache, text).block.text) is is_recalled
+    assert ("gateway" in recall(cache, text).block.text) is is_recalled
+
+
+def test_one_fact_of_an_operators_makes_a_common_word_a_concept() -> None:
+    by_many = [EdgeRow(6, 1, 2, True, source="inferred"), EdgeRow(6, 1, 3, True, source="gutask", channel="operator")]
+    cache = cache_of(dict(COMMON), by_many)
+
+    assert recall(cache, "the test").block.text.splitlines()[1:-1] == ["test: [tech] gateway [type] gateway"]
+
+
+def test_the_root_of_a_dimension_makes_no_concept_of_its_name() -> None:
+    root = EdgeRow(6, 6, 6, True, source="festinger", channel="operator")
+    cache = cache_of(dict(COMMON), [root, EdgeRow(6, 1, 2, True, source="inferred")])
+
+    assert recall(cache, "the test").reasons == {"test": "a common word"}
+
+
+@pytest.mark.parametrize("text", ["What is the weather in Oslo?", "We asked The Company", "THE TEST"])
+def test_what_an_earlier_version_took_about_a_word_of_grammar_is_not_recalled(text: str) -> None:
+    cache = cache_of({**WORLD, "the": SoasRow(9, novelty=1)}, [EdgeRow(9, 1, 2, True, source="operator")])
+
+    assert recall(cache, text).block.text == ""
+    shown = Block("as it was shown", (ShownFact("the", "type", "repo", False),))
+    assert not still_holds(cache, shown, NOW)
 
 
 def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
@@ -363,7 +403,7 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
     cache = cache_of({"swordfish": SoasRow(1, encounter_count=9, saliency=1.0)}, [])
     message = Message("user", "The password for staging is swordfish.")
-    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
+    [reading] = finish(Reader(cache).read_within([message], Allowance.of(cache)))
 
     recollection = recollect(cache, Mentions.of([reading]), NOW)
 

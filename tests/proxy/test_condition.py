@@ -59,6 +59,9 @@ def test_a_bound_that_holds_is_told_and_needs_nobody() -> None:
 
     assert judged(found, "Bounds").says == "Reached since this process started: somewhere (1,200)."
     assert summary(signs(found)) == "All is well"
+    found = replace(WELL, process=process(over_quota_today=3))
+    told = "No request has reached one. 3 statements of the last day exceeded a quota: see Candidates."
+    assert judged(found, "Bounds").says == told
 
 
 WRONG: dict[str, tuple[dict[str, Any], SignState, str]] = {

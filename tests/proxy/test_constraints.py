@@ -15,6 +15,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "recollection_event": {**ASKED, "block": "", "reasons": "{}", "enrich_ms": 1.0},
     "loop_event": {**ASKED, "kind": "same", "count": 3, "steps": ["note"], "repeated": ["look()"]},
     "injection": {"conversation": bytes(16), "keys": bytes(32), "place": b"", "block": "B", "content": "{}"},
+    "login_failures": {"kind": "address", "who": "10.0.0.7", "failures": 1, "last_at": "2026-03-01T12:00Z"},
     "hourly_figures": {"hour": "2026-03-01T12:00Z", "taken_at": "2026-03-01T13:00Z", **dict.fromkeys(COUNTS, 0)},
 }
 KINDS = ("same", "near", "cycle", "complaint", "tail")
@@ -40,6 +41,9 @@ BAD_ROWS = [
     ),
     *(BadRow("injection_keys_are_digests", "injection", {"keys": bytes(n)}) for n in (15, 17, 33)),
     *(BadRow("injection_place_is_a_digest", "injection", {"place": bytes(n)}) for n in (15, 17, 32, 33, 320)),
+    BadRow("login_failures_are_counted_once", "login_failures", {"failures": 2}, beside={}),
+    BadRow("login_failures_kind_is_known", "login_failures", {"kind": "Address"}),
+    BadRow("login_failures_are_some", "login_failures", {"failures": 0}),
     BadRow("hourly_figures_begin_with_the_hour", "hourly_figures", {"hour": "2026-03-01T12:30Z"}),
     *(BadRow("hourly_figures_are_not_negative", "hourly_figures", {column: -1}) for column in COUNTS),
 ]

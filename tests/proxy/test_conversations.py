@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memory.cache.state import Cache
 from memory.domain.recall.rendering import Block
+from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
 from memory.ingest.reader import Allowance, Reader, complete_reading
 from memory.recall.mentions import Mentions, filter_salient
@@ -488,7 +489,7 @@ def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(
             rise(cache, step.rises)
         turns = turns[: max(2, len(turns) - 2 * step.back)]
         asked: list[Said] = [*turns[:-1], (turns[-1][0], turns[-1][1] + step.tail)]
-        readings = reader.read_within([Message(role, text) for role, text in asked], Allowance(characters, inf))
+        readings = finish(reader.read_within([Message(role, text) for role, text in asked], Allowance(characters, inf)))
         found = memory.mentions(cache, thread(*asked), readings)
 
         anew = Mentions.of([reading for reading in readings if reading is not None])

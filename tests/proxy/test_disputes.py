@@ -11,7 +11,7 @@ from proxy.api import serializers
 from proxy.api.conflicts import ConflictQuery, find_conflicts
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from resolution.views.conflict_facts import RING_MAX
 from tests.resolution.deciding import dismiss
 
@@ -20,30 +20,30 @@ pytestmark = pytest.mark.django_db
 OPERATOR = Actor("hermione", Source.OPERATOR)
 
 
-def state(concept: str, parent: str) -> Conflict | None:
+def state(concept: str, parent: str) -> Claim | None:
     said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Triple(concept, parent, "membership", False), said).conflict
+    return assert_fact(Triple(concept, parent, "membership", False), said).claim
 
 
-def dispute(concept: str) -> Conflict:
+def dispute(concept: str) -> Claim:
     state(concept, "hogwarts")
-    conflict = state(concept, "durmstrang")
-    assert conflict is not None
-    return conflict
+    claim = state(concept, "durmstrang")
+    assert claim is not None
+    return claim
 
 
 def test_a_page_takes_the_same_few_queries_however_long_it_is(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     for number in range(8):
-        conflict = dispute(f"pupil{number}")
+        claim = dispute(f"pupil{number}")
         if number % 2:
-            dismiss(conflict.pk, OPERATOR, "no")
+            dismiss(claim.pk, OPERATOR, "no")
 
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         page = find_conflicts(ConflictQuery(limit=50))
 
-    assert (page["count"], len(page["items"]), len(page["items"][-1]["decisions"])) == (8, 8, 1)
+    assert (page["count"], len(page["items"]), len(page["items"][-1]["members"][-1]["decisions"])) == (8, 8, 1)
 
 
 def test_one_conflict_takes_few_queries_however_long_its_ring_is(
@@ -51,11 +51,11 @@ def test_one_conflict_takes_few_queries_however_long_its_ring_is(
 ) -> None:
     for number in range(RING_MAX + 10):
         state(f"link{number}", f"link{number + 1}")
-    conflict = state(f"link{RING_MAX + 10}", "link0")
-    assert conflict is not None
+    claim = state(f"link{RING_MAX + 10}", "link0")
+    assert claim is not None
 
-    with django_assert_max_num_queries(7):
-        told = serializers.surroundings_out(conflict.pk)
+    with django_assert_max_num_queries(8):
+        told = serializers.surroundings_out(claim.conflict_id or 0)
 
     assert told is not None
     assert [fact["concept"] for fact in told["ring"]] == [f"link{number}" for number in range(RING_MAX)]

@@ -20,7 +20,7 @@ from proxy import tasks
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from proxy.telemetry import hourly_stats
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim, Conflict
 
 pytestmark = pytest.mark.django_db
 
@@ -79,12 +79,13 @@ def test_an_hour_has_how_large_the_world_is() -> None:
 
 def test_conflicts_count_in_the_hours_in_which_they_were_opened_and_closed() -> None:
     bootstrap.load_dimensions()
-    for concept in ("one", "two", "three"):
+    for concept in ("first", "second", "third"):
         for parent in ("repo", "container"):
             assert_fact(Triple(concept, parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
-    Conflict.objects.update(created_at=NOW - HOUR)
-    Conflict.objects.filter(concept__token="one").update(status="resolved", resolved_at=NOW)
-    Conflict.objects.filter(concept__token="two").update(status="dismissed", resolved_at=NOW, created_at=NOW)
+    Conflict.objects.update(detected_at=NOW - HOUR)
+    Claim.objects.filter(concept__token="first").update(status="resolved", resolved_at=NOW)
+    Claim.objects.filter(concept__token="second").update(status="dismissed", resolved_at=NOW)
+    Conflict.objects.filter(concept__token="second").update(detected_at=NOW)
     serve(NOW - HOUR)
 
     hourly_stats.take(NOW)

@@ -7,7 +7,9 @@ import pytest
 from memory.access.agent_tokens import new_token, token_hash
 from memory.cache.state import AgentRow, Cache
 from memory.domain.voices import voice_of
-from proxy.auth import Caller, Permission, identify, is_loopback, own_tokens, require
+from proxy.api.visibility import sees_words_of
+from proxy.auth import VIA, Caller, Permission, caller_of, identify, is_loopback, own_tokens, require, strip_own_token
+from proxy.domain.headers import Headers
 from proxy.errors import NotAllowed
 
 
@@ -26,8 +28,53 @@ def test_a_token_may_come_where_anthropics_clients_put_their_key() -> None:
     cache = Cache(agents={token_hash(token): dobby})
 
     assert identify(cache, {b"x-api-key": token.encode(), b"authorization": b"Bearer sk-other"}, None).token == dobby
-    assert own_tokens({b"x-api-key": b"sk-other"}) == {}
-    assert own_tokens({b"x-api-key": token.encode()}) == {b"x-api-key": token}
+    assert own_tokens({b"x-api-key": b"sk-other"}) == []
+    assert own_tokens({b"x-api-key": token.encode()}) == [token]
+
+
+TOKEN = new_token().encode()
+OTHER = (b"authorization", b"Bearer sk-for-upstream")
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrives"),
+    [
+        ([(b"authorization", b"Bearer " + TOKEN)], []),
+        ([(b"authorization", b"bearer  " + TOKEN + b" ")], []),
+        ([(b"authorization", b"Bearer\t" + TOKEN)], []),
+        ([(b"authorization", b"Bearer " + TOKEN), OTHER], [OTHER]),
+        ([OTHER, (b"authorization", b"Bearer " + TOKEN)], [OTHER]),
+        ([(b"authorization", b"Bearer sk-other, Bearer " + TOKEN)], []),
+        ([(b"x-api-key", b" " + TOKEN), OTHER], [OTHER]),
+        ([(b"x-api-key", b"sk-other"), (b"x-api-key", TOKEN)], [(b"x-api-key", b"sk-other")]),
+    ],
+)
+def test_a_token_counts_however_it_is_written_and_goes_no_further(sent: Headers, arrives: Headers) -> None:
+    dobby = AgentRow("dobby", "agent")
+    cache = Cache(agents={token_hash(TOKEN.decode()): dobby})
+    scope = {"headers": sent, "client": None, "http_version": "1.1"}
+
+    assert caller_of(cache, scope).token == dobby
+    assert strip_own_token(cache, scope) == [*arrives, (b"accept-encoding", b"identity"), VIA]
+
+
+@pytest.mark.parametrize(
+    ("header", "passes"),
+    [
+        ((b"authorization", b"Basic fst_x"), False),
+        ((b"authorization", b"fst_x"), False),
+        ((b"x-api-key", b"fst_revoked"), False),
+        ((b"x-note", b"my key is " + TOKEN), False),
+        ((b"cookie", b"key=" + TOKEN), False),
+        ((b"x-note", b"fst_ is a prefix"), True),
+        ((b"cookie", b"fst_theme=dark"), True),
+    ],
+)
+def test_what_looks_like_a_token_goes_no_further(header: tuple[bytes, bytes], *, passes: bool) -> None:
+    scope = {"headers": [header], "client": None, "http_version": "1.1"}
+
+    assert caller_of(Cache(), scope).token is None
+    assert (header in strip_own_token(Cache(), scope)) is passes
 
 
 @pytest.mark.parametrize("value", [b"Bearer fst_unknown", b"Bearer sk-other", b"Basic fst_x", b"fst_x", b"Bearer \xff"])
@@ -110,6 +157,22 @@ def test_what_a_caller_may(
     assert raised.value.status == status
     assert f"needs a token of scope {needed}" in str(raised.value)
     assert ("FESTINGER_TRUST_LOOPBACK=operator" in str(raised.value)) is (is_local and needed == "operator")
+
+
+@pytest.mark.parametrize(
+    ("caller", "agents", "expected"),
+    [
+        (Caller("dobby", AGENT, is_local=False), ["dobby"], True),
+        (Caller("dobby", AGENT, is_local=False), ["zero"], False),
+        (Caller("dobby", AGENT, is_local=False), ["dobby", "zero"], False),
+        (Caller("dobby", AGENT, is_local=False), ["dobby@10.0.0.7"], False),
+        (Caller("carla", OPERATOR, is_local=False), ["zero", "dobby@10.0.0.7"], True),
+        (Caller("dobby@10.0.0.7", None, is_local=False), ["anonymous@10.0.0.7"], True),
+        (Caller("dobby@10.0.0.7", None, is_local=False), ["dobby@10.0.0.8"], False),
+    ],
+)
+def test_whose_words_a_caller_sees(caller: Caller, agents: list[str], *, expected: bool) -> None:
+    assert sees_words_of(caller, agents) is expected
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,6 @@ def relayed(
     *,
     status: int = 200,
     headers: dict[str, str] = STREAM,
-    version: str = "1.1",
 ) -> list[Event]:
     """All that was sent."""
     sent: list[Event] = []
@@ -72,8 +71,7 @@ def relayed(
         sent.append(event)
 
     answer = httpx.Response(status, headers=headers, stream=stream)
-    scope = {"http_version": version, "method": "POST"}
-    asyncio.run(Relay(answer, guard=guard).send_to(send, scope))
+    asyncio.run(Relay(answer, guard=guard).send_to(send))
     return sent
 
 
@@ -143,13 +141,6 @@ def test_after_an_error_of_the_guard_the_rest_goes_by(caplog: pytest.LogCaptureF
     assert bodies(sent) == [b"a", b"b", b"c", b""]
     assert guard.seen == [b"a", b"b"]
     assert [record.message for record in caplog.records] == ["guard.failed"]
-
-
-def test_a_client_of_http_1_0_gets_the_guarded_answer_as_a_whole() -> None:
-    sent = relayed(Chunks(b"a", b"b", b"c"), ends_at(b"b"), version="1.0")
-
-    assert bodies(sent) == [b"athe end"]
-    assert (b"content-length", b"8") in sent[0]["headers"]
 
 
 # --- the tail's ---
@@ -252,7 +243,7 @@ def test_over_a_socket_the_model_is_left_at_once() -> None:
         upstream = Upstream(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         guard = TailGuard(FORMATS["/api/generate"].watch(), TailThatRepeats(1), lambda loop: None)
         relay = Relay(await upstream.open("POST", "/api/generate", [], b"{}"), guard=guard)
-        await relay.send_to(send, {"http_version": "1.1", "method": "POST"})
+        await relay.send_to(send)
         await asyncio.wait_for(has_left.wait(), 2)  # before anybody closes the relay
         await relay.aclose()
         await upstream.aclose()

@@ -48,7 +48,7 @@ def test_stop_writes_what_was_counted_also_where_a_background_task_failed(runtim
     async def run() -> None:
         await runtime.start()
         runtime._tasks.append(asyncio.create_task(fail()))
-        runtime.enricher.enrich("/api/chat", orjson.dumps(PROMPT), "dobby")
+        await runtime.enricher.enrich("/api/chat", orjson.dumps(PROMPT), "dobby")
         answer = await runtime.upstream.open("GET", "/api/tags", [], None)
         await answer.aread()
         await answer.aclose()

@@ -6,23 +6,23 @@ from resolution.domain.verdicts import read_verdict
 from resolution.models import Decision
 
 
-def decompose(conflict_id: int, actor: Actor, reason: str, *, existing_dimension: str, new_dimension: str) -> Decision:
+def decompose(claim_id: int, actor: Actor, reason: str, *, existing_dimension: str, new_dimension: str) -> Decision:
     return _decide(
-        conflict_id, actor, "decompose", reason, existing_dimension=existing_dimension, new_dimension=new_dimension
+        claim_id, actor, "decompose", reason, existing_dimension=existing_dimension, new_dimension=new_dimension
     )
 
 
-def update(conflict_id: int, actor: Actor, reason: str) -> Decision:
-    return _decide(conflict_id, actor, "update", reason)
+def update(claim_id: int, actor: Actor, reason: str) -> Decision:
+    return _decide(claim_id, actor, "update", reason)
 
 
-def relocate(conflict_id: int, actor: Actor, reason: str, *, dimension: str, is_isa: bool | None = None) -> Decision:
-    return _decide(conflict_id, actor, "relocate", reason, dimension=dimension, is_isa=is_isa)
+def relocate(claim_id: int, actor: Actor, reason: str, *, dimension: str, is_isa: bool | None = None) -> Decision:
+    return _decide(claim_id, actor, "relocate", reason, dimension=dimension, is_isa=is_isa)
 
 
-def dismiss(conflict_id: int, actor: Actor, reason: str) -> Decision:
-    return _decide(conflict_id, actor, "dismiss", reason)
+def dismiss(claim_id: int, actor: Actor, reason: str) -> Decision:
+    return _decide(claim_id, actor, "dismiss", reason)
 
 
-def _decide(conflict_id: int, actor: Actor, decision: str, reason: str, **arguments: object) -> Decision:
-    return decide(conflict_id, actor, read_verdict({"decision": decision, "reason": reason, **arguments}, None))
+def _decide(claim_id: int, actor: Actor, decision: str, reason: str, **arguments: object) -> Decision:
+    return decide(claim_id, actor, read_verdict({"decision": decision, "reason": reason, **arguments}, None))

@@ -10,7 +10,7 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Config, Edge, Source
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim
 from tests.llm_server import LlmServer
 
 DECOMPOSE = {
@@ -38,20 +38,20 @@ def state(text: str, **changes: Any) -> None:
     assert assert_fact(fact(text), said(**changes)).status == "inserted"
 
 
-def dispute(standing: str, newcomer: str, **changes: Any) -> Conflict:
+def dispute(standing: str, newcomer: str, **changes: Any) -> Claim:
     """The first fact stands, the second is in the queue."""
     state(standing)
     outcome = assert_fact(fact(newcomer), said(agent="winky") if not changes else said(**changes))
-    assert outcome.conflict is not None
-    return outcome.conflict
+    assert outcome.claim is not None
+    return outcome.claim
 
 
-def kinds(concept: str = "gnommoweb") -> Conflict:
+def kinds(concept: str = "gnommoweb") -> Claim:
     """The conflict of the source's Test C."""
     return dispute(f"{concept} isa repo type", f"{concept} isa container type", evidence=f"{concept} is a container")
 
 
-def places(concept: str = "gnommoweb") -> Conflict:
+def places(concept: str = "gnommoweb") -> Claim:
     return dispute(f"{concept} ispart ramanujan runs-on", f"{concept} ispart turing runs-on")
 
 

@@ -1,6 +1,7 @@
 """What only a page, a tool or a model has stated waits beside the graph, until somebody vouches for it."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -8,9 +9,12 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
+from resolution.decisions.service import decide
+from resolution.domain.verdicts import Verdict
+from resolution.intake.assertions import promote
 from resolution.intake.candidates import expire
-from resolution.models import Candidate, Conflict
-from tests.resolution.worlds import fact, say
+from resolution.models import Candidate, Claim
+from tests.resolution.worlds import OPERATOR, fact, facts, say
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +53,7 @@ def test_against_what_stands_it_opens_no_conflict() -> None:
 
     assert say("gnommoweb isa virus type", role="tool").status == "candidate"
 
-    assert not Conflict.objects.exists()
+    assert not Claim.objects.exists()
     assert edge().parent.token == "repo"
 
 
@@ -153,6 +157,60 @@ def test_what_nobody_says_for_a_month_expires() -> None:
     assert expire(timezone.now()) == 1
 
     assert [row.concept for row in Candidate.objects.filter(state="open")] == ["kvasir"]
+
+
+HOST = "gnommoweb isa evil.example.com type"
+
+
+class TestANameThatOnlyAnOperatorCanVouchFor:
+    @pytest.mark.parametrize("text", [HOST, "gnommoweb isa run-this-or-we-die type", "gnommoweb isa eve@evil owned-by"])
+    @pytest.mark.parametrize("said", [{}, {"source": Source.GUTASK, "role": ""}, {"source": Source.CLOUD_LLM}])
+    def test_waits_whoever_else_states_it(self, text: str, said: dict[str, Any]) -> None:
+        outcome = say(text, **said)
+
+        assert outcome.status == "candidate"
+        assert outcome.reason.startswith("It waits for an operator: ")
+        assert outcome.reason.endswith(f" is {candidate().why}.")
+        assert not Soas.objects.filter(token="gnommoweb").exists()
+
+    def test_against_what_stands_it_opens_no_conflict(self) -> None:
+        say(FACT)
+
+        assert say(HOST).status == "candidate"
+        assert not Claim.objects.exists()
+
+    def test_is_placed_by_an_operator_and_confirmed_by_everybody(self) -> None:
+        say(HOST, role="tool")
+        say(HOST)
+        assert candidate().why == "the name of a host"  # no longer that only a page has said it
+
+        promoted = promote(candidate().pk, OPERATOR)
+        assert promoted is not None
+        assert promoted.status == "inserted"
+
+        assert (say(HOST, "winky").status, candidate().state) == ("confirmed", "promoted")
+
+    def test_that_was_dismissed_stays_so(self) -> None:
+        say(HOST)
+        Candidate.objects.update(state="dismissed")
+
+        outcome = say(HOST, "winky", source=Source.GUTASK, role="")
+
+        assert (outcome.status, outcome.reason) == ("candidate", "It was dismissed before.")
+        assert candidate().state == "dismissed"
+
+    def test_is_placed_where_a_conflict_about_it_is_decided(self) -> None:
+        say(FACT)
+        claim = say(HOST, source=Source.OPERATOR, role="").claim
+        Claim.objects.update(incoming_source="inferred", channel="user")  # of an earlier version
+        assert claim is not None
+
+        decide(claim.pk, OPERATOR, Verdict("relocate", "", dimension="address"))
+
+        assert facts() == {"gnommoweb isa repo type", "gnommoweb isa evil.example.com address"}
+
+    def test_may_be_what_something_runs_on(self) -> None:
+        assert say("gnommoweb ispart web1.glitch.org runs-on").status == "inserted"
 
 
 class TestStrength:

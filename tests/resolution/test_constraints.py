@@ -9,7 +9,7 @@ from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, check_refused
 
 pytestmark = pytest.mark.django_db
 
-CONFLICT, DECISION = 1_000_001, 1_000_002
+CLAIM, DECISION, SLOT = 1_000_001, 1_000_002, 1_000_003
 GOOD: dict[str, dict[str, Any]] = {
     "edge_candidate": {
         "concept": "a",
@@ -26,10 +26,14 @@ GOOD: dict[str, dict[str, Any]] = {
         "concept_id": A, "dim_id": D, "existing_parent_id": B, "incoming_parent_id": C, "incoming_is_isa": True,
         "incoming_confidence": 0.9, "incoming_source": "gutask", "collision_type": "isa_isa", "status": "pending",
     },
+    "conflict": {
+        "slot_kind": "edge_slot", "slot_key": '{"concept": "a", "dimension": "d"}', "concept_id": A, "dim_id": D,
+    },
+    "conflict_member": {"conflict_id": SLOT, "kind": "claim", "object_id": 7, "support": "[]"},
     "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
     "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
     "decision": {
-        "kind": "update", "conflict_id": CONFLICT, "actor": "dobby", "source": "operator", "arguments": "{}",
+        "kind": "update", "claim_id": CLAIM, "actor": "dobby", "source": "operator", "arguments": "{}",
         "before": "{}", "after": "{}",
     },
     "decided_triple": {"concept_id": A, "dim_id": D, "parent_id": B, "kind": "dismissed", "agents": ["dobby"]},
@@ -46,6 +50,13 @@ BAD_ROWS = [
     BadRow("conflict_confidence_is_in_range", "resolution_queue", {"incoming_confidence": -0.1}),
     BadRow("conflict_source_is_known", "resolution_queue", {"incoming_source": "manual"}),
     BadRow("conflict_channel_is_known", "resolution_queue", {"channel": "hearsay"}),
+    BadRow("conflict_is_open_once", "conflict", {}, beside={}),
+    BadRow("conflict_kind_is_known", "conflict", {"slot_kind": "hunch"}),
+    BadRow("conflict_state_is_known", "conflict", {"status": "lost"}),
+    BadRow("conflict_about_an_edge_has_its_slot", "conflict", {"dim_id": None}),
+    BadRow("conflict_member_is_in_it_once", "conflict_member", {}, beside={}),
+    BadRow("conflict_member_kind_is_known", "conflict_member", {"kind": "hunch"}),
+    BadRow("conflict_member_trust_is_a_layer", "conflict_member", {"trust": 4}),
     BadRow("candidate_stands_once", "edge_candidate", {"state": "dismissed"}, beside={}),
     BadRow("candidate_channel_is_known", "edge_candidate", {"channel": "hearsay"}),
     BadRow("candidate_state_is_known", "edge_candidate", {"state": "lost"}),
@@ -60,8 +71,8 @@ BAD_ROWS = [
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),
     BadRow("decision_source_is_known", "decision", {"source": "manual"}),
-    BadRow("decision_is_about_a_conflict", "decision", {"conflict_id": None}),
-    BadRow("decision_is_about_a_conflict", "decision", {"kind": "quarantine"}),
+    BadRow("decision_is_about_a_claim", "decision", {"claim_id": None}),
+    BadRow("decision_is_about_a_claim", "decision", {"kind": "quarantine"}),
     BadRow("decision_undoes_a_decision", "decision", {"kind": "undo"}),
     BadRow("decision_undoes_a_decision", "decision", {"undoes_id": DECISION}),
     BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),
@@ -77,8 +88,9 @@ BAD_ROWS = [
 def decided() -> None:
     """A conflict that was decided about, in the past."""
     add_words()
-    insert("resolution_queue", GOOD["resolution_queue"] | {"id": CONFLICT, "status": "resolved"})
+    insert("resolution_queue", GOOD["resolution_queue"] | {"id": CLAIM, "status": "resolved"})
     insert("decision", GOOD["decision"] | {"id": DECISION})
+    insert("conflict", GOOD["conflict"] | {"id": SLOT, "status": "resolved"})
 
 
 @pytest.mark.parametrize("table", GOOD)
@@ -96,7 +108,7 @@ def test_a_decided_conflict_may_come_again() -> None:
         insert("resolution_queue", GOOD["resolution_queue"] | {"status": status})
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM resolution_queue WHERE id <> %s", [CONFLICT])
+        cursor.execute("SELECT count(*) FROM resolution_queue WHERE id <> %s", [CLAIM])
         assert cursor.fetchone() == (3,)
 
 

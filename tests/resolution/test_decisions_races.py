@@ -11,7 +11,7 @@ from resolution.actors import Actor
 from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
-from resolution.models import Conflict, Decision
+from resolution.models import Claim, Decision
 from tests.resolution.deciding import decompose, dismiss, update
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
@@ -44,17 +44,17 @@ def errors(outcomes: list[Any]) -> list[str]:
 
 def test_of_two_operators_one_decides(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         names = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
 
         outcomes = at_once(
-            partial(decompose, conflict.pk, operator("ron"), "", **names),
-            partial(update, conflict.pk, operator("harry"), ""),
+            partial(decompose, claim.pk, operator("ron"), "", **names),
+            partial(update, claim.pk, operator("harry"), ""),
         )
 
-        (decision,) = Decision.objects.filter(conflict=conflict)
+        (decision,) = Decision.objects.filter(claim=claim)
         assert errors(outcomes) == [
-            f"Conflict {conflict.pk} was already decided by {decision.actor}: {decision.get_kind_display()}."
+            f"Conflict {claim.conflict_id} was already decided by {decision.actor}: {decision.get_kind_display()}."
         ]
         stored = {text for text in facts() if text.startswith(f"thing{i} ")}
         if decision.kind == "update":
@@ -66,7 +66,7 @@ def test_of_two_operators_one_decides(at_once: AtOnce) -> None:
 def test_two_conflicts_of_one_slot_are_decided_one_after_the_other(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
-        second = say(f"thing{i} isa service type", "kreacher").conflict
+        second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
 
         outcomes = at_once(
@@ -83,7 +83,7 @@ def test_two_conflicts_of_one_slot_are_decided_one_after_the_other(at_once: AtOn
 def test_two_decisions_about_what_was_seen_do_not_both_happen(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
-        second = say(f"thing{i} isa service type", "kreacher").conflict
+        second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
         verdict = Verdict("update", "")
 
@@ -93,16 +93,16 @@ def test_two_decisions_about_what_was_seen_do_not_both_happen(at_once: AtOnce) -
         )
 
         assert len(errors(outcomes)) == 1
-        assert Decision.objects.filter(conflict__in=[first, second]).count() == 1
+        assert Decision.objects.filter(claim__in=[first, second]).count() == 1
 
 
 def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other(at_once: AtOnce) -> None:
-    conflicts = [collide(f"thing{i} isa repo type", f"thing{i} isa container type") for i in range(6)]
+    claims = [collide(f"thing{i} isa repo type", f"thing{i} isa container type") for i in range(6)]
     one = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
     other = {"existing_dimension": "deployment-type", "new_dimension": "artifact-type"}
 
     outcomes = at_once(
-        *(partial(decompose, row.pk, OPERATOR, "", **(one if i % 2 else other)) for i, row in enumerate(conflicts))
+        *(partial(decompose, row.pk, OPERATOR, "", **(one if i % 2 else other)) for i, row in enumerate(claims))
     )
 
     assert errors(outcomes) == []
@@ -112,9 +112,9 @@ def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other(at
 
 def test_a_decision_is_undone_by_one_of_two(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         before = graph()
-        decision = update(conflict.pk, OPERATOR, "")
+        decision = update(claim.pk, OPERATOR, "")
 
         outcomes = at_once(
             partial(undo, decision.pk, operator("ron")),
@@ -128,25 +128,25 @@ def test_a_decision_is_undone_by_one_of_two(at_once: AtOnce) -> None:
 
 def test_statements_and_decisions_at_the_same_time_leave_no_open_conflict_unseen(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
 
         at_once(
-            partial(update, conflict.pk, operator("ron"), ""),
+            partial(update, claim.pk, operator("ron"), ""),
             partial(say, f"thing{i} isa service type", "kreacher"),
             partial(say, f"thing{i} isa repo type", "griphook"),
         )
 
-        edge = Edge.objects.get(concept=conflict.concept)
+        edge = Edge.objects.get(concept=claim.concept)
         assert edge.parent.token == "container"
-        for row in Conflict.objects.filter(concept=conflict.concept, status="pending"):
+        for row in Claim.objects.filter(concept=claim.concept, status="pending"):
             assert row.existing_parent == edge.parent
 
 
 def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        conflict = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
         names = {"existing_dimension": "type", "new_dimension": f"form{i}"}
-        decision = decompose(conflict.pk, OPERATOR, "", **names)
+        decision = decompose(claim.pk, OPERATOR, "", **names)
 
         at_once(partial(undo, decision.pk, OPERATOR), partial(say, f"other{i} isa image form{i}"))
 
@@ -158,7 +158,7 @@ def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole(at_on
 def test_undoing_and_dismissing_at_the_same_time_end(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
-        second = say(f"thing{i} isa service type", "kreacher").conflict
+        second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
         decision = update(first.pk, OPERATOR, "")
 

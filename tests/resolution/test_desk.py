@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from memory.graph.store import ensure_dimension, ensure_tokens
 from memory.models import Dimension, Edge, Evidence, Source
 from resolution.decisions import undo
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.views import conflict_list, decision_diff
 from resolution.views.conflict_detail import Dossier, dossier
 from resolution.views.conflict_list import Filters
@@ -21,20 +21,20 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 DOSSIER_QUERIES = 8
 
 
-def kinds(concept: str = "gnommoweb", **changes: object) -> Conflict:
+def kinds(concept: str = "gnommoweb", **changes: object) -> Claim:
     return collide(f"{concept} isa repo type", f"{concept} isa container type", **changes)
 
 
-def places(concept: str = "kvasir") -> Conflict:
+def places(concept: str = "kvasir") -> Claim:
     return collide(f"{concept} ispart turing runs-on", f"{concept} ispart bohr runs-on")
 
 
-def ring() -> Conflict:
+def ring() -> Claim:
     say("alpha-part ispart beta-part membership")
     say("beta-part ispart gamma-part membership")
-    conflict = say("gamma-part ispart alpha-part membership", "winky").conflict
-    assert conflict is not None
-    return conflict
+    claim = say("gamma-part ispart alpha-part membership", "winky").claim
+    assert claim is not None
+    return claim
 
 
 def shown(**wanted: str) -> list[str]:
@@ -42,8 +42,8 @@ def shown(**wanted: str) -> list[str]:
     return [f"{row.concept} {row.dim}" for row in rows]
 
 
-def file_on(conflict: Conflict) -> Dossier:
-    found = dossier(conflict.pk)
+def file_on(claim: Claim) -> Dossier:
+    found = dossier(claim.conflict_id or 0, claim.pk)
     assert found is not None
     return found
 
@@ -86,7 +86,7 @@ def test_what_was_said_on_purpose_comes_first_then_the_oldest() -> None:
 )
 def test_the_list_is_narrowed(wanted: dict[str, str], found: list[str]) -> None:
     old = kinds()
-    Conflict.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=8))
+    Claim.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=8))
     places()
     say("mimir isa repo type", "winky")
     say("mimir isa container type", "dobby", source=Source.GUTASK)
@@ -98,7 +98,7 @@ def test_a_conflict_is_found_by_its_number() -> None:
     kinds()
     other = places()
 
-    assert shown(q=f"#{other.pk}") == ["kvasir runs-on"]
+    assert shown(q=f"#{other.conflict_id}") == ["kvasir runs-on"]
     assert shown(q="9" * 30) == []
 
 
@@ -110,14 +110,14 @@ def test_an_address_says_what_was_asked_for() -> None:
 
 
 def test_the_next_one_is_the_next_in_the_list_and_after_the_last_the_first() -> None:
-    rows = [kinds(name) for name in ("one", "two", "three")]
+    rows = [kinds(name) for name in ("first", "second", "third")]
 
     assert [conflict_list.next_open(Filters(), row) for row in rows] == [rows[1], rows[2], rows[0]]
 
 
 def test_the_next_one_keeps_to_the_filters_and_is_always_open() -> None:
-    first, _, third = kinds("one"), places("two"), kinds("three")
-    decided = kinds("four")
+    first, _, third = kinds("first"), places("second"), kinds("third")
+    decided = kinds("fourth")
     dismiss(decided.pk, OPERATOR, "")
 
     assert conflict_list.next_open(Filters(type="isa_isa", status="all"), first) == third
@@ -142,7 +142,7 @@ def test_both_claims_are_one_line_each() -> None:
     )
 
 
-def test_many_conflicts_take_one_query_for_what_stands(
+def test_many_conflicts_take_few_queries_for_what_stands_and_who_says_so(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     for number in range(10):
@@ -156,14 +156,14 @@ def test_many_conflicts_take_one_query_for_what_stands(
 
 
 def test_a_seal_says_what_was_seen() -> None:
-    conflict = places()
+    claim = places()
     [row] = conflict_list.rows(conflict_list.whole(conflict_list.matching(Filters())))
 
     seen = conflict_list.unseal(row.seal)
 
     assert seen is not None
     assert (seen.pk, seen.existing_parent_id, seen.blocking_concept_id, seen.collision_type) == (
-        conflict.pk, conflict.existing_parent_id, None, "ispart_ispart",
+        claim.pk, claim.existing_parent_id, None, "ispart_ispart",
     )  # fmt: skip
 
 
@@ -177,10 +177,10 @@ def test_what_is_no_seal_is_none(text: str) -> None:
 
 def test_both_sides_come_with_who_said_it_and_in_which_sentence() -> None:
     say("gnommoweb isa repo type", "alice", evidence="gnommoweb is a repo")
-    conflict = say("gnommoweb isa container type", "winky", evidence="gnommoweb is a container").conflict
-    assert conflict is not None
+    claim = say("gnommoweb isa container type", "winky", evidence="gnommoweb is a container").claim
+    assert claim is not None
 
-    row = file_on(conflict).row
+    row = file_on(claim).row
 
     assert [said.words for said in row.existing.statements] == ["gnommoweb is a repo"]
     assert [said.words for said in row.incoming.statements] == ["gnommoweb is a container"]
@@ -189,11 +189,11 @@ def test_both_sides_come_with_who_said_it_and_in_which_sentence() -> None:
 
 def test_what_else_is_known_open_and_happened_is_there() -> None:
     say("gnommoweb ispart hogwarts membership")
-    conflict = kinds()
+    claim = kinds()
     say("gnommoweb isa tool type", "alice")
-    Evidence.objects.create(concept=conflict.concept, sentence="so much for gnommoweb.", role="user", agent="dobby")
+    Evidence.objects.create(concept=claim.concept, sentence="so much for gnommoweb.", role="user", agent="dobby")
 
-    found = file_on(conflict)
+    found = file_on(claim)
 
     assert [fact.words for fact in found.known] == ["gnommoweb is in hogwarts [membership]"]
     assert [rival.incoming.words for rival in found.rivals] == ["gnommoweb is a tool [type]"]
@@ -211,25 +211,25 @@ def test_the_chain_that_closes_a_ring_is_told_in_its_order() -> None:
 @pytest.mark.parametrize("of", [kinds, places, ring])
 def test_a_page_takes_few_queries(of: object, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     assert callable(of)
-    conflict = of()
-    undone = dismiss(conflict.pk, OPERATOR, "noise")
+    claim = of()
+    undone = dismiss(claim.pk, OPERATOR, "noise")
     undo.undo(undone.pk, OPERATOR)
     for number in range(5):
-        say(f"{conflict.concept} isa thing{number} {conflict.dim}", f"agent{number}")
-        say(f"{conflict.concept} isa kind{number} dimension{number}")
+        say(f"{claim.concept} isa thing{number} {claim.dim}", f"agent{number}")
+        say(f"{claim.concept} isa kind{number} dimension{number}")
 
     with django_assert_max_num_queries(DOSSIER_QUERIES):
-        found = file_on(conflict)
+        found = file_on(claim)
 
     assert len(found.decided) == 2
 
 
 def test_what_happened_in_a_slot_is_told_in_words() -> None:
-    conflict = kinds()
-    decision = update(conflict.pk, OPERATOR, "it moved")
+    claim = kinds()
+    decision = update(claim.pk, OPERATOR, "it moved")
     undo.undo(decision.pk, OPERATOR)
 
-    told = [event.what for event in file_on(conflict).history]
+    told = [event.what for event in file_on(claim).history]
 
     assert told == [
         "put back: gnommoweb is a repo [type]",
@@ -241,12 +241,10 @@ def test_what_happened_in_a_slot_is_told_in_words() -> None:
 
 
 def test_a_fact_that_moved_away_is_in_the_history_of_the_slot_it_left() -> None:
-    conflict = kinds()
-    decompose(conflict.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
+    claim = kinds()
+    decompose(claim.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
 
-    assert file_on(conflict).history[0].what == (
-        "moved: gnommoweb is a repo [type] is now gnommoweb is a repo [artifact]"
-    )
+    assert file_on(claim).history[0].what == ("moved: gnommoweb is a repo [type] is now gnommoweb is a repo [artifact]")
 
 
 def test_names_are_offered_from_the_proposal_then_the_splits_then_the_rest() -> None:
@@ -254,12 +252,12 @@ def test_names_are_offered_from_the_proposal_then_the_splits_then_the_rest() -> 
     decompose(earlier.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
     say("kvasir ispart hogwarts membership")
     ensure_dimension(ensure_tokens(["leftover"])["leftover"], is_isa=True)
-    conflict = kinds()
+    claim = kinds()
 
-    names = file_on(conflict).names
-    conflict.proposal = {"decision": "decompose", "existing_dimension": "purpose", "new_dimension": "packaging"}
-    conflict.save()
-    proposed = file_on(conflict).names
+    names = file_on(claim).names
+    claim.proposal = {"decision": "decompose", "existing_dimension": "purpose", "new_dimension": "packaging"}
+    claim.save()
+    proposed = file_on(claim).names
 
     assert {names.existing, names.new} == {"artifact", "deployment"}
     assert set(names.offered[:2]) == {"artifact", "deployment"}
@@ -285,10 +283,10 @@ def test_dimensions_in_which_the_concept_has_a_fact_are_not_offered() -> None:
 
 
 def test_once_decided_it_still_says_what_stood() -> None:
-    conflict = kinds()
-    update(conflict.pk, OPERATOR, "it moved")
+    claim = kinds()
+    update(claim.pk, OPERATOR, "it moved")
 
-    found = file_on(conflict)
+    found = file_on(claim)
 
     assert found.row.existing.words == "gnommoweb is a repo [type]"
     assert found.row.existing.note == "Now: gnommoweb is a container [type]."
@@ -296,10 +294,10 @@ def test_once_decided_it_still_says_what_stood() -> None:
 
 
 def test_what_stood_and_is_gone_is_said() -> None:
-    conflict = kinds()
-    Edge.objects.filter(concept=conflict.concept).delete()
+    claim = kinds()
+    Edge.objects.filter(concept=claim.concept).delete()
 
-    existing = file_on(conflict).row.existing
+    existing = file_on(claim).row.existing
 
     assert (existing.words, existing.note) == ("gnommoweb is a repo [type]", "Nothing stands in the way any more.")
 
@@ -324,11 +322,11 @@ def test_a_decision_tells_what_it_changed() -> None:
 
 
 def test_a_decision_tells_what_became_of_other_conflicts() -> None:
-    conflict = kinds()
-    rival = say("gnommoweb isa tool type", "alice").conflict
+    claim = kinds()
+    rival = say("gnommoweb isa tool type", "alice").claim
     assert rival is not None
 
-    decision = update(conflict.pk, OPERATOR, "")
+    decision = update(claim.pk, OPERATOR, "")
 
-    [change] = [change for change in decision_diff.changes(decision) if change.conflict == rival.pk]
-    assert (change.before, change.after) == ("pending, against repo", "pending, against container")
+    found = [change for change in decision_diff.changes(decision) if change.conflict == rival.conflict_id]
+    assert ("pending, against repo", "pending, against container") in {(one.before, one.after) for one in found}

@@ -9,7 +9,7 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim
 
 pytestmark = pytest.mark.django_db
 
@@ -123,7 +123,7 @@ def test_a_confirmation_is_noted_once_per_agent_and_day() -> None:
     ("first", "second", "collision_type"),
     [
         ("gnommoweb isa repo type", "gnommoweb isa container type", "isa_isa"),
-        ("gnommoweb ispart a membership", "gnommoweb ispart b membership", "ispart_ispart"),
+        ("gnommoweb ispart aa membership", "gnommoweb ispart b membership", "ispart_ispart"),
         ("gnommoweb isa repo type", "gnommoweb ispart docker type", "misclassification"),
     ],
 )
@@ -132,10 +132,10 @@ def test_another_parent_in_the_slot_is_queued_and_the_world_stays(first: str, se
 
     outcome = assert_fact(fact(second), said("winky", evidence="he said so"))
 
-    conflict = Conflict.objects.get()
-    assert (outcome.status, outcome.conflict, outcome.existing) == ("conflict", conflict, fact(first))
-    assert (conflict.collision_type, conflict.status, conflict.agent) == (collision_type, "pending", "winky")
-    assert (conflict.priority, conflict.evidence) == (1, "he said so")
+    claim = Claim.objects.get()
+    assert (outcome.status, outcome.claim, outcome.existing) == ("conflict", claim, fact(first))
+    assert (claim.collision_type, claim.status, claim.agent) == (collision_type, "pending", "winky")
+    assert (claim.priority, claim.evidence) == (1, "he said so")
     assert Edge.objects.get(concept__token="gnommoweb").parent.token == fact(first).parent
 
 
@@ -145,31 +145,31 @@ def test_the_same_collision_is_queued_once() -> None:
     first = assert_fact(fact("gnommoweb isa container type"), said())
     again = assert_fact(fact("gnommoweb isa container type"), said("winky"))
 
-    assert first.conflict == again.conflict
-    assert Conflict.objects.count() == 1
+    assert first.claim == again.claim
+    assert Claim.objects.count() == 1
 
 
 def test_a_ring_is_queued_with_what_closes_it() -> None:
-    assert_fact(fact("a ispart b membership"), said())
+    assert_fact(fact("aa ispart b membership"), said())
     assert_fact(fact("b ispart c membership"), said())
 
-    outcome = assert_fact(fact("c ispart a membership"), said())
+    outcome = assert_fact(fact("c ispart aa membership"), said())
 
-    conflict = Conflict.objects.get()
-    assert (outcome.status, conflict.collision_type) == ("conflict", "cycle")
+    claim = Claim.objects.get()
+    assert (outcome.status, claim.collision_type) == ("conflict", "cycle")
     assert outcome.existing == fact("b ispart c membership")
-    assert conflict.blocking_concept is not None
-    assert (conflict.existing_parent, conflict.blocking_concept.token) == (None, "b")
+    assert claim.blocking_concept is not None
+    assert (claim.existing_parent, claim.blocking_concept.token) == (None, "b")
     assert not Edge.objects.filter(concept__token="c").exists()
 
 
 def test_a_taken_slot_is_a_plain_collision_even_where_its_newcomer_would_close_a_ring() -> None:
-    assert_fact(fact("a isa b type"), said())
+    assert_fact(fact("aa isa b type"), said())
     assert_fact(fact("b isa c type"), said())
 
-    assert_fact(fact("b isa a type"), said())
+    assert_fact(fact("b isa aa type"), said())
 
-    assert Conflict.objects.get().collision_type == "isa_isa"
+    assert Claim.objects.get().collision_type == "isa_isa"
 
 
 def test_the_slot_of_a_root_cannot_be_claimed() -> None:

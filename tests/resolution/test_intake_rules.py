@@ -9,9 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.graph import store
-from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Claim, DecidedTriple
 from tests.resolution.worlds import say
 
 pytestmark = pytest.mark.django_db
@@ -53,10 +53,12 @@ class TestVoices:
             ("confirm", "user"),
         ]
 
-    def test_only_another_agent_corroborates_a_fact(self) -> None:
-        say("gnommoweb isa repo type", role="user")
+    def test_only_another_voice_corroborates_a_fact(self) -> None:
+        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="user")
 
-        say("gnommoweb isa repo type", role="system")
+        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="system")
+        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="tool")
+        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="system")
         assert not edge().is_corroborated
 
         say("gnommoweb isa repo type", "winky")
@@ -64,9 +66,11 @@ class TestVoices:
         assert edge().is_corroborated
 
     def test_the_upgrade_takes_from_the_history_which_facts_were_corroborated(self) -> None:
+        Agent.objects.create(name="dobby", token_hash="0" * 64)
         for agent in ("dobby", "winky"):
             say("gnommoweb isa repo type", agent)
-            say("kvasir isa repo type")
+        for agent in ("winky", "kreacher"):  # without a token, anybody may have said both
+            say("kvasir isa repo type", agent)
         Edge.objects.update(is_corroborated=False)
 
         with connection.cursor() as cursor:
@@ -124,7 +128,7 @@ class TestTheNewerWins:
         row = EdgeHistory.objects.get(action="supersede")
         assert (row.actor, row.role, row.after["parent_id"]) == ("winky", "system", standing.parent_id)
         assert row.before["said_at"] == NOW.isoformat()
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_an_earlier_statement_changes_nothing(self) -> None:
         say("gnommoweb isa repo type", at=NOW)
@@ -147,27 +151,27 @@ class TestTheNewerWins:
         assert say("gnommoweb isa service type", at=NOW + HOUR).status == "outdated"
 
     def test_a_newcomer_that_closes_a_ring_is_queued_and_the_world_stays(self) -> None:
-        say("a isa c type", at=NOW)
-        say("b isa a type", at=NOW)
+        say("aa isa c type", at=NOW)
+        say("b isa aa type", at=NOW)
 
-        outcome = say("a isa b type", at=NOW + HOUR)
+        outcome = say("aa isa b type", at=NOW + HOUR)
 
-        assert (outcome.status, Conflict.objects.get().collision_type) == ("conflict", "cycle")
-        assert edge("a").parent.token == "c"
+        assert (outcome.status, Claim.objects.get().collision_type) == ("conflict", "cycle")
+        assert edge("aa").parent.token == "c"
 
     def test_a_row_about_a_ring_is_resolved_when_the_ring_is_gone_and_it_is_stated_again(self) -> None:
-        say("a isa b type", at=NOW)
-        say("b isa a type", at=NOW)
-        say("a isa c type", at=NOW + HOUR)
+        say("aa isa b type", at=NOW)
+        say("b isa aa type", at=NOW)
+        say("aa isa c type", at=NOW + HOUR)
 
-        assert say("b isa a type", at=NOW + HOUR).status == "inserted"
-        assert Conflict.objects.get().status == "resolved"
+        assert say("b isa aa type", at=NOW + HOUR).status == "inserted"
+        assert Claim.objects.get().status == "resolved"
 
     def test_a_ring_that_the_replaced_fact_would_have_closed_is_none(self) -> None:
-        say("a isa b type", at=NOW)
+        say("aa isa b type", at=NOW)
 
-        assert say("a isa c type", at=NOW + HOUR).status == "superseded"
-        assert say("b isa a type", at=NOW + HOUR).status == "inserted"
+        assert say("aa isa c type", at=NOW + HOUR).status == "superseded"
+        assert say("b isa aa type", at=NOW + HOUR).status == "inserted"
 
     def test_decided_triples_are_not_looked_at(self) -> None:
         decide("gnommoweb repo type", "dobby")
@@ -189,7 +193,7 @@ class TestAChangedPolicy:
     def test_a_newer_statement_closes_what_is_older(self) -> None:
         say("gnommoweb isa module type", at=NOW + 2 * HOUR)
 
-        rows = Conflict.objects.order_by("said_at")
+        rows = Claim.objects.order_by("said_at")
         assert [(row.incoming_parent.token, row.status) for row in rows] == [
             ("service", "dismissed"),
             ("container", "pending"),
@@ -200,7 +204,7 @@ class TestAChangedPolicy:
     def test_a_row_whose_newcomer_now_stands_is_resolved(self) -> None:
         say("gnommoweb isa service type", at=NOW + 2 * HOUR)
 
-        row = Conflict.objects.get(incoming_parent__token="service")
+        row = Claim.objects.get(incoming_parent__token="service")
         assert (edge().parent.token, row.status) == ("service", "resolved")
 
 
@@ -225,7 +229,7 @@ class TestLineage:
         say("gnommoweb isa repo role")
 
         assert say("gnommoweb isa repo type").status == "confirmed"
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_a_voice_that_said_it_before_the_split_raises_nothing_after_it(self) -> None:
         say("gnommoweb isa repo type", "dobby")
@@ -253,7 +257,7 @@ class TestDecidedTriples:
         assert (outcome.status, outcome.decided) == ("decided", decided)
         assert str(outcome.existing) == "gnommoweb -isa service in context of type"
         assert outcome.reason.startswith("It was dismissed on ")
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_what_was_decided_is_not_stored_where_the_slot_is_empty(self) -> None:
         decide("gnommoweb repo type", "dobby", kind="retired")
@@ -262,11 +266,11 @@ class TestDecidedTriples:
         assert not Edge.objects.filter(concept__token="gnommoweb").exists()
 
     def test_a_ring_that_was_decided_about_does_not_come_back(self) -> None:
-        say("a isa b type")
-        decide("b a type", "dobby")
+        say("aa isa b type")
+        decide("b aa type", "dobby")
 
-        assert say("b isa a type").status == "decided"
-        assert not Conflict.objects.exists()
+        assert say("b isa aa type").status == "decided"
+        assert not Claim.objects.exists()
 
     def test_a_decided_fact_is_confirmed_where_it_was_moved_to(self) -> None:
         say("gnommoweb isa repo role", "winky")
@@ -333,17 +337,17 @@ class TestTheQueue:
 
         say("gnommoweb isa service type", "winky", role="system", conversation=THERE, evidence="it is", at=NOW)
 
-        row = Conflict.objects.get()
+        row = Claim.objects.get()
         assert (row.agent, row.role, bytes(row.conversation), row.evidence) == ("winky", "system", THERE, "it is")
         assert (row.said_at, row.priority, row.incoming_source) == (NOW, 0, "inferred")
 
     def test_who_states_an_open_conflict_on_purpose_raises_only_its_priority(self) -> None:
         say("gnommoweb isa repo type")
-        first = say("gnommoweb isa service type", "winky").conflict
+        first = say("gnommoweb isa service type", "winky").claim
 
-        second = say("gnommoweb isa service type", "dobby", source=Source.GUTASK, confidence=1.0).conflict
+        second = say("gnommoweb isa service type", "dobby", source=Source.GUTASK, confidence=1.0).claim
 
-        row = Conflict.objects.get()
+        row = Claim.objects.get()
         assert first == second == row
         assert (row.priority, row.agent, row.incoming_source, row.incoming_confidence) == (1, "winky", "inferred", 0.8)
 
@@ -353,7 +357,7 @@ class TestTheQueue:
         store.retire(edge(), Actor("operator", Source.OPERATOR).attribute(""))
 
         assert say("gnommoweb isa service type").status == "inserted"
-        assert Conflict.objects.get().status == "resolved"
+        assert Claim.objects.get().status == "resolved"
 
 
 @pytest.mark.parametrize(
@@ -364,6 +368,7 @@ class TestTheQueue:
         ("gnommoweb isa type type", "type cannot be its own dimension"),
         ("Gnommoweb isa repo type", "'Gnommoweb' is not a name"),
         ("gnommoweb isa 1234 type", "'1234' is not a name"),
+        ("the isa repo type", "'the' is a word of grammar, and names nothing"),
     ],
 )
 def test_what_cannot_be_a_fact_is_invalid_and_leaves_no_word(text: str, reason: str) -> None:

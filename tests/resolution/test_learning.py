@@ -18,7 +18,7 @@ from memory.graph import placement
 from memory.graph.store import Assertion
 from memory.models import Edge, EdgeHistory, Observation
 from resolution import tasks
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
 
@@ -54,7 +54,7 @@ def due_at(row: Observation) -> float:
 
 
 def test_each_row_says_what_became_of_it() -> None:
-    for text in ("a isa b type", "a isa b type", "a isa c type", "b isa a type", "d isa d type", "type isa d type"):
+    for text in ("aa isa b type", "aa isa b type", "aa isa c type", "b isa aa type", "d isa d type", "type isa d type"):
         observe(text, said_at=NOW + timedelta(seconds=Observation.objects.count()))
     observe("A isa b type", said_at=NOW + timedelta(hours=1))
 
@@ -69,33 +69,33 @@ def test_each_row_says_what_became_of_it() -> None:
         ("done", "invalid"),
         ("done", "invalid"),
     ]
-    assert list(Conflict.objects.order_by("pk").values_list("collision_type", flat=True)) == ["isa_isa", "cycle"]
+    assert list(Claim.objects.order_by("pk").values_list("collision_type", flat=True)) == ["isa_isa", "cycle"]
 
 
 def test_an_edge_keeps_who_said_it_and_the_conflict_in_which_conversation() -> None:
-    observe("a isa b type", role="tool", agent="winky", confidence=0.48)
-    observe("a isa c type", digest=b"c" * 16 + b"m" * 16, said_at=NOW + timedelta(seconds=1))
+    observe("aa isa b type", role="tool", agent="winky", confidence=0.48)
+    observe("aa isa c type", digest=b"c" * 16 + b"m" * 16, said_at=NOW + timedelta(seconds=1))
 
     settle_due()
 
-    edge = Edge.objects.get(concept__token="a")
+    edge = Edge.objects.get(concept__token="aa")
     assert (edge.source, edge.agent, edge.confidence, edge.said_at) == ("inferred", "winky", 0.48, NOW)
-    assert EdgeHistory.objects.get().reason == "a is so."
-    assert bytes(Conflict.objects.get().conversation) == b"c" * 16
+    assert EdgeHistory.objects.get().reason == "aa is so."
+    assert bytes(Claim.objects.get().conversation) == b"c" * 16
 
 
 def test_within_a_batch_the_earlier_statement_comes_first() -> None:
-    observe("a isa c type", said_at=NOW + timedelta(minutes=1))
-    observe("a isa b type", said_at=NOW)
+    observe("aa isa c type", said_at=NOW + timedelta(minutes=1))
+    observe("aa isa b type", said_at=NOW)
 
     settle_due()
 
-    assert Edge.objects.get(concept__token="a").parent.token == "b"
+    assert Edge.objects.get(concept__token="aa").parent.token == "b"
 
 
 def test_what_is_not_due_or_taken_or_a_concept_is_left_alone() -> None:
     later = NOW + timedelta(hours=1)
-    observe("a isa b type", next_attempt_at=later)
+    observe("aa isa b type", next_attempt_at=later)
     observe("b isa c type", claimed_until=later)
     Observation.objects.create(kind="concept", concept="d", digest=bytes(32), role="user", agent="dobby", said_at=NOW)
     observe("e isa b type", claimed_until=NOW - timedelta(seconds=1))
@@ -114,7 +114,7 @@ def test_no_more_than_the_limit_is_settled() -> None:
 
 
 def test_no_time_is_no_work() -> None:
-    observe("a isa b type")
+    observe("aa isa b type")
 
     assert settle_due(seconds=0) == 0
 
@@ -134,14 +134,14 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_bad_row_does_not_stop_the_others(poisoned: None, caplog: pytest.LogCaptureFixture) -> None:
-    for concept in ("a", "poison", "b"):
+    for concept in ("aa", "poison", "b"):
         observe(f"{concept} isa kind type")
 
     with caplog.at_level(logging.WARNING, "resolution"):
         assert settle_due() == 3
 
     assert [state for state, _ in outcomes()] == ["done", "pending", "done"]
-    assert set(Edge.objects.filter(parent__token="kind").values_list("concept__token", flat=True)) == {"a", "b"}
+    assert set(Edge.objects.filter(parent__token="kind").values_list("concept__token", flat=True)) == {"aa", "b"}
     assert [record.message for record in caplog.records] == ["statements.apart", "statement.failed"]
 
 
@@ -202,7 +202,7 @@ def caused(cause: type[psycopg.OperationalError]) -> OperationalError:
     ],
 )
 def test_a_lost_race_is_run_again_and_nothing_is_done_twice(failing: list[Exception], error: Exception) -> None:
-    row = observe("a isa b type")
+    row = observe("aa isa b type")
     failing += [error] * (transactions.TRIES - 1)
 
     settle_due()
@@ -213,19 +213,19 @@ def test_a_lost_race_is_run_again_and_nothing_is_done_twice(failing: list[Except
 
 
 def test_what_was_placed_before_the_failure_is_undone_with_it(failing: list[Exception]) -> None:
-    observe("a isa b type")
+    observe("aa isa b type")
     failing += [InternalError("no")] * 2
 
     settle_due()
 
-    assert not Edge.objects.filter(concept__token="a").exists()
+    assert not Edge.objects.filter(concept__token="aa").exists()
     assert not EdgeHistory.objects.exists()
 
 
 def test_rows_are_not_to_blame_where_postgres_is_away(
     failing: list[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = observe("a isa b type")
+    row = observe("aa isa b type")
     failing.append(OperationalError("server closed the connection"))
     monkeypatch.setattr(connection, "is_usable", lambda: False)
 
@@ -251,7 +251,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("task", [tasks.settle_observations, tasks.sweep])
 def test_a_wake_up_settles_all_that_is_due(task: Any, sent: Sequence[str]) -> None:
-    observe("a isa b type")
+    observe("aa isa b type")
 
     task()
 
@@ -261,7 +261,7 @@ def test_a_wake_up_settles_all_that_is_due(task: Any, sent: Sequence[str]) -> No
 
 def test_a_worker_whose_time_is_over_wakes_another(sent: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "settle_due", lambda: settle_due(seconds=0))
-    observe("a isa b type")
+    observe("aa isa b type")
 
     tasks.sweep()
 

@@ -15,7 +15,7 @@ from memory.llm import explain_concept
 from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas, Source
 from resolution import tasks
 from resolution.intake.assertions import assert_fact
-from resolution.models import Candidate, Conflict
+from resolution.models import Candidate, Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import explain_due, settle_due
 from tests.llm_server import Fails, LlmServer, Says
@@ -220,7 +220,7 @@ def test_a_conclusion_that_collides_waits_as_a_candidate(
 
     row.refresh_from_db()
     assert row.outcome == "explained"
-    assert not Conflict.objects.exists()
+    assert not Claim.objects.exists()
     candidate = Candidate.objects.get()
     assert (candidate.channel, candidate.why, candidate.voices) == (
         "explained", "another fact stands", [[str(model), "explained"]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Observation
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Claim, DecidedTriple
 from resolution.workers import observations
 from resolution.workers.observations import settle_due
 
@@ -203,7 +203,7 @@ def stored() -> tuple[object, ...]:
         for edge in Edge.objects.select_related("concept", "parent", "dim")
         if not edge.is_root
     }
-    open_rows = Conflict.objects.filter(status="pending").select_related("concept", "incoming_parent", "dim")
+    open_rows = Claim.objects.filter(status="pending").select_related("concept", "incoming_parent", "dim")
     disputes = {(row.concept.token, row.incoming_parent.token, row.dim.token): row.collision_type for row in open_rows}
     decided = DecidedTriple.objects.values_list("concept__token", "parent__token", "dim__token")
     history = EdgeHistory.objects.order_by("pk").values_list("concept__token", "dim__token", "action")

@@ -12,7 +12,7 @@ from memory.graph.store import ensure_tokens
 from memory.models import Dimension, Edge, Soas, Source
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.resolver.run_loop import pending
 from resolution.views import concept_graph
 from resolution.views.concept_detail import portrait, sheet
@@ -85,14 +85,14 @@ def test_a_root_is_no_neighbour_of_itself() -> None:
 
 
 def test_what_is_disputed_is_marked_and_what_is_claimed_is_shown_beside_it() -> None:
-    conflict = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     state("gnommoweb ispart hogwarts membership")
 
     found = look("gnommoweb")
 
     assert {(line.dimension, line.edge_id is None, line.conflict_id) for line in found.lines} == {
-        ("type", False, conflict.pk),
-        ("type", True, conflict.pk),
+        ("type", False, claim.conflict_id),
+        ("type", True, claim.conflict_id),
         ("membership", False, None),
     }
     assert "container" in shown(found)
@@ -108,18 +108,18 @@ def test_without_conflicts_only_what_stands_is_shown() -> None:
     assert not any("resolution_queue" in query["sql"] for query in captured)
 
 
-def three_conflicts() -> list[Conflict]:
+def three_conflicts() -> list[Claim]:
     """About one place."""
     dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     for parent in ("service", "tool"):
         assert_fact(fact(f"gnommoweb isa {parent} type"), said(agent="luna"))
-    return list(Conflict.objects.order_by("pk"))
+    return list(Claim.objects.order_by("pk"))
 
 
-def test_of_several_conflicts_in_a_place_all_name_the_one_that_is_decided_first() -> None:
+def test_of_several_claims_to_a_place_all_are_one_and_decided_in_their_order() -> None:
     rows = three_conflicts()
     for row, hours in zip(rows, (0, 2, 1), strict=True):
-        Conflict.objects.filter(pk=row.pk).update(created_at=rows[0].created_at - timedelta(hours=hours))
+        Claim.objects.filter(pk=row.pk).update(created_at=rows[0].created_at - timedelta(hours=hours))
     (standing,) = (line for line in look("gnommoweb").lines if line.edge_id is not None)
     pictured, told = portrait(standing.concept_id), sheet(standing.edge_id or 0)
     assert pictured is not None
@@ -127,11 +127,11 @@ def test_of_several_conflicts_in_a_place_all_name_the_one_that_is_decided_first(
 
     in_order = list(pending())
 
-    assert in_order == [rows[1], rows[2], rows[0]] == pictured.conflicts == told.conflicts
+    assert in_order == [rows[1], rows[2], rows[0]] == pictured.claims == told.claims
     assert next_open(Filters()) == rows[1]
-    assert standing.conflict_id == pictured.facts[0].conflict_id == told.known.conflict_id == rows[1].pk
-    claimed = [line.conflict_id for line in look("gnommoweb").lines if line.edge_id is None]
-    assert claimed == [row.pk for row in in_order]
+    assert standing.conflict_id == pictured.facts[0].conflict_id == told.known.conflict_id == rows[1].conflict_id
+    claimed = {line.conflict_id for line in look("gnommoweb").lines if line.edge_id is None}
+    assert claimed == {rows[0].conflict_id}
 
 
 def test_what_is_decided_comes_after_what_is_open_the_newest_first() -> None:
@@ -142,15 +142,15 @@ def test_what_is_decided_comes_after_what_is_open_the_newest_first() -> None:
     found = portrait(rows[0].concept_id)
 
     assert found is not None
-    assert found.conflicts == [rows[2], rows[1], rows[0]]
+    assert found.claims == [rows[2], rows[1], rows[0]]
 
 
 def test_a_dispute_of_a_neighbour_is_marked_too() -> None:
-    conflict = dispute("kvasir ispart hub membership", "kvasir ispart lub membership")
+    claim = dispute("kvasir ispart hub membership", "kvasir ispart lub membership")
 
     (line,) = look("hub").lines
 
-    assert (line.edge_id is not None, line.conflict_id) == (True, conflict.pk)
+    assert (line.edge_id is not None, line.conflict_id) == (True, claim.conflict_id)
 
 
 def test_of_many_the_most_relevant_are_shown_and_the_others_counted() -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory.models import Agent, Edge, Soas, Source
 from resolution.decisions.quarantine import find_suspects, quarantine, quarantine_at_upgrade
 from resolution.decisions.undo import undo_run
-from resolution.models import Candidate, Conflict, Run
+from resolution.models import Candidate, Claim, Run
 from tests.resolution.deciding import update
 from tests.resolution.disputes import configure
 from tests.resolution.worlds import OPERATOR, dump, facts, graph, say
@@ -86,6 +86,7 @@ def test_what_another_voice_has_said_too_stays_as_surely_as_that_voice(voice: di
     assert (BAD in facts()) == stays
     if stays and voice.get("source") is None:
         assert (edge("runs-on").agent, edge("runs-on").confidence) == (voice["agent"], 0.8)
+        assert not edge("runs-on").is_corroborated
     undo_run(run.pk, OPERATOR)
     assert BAD in facts()
 
@@ -101,9 +102,9 @@ def test_of_strangers_nobody_knows_who_is_who() -> None:
 
 def test_what_a_person_decided_for_stays() -> None:
     say("gnommoweb ispart turing runs-on", "dobby")
-    conflict = say(BAD, "mallory").conflict
-    assert conflict is not None
-    update(conflict.pk, OPERATOR, "")
+    claim = say(BAD, "mallory").claim
+    assert claim is not None
+    update(claim.pk, OPERATOR, "")
 
     expel()
 
@@ -127,9 +128,9 @@ def test_what_it_had_replaced_comes_back_also_over_several_steps() -> None:
 
 def test_its_conflicts_are_closed_and_a_rival_takes_the_room_it_leaves() -> None:
     say(FACT, "dobby")
-    disputing = say("gnommoweb isa virus type", "mallory").conflict
+    disputing = say("gnommoweb isa virus type", "mallory").claim
     say("kvasir isa worm type", "mallory")
-    rival = say("kvasir isa service type", "winky").conflict
+    rival = say("kvasir isa service type", "winky").claim
     assert disputing is not None
     assert rival is not None
 
@@ -139,7 +140,7 @@ def test_its_conflicts_are_closed_and_a_rival_takes_the_room_it_leaves() -> None
     assert disputing.status == "dismissed"
     assert "kvasir isa service type" in facts()
     undo_run(run.pk, OPERATOR)
-    assert set(Conflict.objects.filter(status="pending")) == {disputing, rival}
+    assert set(Claim.objects.filter(status="pending")) == {disputing, rival}
     assert "kvasir isa worm type" in facts()
 
 

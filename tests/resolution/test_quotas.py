@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.models import Agent, Dimension, Edge, Soas, Source
 from resolution.intake import quotas
 from resolution.intake.assertions import Outcome, promote, settle
-from resolution.models import AgentHour, Candidate, Conflict
+from resolution.models import AgentHour, Candidate, Claim
 from tests.resolution.disputes import configure
 from tests.resolution.test_learning import observe, settle_due
 from tests.resolution.worlds import OPERATOR, facts, say
@@ -79,7 +79,7 @@ def test_conflicts_have_a_quota_of_their_own() -> None:
 
     assert statuses(disputed) == ["conflict", "candidate", "candidate"]
     assert say("thing0 isa virus type").status == "conflict"  # a repeat opens none
-    assert Conflict.objects.count() == 1
+    assert Claim.objects.count() == 1
     assert used("dobby")[:2] == (0, 1)
 
 
@@ -119,7 +119,7 @@ def test_statements_about_one_concept_make_few_dimensions() -> None:
     configure(new_dimensions_per_concept_max=2)
     say("heimdall isa server place")
 
-    said = [say(f"gnommoweb isa kind{name} {name}") for name in ("type", "place", "one", "two", "three")]
+    said = [say(f"gnommoweb isa kind{name} {name}") for name in ("type", "place", "first", "second", "third")]
 
     assert statuses(said) == ["inserted"] * 4 + ["candidate"]
     assert not Dimension.objects.filter(soas__token="three").exists()

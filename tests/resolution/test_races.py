@@ -22,7 +22,7 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Observation, Source
 from resolution.intake.assertions import Outcome, assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
 from tests.resolution.disputes import configure
@@ -67,7 +67,7 @@ def test_of_facts_for_one_slot_stated_at_once_one_stands_and_the_others_are_queu
 
         assert Counter(outcome.status for outcome in outcomes) == {"inserted": 1, "conflict": 3}
         standing = Edge.objects.get(concept__token=f"thing{number}")
-        rows = Conflict.objects.filter(concept__token=f"thing{number}")
+        rows = Claim.objects.filter(concept__token=f"thing{number}")
         assert [row.existing_parent_id for row in rows] == [standing.parent_id] * 3
         assert standing.parent_id not in {row.incoming_parent_id for row in rows}
 
@@ -87,8 +87,8 @@ def test_the_same_collision_met_at_once_is_queued_once(racers: Racers) -> None:
 
         outcomes = racers.at_once(*[stating(f"thing{number} isa container type", f"agent{i}") for i in range(4)])
 
-        (row,) = Conflict.objects.filter(concept__token=f"thing{number}")
-        assert [outcome.conflict for outcome in outcomes] == [row] * 4
+        (row,) = Claim.objects.filter(concept__token=f"thing{number}")
+        assert [outcome.claim for outcome in outcomes] == [row] * 4
 
 
 def test_of_opposite_facts_stated_at_once_one_stands_and_the_other_is_a_ring(racers: Racers) -> None:
@@ -98,7 +98,7 @@ def test_of_opposite_facts_stated_at_once_one_stands_and_the_other_is_a_ring(rac
         outcomes = racers.at_once(stating(f"{a} ispart {b} membership"), stating(f"{b} ispart {a} membership"))
 
         assert sorted(outcome.status for outcome in outcomes) == ["conflict", "inserted"]
-        (row,) = Conflict.objects.filter(concept__token__in=[a, b])
+        (row,) = Claim.objects.filter(concept__token__in=[a, b])
         assert (row.collision_type, row.blocking_concept_id) == ("cycle", row.incoming_parent_id)
 
 
@@ -110,7 +110,7 @@ def test_where_the_newer_wins_the_newest_of_those_stated_at_once_stands(racers: 
         racers.at_once(*[stating(f"thing{number} isa kind{m} type", f"agent{m}", minutes=m) for m in minutes])
 
         assert Edge.objects.get(concept__token=f"thing{number}").parent.token == "kind4"
-    assert not Conflict.objects.exists()
+    assert not Claim.objects.exists()
 
 
 def test_two_that_state_facts_in_many_dimensions_in_opposite_orders_both_get_through(racers: Racers) -> None:
@@ -200,7 +200,7 @@ def test_processes_settle_colliding_statements_each_once() -> None:
     inserted = EdgeHistory.objects.filter(action="insert").count()
     assert (said["inserted"], inserted, said.keys() <= {"inserted", "confirmed", "conflict"}) == (40, 40, True)
     # Seven kinds for each slot, of which one stands.
-    assert Conflict.objects.count() == 40 * 6
+    assert Claim.objects.count() == 40 * 6
 
 
 def test_a_worker_killed_before_its_commit_leaves_nothing_half_done() -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.core.management import CommandError, call_command
 
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from resolution.resolver import run_records
 from tests.llm_server import Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, choose, edges, kinds, places
@@ -30,7 +30,7 @@ def resolve(*arguments: str, out: io.StringIO | None = None) -> tuple[int, str]:
 
 
 def test_the_command_prints_what_became_of_each_conflict_and_of_all(llm: LlmServer) -> None:
-    kinds("a")
+    kinds("aa")
     places("b")
     choose(llm, input_price=Decimal(10), output_price=Decimal(100))
     llm.answers(Says(DECOMPOSE, input_tokens=1000), NONSENSE)
@@ -41,7 +41,7 @@ def test_the_command_prints_what_became_of_each_conflict_and_of_all(llm: LlmServ
     lines = told.splitlines()
     assert status == 0
     assert lines[:3] == [
-        "1/2 a [type]: repo or container: decompose",
+        "1/2 aa [type]: repo or container: decompose",
         "2/2 b [runs-on]: ramanujan or turing: failed",
         f"Run {run.pk} is done. 2 conflicts of 2: 1 decompose, 1 failed."
         " 1100 tokens read, 40 written, 0.0150 US dollars.",
@@ -51,7 +51,7 @@ def test_the_command_prints_what_became_of_each_conflict_and_of_all(llm: LlmServ
 
 
 def test_on_a_terminal_a_bar_moves(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     places("b")
     choose(llm)
     llm.answers(UPDATE, DISMISS)
@@ -60,7 +60,7 @@ def test_on_a_terminal_a_bar_moves(llm: LlmServer) -> None:
 
     drawn = [part.strip() for part in told.partition("Run")[0].split("\r") if part.strip()]
     assert drawn == [
-        "[###############...............] 1/2 a: update",
+        "[###############...............] 1/2 aa: update",
         "[##############################] 2/2 b: dismiss",
     ]
 
@@ -95,13 +95,13 @@ def test_a_run_under_way_is_one_line() -> None:
 
 
 def test_a_limit_is_kept(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     places("b")
     choose(llm)
     llm.answers(DISMISS)
 
     assert "1 conflict of 1: 1 dismiss" in resolve("--limit", "1")[1]
-    assert Conflict.objects.filter(status="pending").count() == 1
+    assert Claim.objects.filter(status="pending").count() == 1
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many", "1.5"])
@@ -111,7 +111,7 @@ def test_a_limit_is_a_whole_number(limit: str) -> None:
 
 
 def test_a_dry_run_shows_what_would_be_decided(llm: LlmServer) -> None:
-    kinds("a")
+    kinds("aa")
     places("b")
     choose(llm)
     llm.answers(DECOMPOSE, "no JSON")
@@ -122,7 +122,7 @@ def test_a_dry_run_shows_what_would_be_decided(llm: LlmServer) -> None:
     lines = told.splitlines()
     assert status == 0
     assert lines[0] == (
-        f"a [type]: repo or container: decompose into artifact-type, deployment-type: {DECOMPOSE['reasoning']}"
+        f"aa [type]: repo or container: decompose into artifact-type, deployment-type: {DECOMPOSE['reasoning']}"
     )
     assert lines[1].startswith("b [runs-on]: ramanujan or turing: no verdict: ")
     assert lines[2] == "2 conflicts; nothing was changed."

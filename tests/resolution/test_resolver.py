@@ -17,7 +17,7 @@ from resolution.actors import Actor
 from resolution.decisions import DecisionError
 from resolution.domain.verdicts import Verdict
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Claim, Decision, Run
 from resolution.resolver.run_loop import pause
 from tests.llm_server import Cuts, Fails, LlmServer, Says
 from tests.resolution.deciding import dismiss
@@ -53,19 +53,19 @@ def resolve(**changes: Any) -> Run:
     return resolver.run(Run.Trigger.COMMAND, "tests", **changes)
 
 
-def undecided(*names: str) -> list[Conflict]:
+def undecided(*names: str) -> list[Claim]:
     return [places(name) for name in names]
 
 
-def row(conflict: Conflict) -> Conflict:
-    return Conflict.objects.get(pk=conflict.pk)
+def row(claim: Claim) -> Claim:
+    return Claim.objects.get(pk=claim.pk)
 
 
 # --- the source's Test C ---
 
 
 def test_two_kinds_are_decomposed_into_two_dimensions(llm: LlmServer) -> None:
-    conflict = kinds()
+    claim = kinds()
     choose(llm)
     llm.answers(DECOMPOSE)
 
@@ -77,12 +77,12 @@ def test_two_kinds_are_decomposed_into_two_dimensions(llm: LlmServer) -> None:
     assert set(
         Dimension.objects.filter(soas_id__in=made.values()).values_list("split_from__soas__token", flat=True)
     ) == {"type"}
-    decided = row(conflict)
+    decided = row(claim)
     assert (decided.status, decided.run) == ("resolved", run)
     assert decided.resolution is not None
     assert decided.resolution["kind"] == "decompose"
     assert decided.resolved_at is not None
-    assert not Conflict.objects.filter(status__in=["pending", "proposed"]).exists()
+    assert not Claim.objects.filter(status__in=["pending", "proposed"]).exists()
     assert (run.status, run.counts, run.conflicts_seen, run.conflicts_total) == ("done", {"decompose": 1}, 1, 1)
 
 
@@ -97,26 +97,26 @@ def test_the_sentence_said_again_brings_nothing_back(llm: LlmServer) -> None:
         assert_fact(fact(sentence), said(agent="winky"))
 
     assert edges() == before
-    assert not Conflict.objects.filter(status="pending").exists()
+    assert not Claim.objects.filter(status="pending").exists()
 
 
 # --- modes ---
 
 
 def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:
-    kinds("a")
+    kinds("aa")
     undecided("b", "c")
     dispute("d isa repo type", "d ispart docker type")
     choose(llm)
     elsewhere = {"reasoning": "a host", "decision": "relocate", "dimension": "runs-on"}
-    llm.answers_by(by_concept({"a": DECOMPOSE, "b": UPDATE, "c": DISMISS, "d": elsewhere}))
+    llm.answers_by(by_concept({"aa": DECOMPOSE, "b": UPDATE, "c": DISMISS, "d": elsewhere}))
 
     run = resolve()
 
     assert run.counts == {"decompose": 1, "update": 1, "dismiss": 1, "relocate": 1}
     assert edges() == {
-        "a is a repo [artifact-type]",
-        "a is a container [deployment-type]",
+        "aa is a repo [artifact-type]",
+        "aa is a container [deployment-type]",
         "b is in turing [runs-on]",
         "c is in ramanujan [runs-on]",
         "d is a repo [type]",
@@ -130,14 +130,14 @@ def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:
 
 
 def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None:
-    conflict = kinds()
+    claim = kinds()
     choose(llm)
     configure(resolution_mode="propose")
     llm.answers(DECOMPOSE)
 
     run = resolve()
 
-    proposed = row(conflict)
+    proposed = row(claim)
     assert (run.mode, run.counts, proposed.status) == ("propose", {"proposed": 1}, "proposed")
     assert proposed.proposal is not None
     assert {key: proposed.proposal[key] for key in ("decision", "existing_dimension", "new_dimension", "model")} == {
@@ -147,7 +147,7 @@ def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None
     assert edges() == {"gnommoweb is a repo [type]"}
     assert not Decision.objects.exists()
 
-    decision = resolver.approve(conflict.pk, OPERATOR)
+    decision = resolver.approve(claim.pk, OPERATOR)
 
     assert edges() == {"gnommoweb is a repo [artifact-type]", "gnommoweb is a container [deployment-type]"}
     assert (decision.actor, decision.source, decision.reason) == ("kreacher", "operator", DECOMPOSE["reasoning"])
@@ -165,16 +165,16 @@ def test_what_is_proposed_is_not_asked_about_again(llm: LlmServer) -> None:
 
 
 def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:
-    conflict = kinds()
+    claim = kinds()
 
     with pytest.raises(DecisionError, match="Nothing is proposed"):
-        resolver.approve(conflict.pk, OPERATOR)
-    with pytest.raises(DecisionError, match="There is no conflict"):
-        resolver.approve(conflict.pk + 1, OPERATOR)
+        resolver.approve(claim.pk, OPERATOR)
+    with pytest.raises(DecisionError, match="There is no claim"):
+        resolver.approve(claim.pk + 1, OPERATOR)
 
 
 def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> None:
-    conflict = places()
+    claim = places()
     choose(llm)
     configure(resolution_mode="propose")
     llm.answers(UPDATE)
@@ -184,7 +184,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     state("gnommoweb ispart lovelace runs-on")
 
     with pytest.raises(DecisionError, match="lovelace"):
-        resolver.approve(conflict.pk, OPERATOR)
+        resolver.approve(claim.pk, OPERATOR)
 
     assert edges() == {"gnommoweb is in lovelace [runs-on]"}
 
@@ -193,7 +193,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
 
 
 def test_without_a_model_a_run_is_skipped_and_says_what_to_do(llm: LlmServer) -> None:
-    conflict = kinds()
+    claim = kinds()
 
     run = resolve()
 
@@ -201,7 +201,7 @@ def test_without_a_model_a_run_is_skipped_and_says_what_to_do(llm: LlmServer) ->
     assert run.ended_at is not None
     assert run.note.startswith("no model: ")
     assert "resolve_model_id" in run.note
-    assert (row(conflict).status, row(conflict).attempts) == ("pending", 0)
+    assert (row(claim).status, row(claim).attempts) == ("pending", 0)
 
 
 def test_with_nothing_to_do_nobody_is_asked(llm: LlmServer) -> None:
@@ -213,21 +213,21 @@ def test_with_nothing_to_do_nobody_is_asked(llm: LlmServer) -> None:
 
 
 def test_no_model_is_asked_about_a_muted_concept(llm: LlmServer) -> None:
-    conflict = kinds()
+    claim = kinds()
     Soas.objects.filter(token="gnommoweb").update(is_muted=True)
     choose(llm)
 
     run = resolve()
 
     assert (run.status, run.conflicts_total, llm.asked) == ("done", 0, [])
-    assert row(conflict).status == "pending"
+    assert row(claim).status == "pending"
 
 
 # --- what goes wrong ---
 
 
 def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: LlmServer) -> None:
-    conflicts = [kinds("a"), *undecided("b", "c", "d", "e")]
+    claims = [kinds("aa"), *undecided("b", "c", "d", "e")]
     choose(llm)
     llm.answers(NONSENSE, "no JSON at all", {"decision": "dismiss"}, Says(UPDATE, stop="length"), DECOMPOSE)
     before = edges()
@@ -239,19 +239,19 @@ def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: Llm
     assert (run.status, run.counts, run.conflicts_seen) == ("done", {"failed": 5}, 5)
     assert len(run.note.splitlines()) == 4
     assert run.note.endswith("and 2 more")
-    for conflict in map(row, conflicts):
-        assert (conflict.status, conflict.attempts, conflict.claimed_until) == ("pending", 1, None)
-        assert conflict.last_error != ""
+    for claim in map(row, claims):
+        assert (claim.status, claim.attempts, claim.claimed_until) == ("pending", 1, None)
+        assert claim.last_error != ""
 
-    llm.answers_by(by_concept({"a": DECOMPOSE, **dict.fromkeys("bcde", UPDATE)}))
+    llm.answers_by(by_concept({"aa": DECOMPOSE, **dict.fromkeys("bcde", UPDATE)}))
     again = resolve()
 
     assert again.counts == {"decompose": 1, "update": 4}
-    assert not Conflict.objects.filter(status="pending").exists()
+    assert not Claim.objects.filter(status="pending").exists()
 
 
 def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:
-    first, second = undecided("a", "b")
+    first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(NONSENSE, UPDATE)
 
@@ -263,17 +263,17 @@ def test_a_run_goes_on_after_a_conflict_that_fails(llm: LlmServer) -> None:
 
 
 def test_a_conflict_that_failed_waits_for_the_next_night(llm: LlmServer) -> None:
-    (conflict,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
     llm.answers(NONSENSE)
     resolver.run(Run.Trigger.SCHEDULE)
 
     assert resolver.run(Run.Trigger.SCHEDULE).conflicts_seen == 0
 
-    Conflict.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(hours=2))
+    Claim.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(hours=2))
     llm.answers(UPDATE)
     assert resolver.run(Run.Trigger.SCHEDULE).counts == {"update": 1}
-    assert row(conflict).status == "resolved"
+    assert row(claim).status == "resolved"
 
 
 def test_attempts_become_rare() -> None:
@@ -285,7 +285,7 @@ def test_attempts_become_rare() -> None:
 
 
 def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer) -> None:
-    conflicts = undecided("a", "b", "c", "d", "e")
+    claims = undecided("aa", "b", "c", "d", "e")
     choose(llm)
     llm.answers_by(lambda asked: AWAY)
     before = edges()
@@ -295,16 +295,16 @@ def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer)
     assert edges() == before
     assert (run.status, run.counts) == ("failed", {"failed": 3})
     assert run.note.startswith("The model cannot be asked")
-    assert [row(conflict).attempts for conflict in conflicts] == [1, 1, 1, 0, 0]
-    assert "503" in row(conflicts[0]).last_error
-    assert not Conflict.objects.exclude(claimed_until=None, next_attempt_at=None).exists()
+    assert [row(claim).attempts for claim in claims] == [1, 1, 1, 0, 0]
+    assert "503" in row(claims[0]).last_error
+    assert not Claim.objects.exclude(claimed_until=None, next_attempt_at=None).exists()
 
     llm.answers_by(lambda asked: DISMISS)
     assert resolver.run(Run.Trigger.SCHEDULE).counts == {"dismiss": 5}
 
 
 def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) -> None:
-    undecided("a", "b", "c", "d", "e")
+    undecided("aa", "b", "c", "d", "e")
     choose(llm)
     away = (AWAY, AWAY, AWAY)  # one conflict's tries
     llm.answers(*away, *away, UPDATE, *away, *away)
@@ -315,17 +315,17 @@ def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) 
 
 
 def test_a_cut_connection_is_tried_again_and_then_said(llm: LlmServer) -> None:
-    (conflict,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
     llm.answers(Cuts(), Cuts(), Cuts())
 
     resolve()
 
-    assert "cannot be reached" in row(conflict).last_error
+    assert "cannot be reached" in row(claim).last_error
 
 
 def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:
-    conflicts = undecided("a", "b")
+    claims = undecided("aa", "b")
     choose(llm)
     llm.answers_by(lambda asked: Fails(401, "this key is not known"))
 
@@ -333,11 +333,11 @@ def test_a_wrong_key_ends_the_run(llm: LlmServer) -> None:
 
     assert (run.status, run.counts) == ("failed", {"failed": 2})
     assert "this key is not known" in run.note
-    assert [row(conflict).next_attempt_at for conflict in conflicts] == [None, None]
+    assert [row(claim).next_attempt_at for claim in claims] == [None, None]
 
 
 def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: LlmServer) -> None:
-    first, _ = undecided("a", "b")
+    first, _ = undecided("aa", "b")
     choose(llm)
     llm.answers(Fails(400, "this is too long for me"), UPDATE)
 
@@ -349,7 +349,7 @@ def test_a_conflict_that_the_server_does_not_take_does_not_stop_the_run(llm: Llm
 
 
 def test_a_used_up_budget_ends_the_run_and_the_rest_waits(llm: LlmServer) -> None:
-    conflicts = undecided("a", "b", "c")
+    claims = undecided("aa", "b", "c")
     choose(llm)
     configure(llm_daily_calls=2)
     llm.answers_by(lambda asked: UPDATE)
@@ -358,7 +358,7 @@ def test_a_used_up_budget_ends_the_run_and_the_rest_waits(llm: LlmServer) -> Non
 
     assert (run.status, run.counts) == ("done", {"update": 2})
     assert "llm_daily_calls" in run.note
-    assert (row(conflicts[2]).status, row(conflicts[2]).attempts) == ("pending", 0)
+    assert (row(claims[2]).status, row(claims[2]).attempts) == ("pending", 0)
 
 
 def test_a_mistake_of_ours_costs_one_conflict(
@@ -366,15 +366,15 @@ def test_a_mistake_of_ours_costs_one_conflict(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    first, second = undecided("a", "b")
+    first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(UPDATE, UPDATE)
     honest = decisions.decide
 
-    def decide(conflict_id: int, *rest: Any, **more: Any) -> Decision:
-        if conflict_id == first.pk:
+    def decide(claim_id: int, *rest: Any, **more: Any) -> Decision:
+        if claim_id == first.pk:
             raise ZeroDivisionError("oh")
-        return honest(conflict_id, *rest, **more)
+        return honest(claim_id, *rest, **more)
 
     monkeypatch.setattr(decisions, "decide", decide)
 
@@ -391,13 +391,13 @@ def test_a_mistake_of_ours_costs_one_conflict(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer) -> None:
-    (conflict,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
 
     def answer(asked: Any) -> Any:
         from django.db import connection
 
-        dismiss(conflict.pk, OPERATOR, "I know better")
+        dismiss(claim.pk, OPERATOR, "I know better")
         connection.close()  # of the server's thread
         return UPDATE
 
@@ -406,21 +406,21 @@ def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer
     run = resolve()
 
     assert (run.counts, run.note) == ({"overtaken": 1}, "")
-    assert (row(conflict).status, row(conflict).attempts) == ("dismissed", 0)
-    assert edges() == {"a is in ramanujan [runs-on]"}
+    assert (row(claim).status, row(claim).attempts) == ("dismissed", 0)
+    assert edges() == {"aa is in ramanujan [runs-on]"}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> None:
-    (conflict,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
 
     def answer(asked: Any) -> Any:
         from django.db import connection, transaction
 
         with transaction.atomic():
-            retire(Edge.objects.get(concept__token="a"), said(agent="k", source=Source.OPERATOR, evidence="moved"))
-        state("a ispart lovelace runs-on")
+            retire(Edge.objects.get(concept__token="aa"), said(agent="k", source=Source.OPERATOR, evidence="moved"))
+        state("aa ispart lovelace runs-on")
         connection.close()
         return UPDATE
 
@@ -428,53 +428,53 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
 
     run = resolve()
 
-    assert edges() == {"a is in lovelace [runs-on]"}
+    assert edges() == {"aa is in lovelace [runs-on]"}
     assert run.counts in ({"overtaken": 1}, {"failed": 1})
-    assert row(conflict).status == "pending"
+    assert row(claim).status == "pending"
     assert not Decision.objects.exists()
 
 
 def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServer) -> None:
-    (conflict,) = undecided("a")
+    (claim,) = undecided("aa")
     choose(llm)
-    Conflict.objects.update(claimed_until=timezone.now() + timedelta(minutes=1))
+    Claim.objects.update(claimed_until=timezone.now() + timedelta(minutes=1))
 
     assert resolve().conflicts_seen == 0
 
-    Conflict.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
+    Claim.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
     llm.answers(UPDATE)
     assert resolve().conflicts_seen == 1
-    assert row(conflict).status == "resolved"
+    assert row(claim).status == "resolved"
 
 
 # --- order and caps ---
 
 
 def test_what_was_stated_on_purpose_comes_first_then_the_oldest(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     dispute("c ispart x runs-on", "c ispart y runs-on", source=Source.GUTASK)
     choose(llm)
     order: list[str] = []
     llm.answers_by(lambda asked: DISMISS)
 
-    resolve(on_progress=lambda run, conflict, outcome: order.append(str(conflict.concept)))
+    resolve(on_progress=lambda run, claim, outcome: order.append(str(claim.concept)))
 
-    assert order == ["c", "a", "b"]
+    assert order == ["c", "aa", "b"]
 
 
 def test_a_limit_is_kept(llm: LlmServer) -> None:
-    undecided("a", "b", "c")
+    undecided("aa", "b", "c")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
 
     run = resolve(limit=2)
 
     assert (run.limit, run.conflicts_total, run.conflicts_seen, run.status) == (2, 2, 2, "done")
-    assert Conflict.objects.filter(status="pending").count() == 1
+    assert Claim.objects.filter(status="pending").count() == 1
 
 
 def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:
-    undecided("a", "b", "c", "d")
+    undecided("aa", "b", "c", "d")
     choose(llm)
     configure(resolution_max_changes=2)
     llm.answers(NONSENSE, DISMISS, DISMISS)
@@ -487,11 +487,11 @@ def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:
 
 
 def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:
-    first, second = undecided("a", "b")
+    first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(DISMISS)
 
-    resolve(conflict_ids=[second.pk])
+    resolve(claim_ids=[second.pk])
 
     assert (row(first).status, row(second).status) == ("pending", "dismissed")
 
@@ -500,7 +500,7 @@ def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:
 
 
 def test_a_run_can_be_watched(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     choose(llm)
     llm.answers(DISMISS, NONSENSE)
     seen: list[tuple[str, int, dict[str, int]]] = []
@@ -515,7 +515,7 @@ def test_a_run_can_be_watched(llm: LlmServer) -> None:
 
 
 def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     choose(llm, input_price=Decimal(10), output_price=Decimal(100))
     LlmCall.objects.create(model_name="x", purpose="resolve", subject="conflict 1, dry run", input_tokens=7)
     llm.answers(Says(DISMISS, input_tokens=1000, output_tokens=100), Says(NONSENSE, input_tokens=500, output_tokens=10))
@@ -526,7 +526,7 @@ def test_tokens_and_cost_are_added_up_failed_calls_too(llm: LlmServer) -> None:
 
 
 def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:
-    undecided("a")
+    undecided("aa")
     choose(llm)
     llm.answers(DISMISS)
 
@@ -536,7 +536,7 @@ def test_without_prices_the_cost_is_unknown(llm: LlmServer) -> None:
 
 
 def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptureFixture) -> None:
-    undecided("a")
+    undecided("aa")
     choose(llm)
     llm.answers(DISMISS)
     caplog.set_level(logging.INFO, "resolution")
@@ -552,23 +552,23 @@ def test_a_run_leaves_a_line_in_the_log(llm: LlmServer, caplog: pytest.LogCaptur
 
 
 def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:
-    conflicts = undecided("a", "b")
+    claims = undecided("aa", "b")
     choose(llm)
     llm.answers(UPDATE, NONSENSE)
     before = edges()
 
     shown = list(resolver.rehearse())
 
-    assert shown[0] == (conflicts[0], Verdict("update", "it has moved"))
+    assert shown[0] == (claims[0], Verdict("update", "it has moved"))
     assert isinstance(shown[1][1], str)
     assert edges() == before
     assert not Run.objects.exists()
     assert LlmCall.objects.count() == 2
-    assert all((row(c).attempts, row(c).last_error, row(c).claimed_until) == (0, "", None) for c in conflicts)
+    assert all((row(c).attempts, row(c).last_error, row(c).claimed_until) == (0, "", None) for c in claims)
 
 
 def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:
-    undecided("a", "b")
+    undecided("aa", "b")
     choose(llm)
     llm.answers_by(lambda asked: UPDATE)
 
@@ -576,14 +576,14 @@ def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:
 
 
 def test_a_rehearsal_without_a_model_says_so(llm: LlmServer) -> None:
-    undecided("a")
+    undecided("aa")
 
     with pytest.raises(language_models.NoModel):
         list(resolver.rehearse())
 
 
 def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
-    undecided("a", "b", "c", "d")
+    undecided("aa", "b", "c", "d")
     choose(llm)
     llm.answers_by(lambda asked: AWAY)
 
@@ -611,7 +611,7 @@ def test_a_fact_stated_on_purpose_is_taken_out_by_people_only(
 ) -> None:
     state("gnommoweb ispart docker runs-on", **known)
     outcome = assert_fact(fact("gnommoweb ispart podman runs-on"), said(agent="winky", **newcomer))
-    assert outcome.conflict is not None
+    assert outcome.claim is not None
     choose(llm)
     llm.answers(UPDATE)
 
@@ -619,4 +619,4 @@ def test_a_fact_stated_on_purpose_is_taken_out_by_people_only(
 
     assert run.counts == ({"update": 1} if is_done else {"proposed": 1})
     assert edges() == {f"gnommoweb is in {'podman' if is_done else 'docker'} [runs-on]"}
-    assert row(outcome.conflict).status == ("resolved" if is_done else "proposed")
+    assert row(outcome.claim).status == ("resolved" if is_done else "proposed")

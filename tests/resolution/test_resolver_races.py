@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.models import F
 
 from resolution import resolver
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Claim, Decision, Run
 from resolution.resolver import AlreadyRunning, run_loop, run_records, schedule
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DISMISS, UPDATE, choose, edges, places
@@ -80,12 +80,12 @@ def die_at_the_second(llm: LlmServer) -> Run:
 
 
 def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: LlmServer) -> None:
-    conflicts = [places(name) for name in ("a", "b", "c")]
+    claims = [places(name) for name in ("aa", "b", "c")]
     choose(llm)
 
     killed = die_at_the_second(llm)
 
-    assert edges() == {"a is in turing [runs-on]", "b is in ramanujan [runs-on]", "c is in ramanujan [runs-on]"}
+    assert edges() == {"aa is in turing [runs-on]", "b is in ramanujan [runs-on]", "c is in ramanujan [runs-on]"}
     with pytest.raises(AlreadyRunning):  # for all that anybody knows
         resolver.run(Run.Trigger.COMMAND)
 
@@ -99,29 +99,29 @@ def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: Llm
     assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, run_records.DIED)
     assert killed.ended_at is not None
     assert (run.pk != killed.pk, run.trigger, run.status, run.counts) == (True, "schedule", "done", {"update": 2})
-    assert edges() == {f"{name} is in turing [runs-on]" for name in "abc"}
-    assert [Conflict.objects.get(pk=row.pk).attempts for row in conflicts] == [0, 1, 0]
+    assert edges() == {f"{name} is in turing [runs-on]" for name in ("aa", "b", "c")}
+    assert [Claim.objects.get(pk=row.pk).attempts for row in claims] == [0, 1, 0]
     assert Decision.objects.count() == 3
     assert schedule.start_what_is_due() is None
 
 
 def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
-    conflict = places("a")
+    claim = places("aa")
 
     for _ in range(run_records.DEATHS_AT_MOST):
         row = run_records.open_run(Run.Trigger.SCHEDULE, mode="auto", is_begun=True)
-        Conflict.objects.filter(next_attempt_at=None).update(claimed_until=row.started_at)
+        Claim.objects.filter(next_attempt_at=None).update(claimed_until=row.started_at)
         let_time_pass()  # the next one that is opened closes it
     run_records.close_dead()
 
-    conflict.refresh_from_db()
-    assert (conflict.attempts, conflict.last_error) == (3, run_records.DIED_AT_IT)
+    claim.refresh_from_db()
+    assert (claim.attempts, claim.last_error) == (3, run_records.DIED_AT_IT)
     assert not run_loop.pending_now().exists()
     assert run_loop.pending_now(patiently=False).exists()
 
 
 def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     places("b")
     choose(llm)
     go_on = hang_at_the_second(llm)
@@ -137,11 +137,11 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
     assert (process.returncode, told.splitlines()[-1]) == (130, "Interrupted. What was decided until then stays.")
     assert "Traceback" not in told
     assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, run_loop.INTERRUPTED)
-    assert [(row.attempts, row.claimed_until) for row in Conflict.objects.filter(status="pending")] == [(0, None)]
+    assert [(row.attempts, row.claimed_until) for row in Claim.objects.filter(status="pending")] == [(0, None)]
 
 
 def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     choose(llm)
     refused = threading.Semaphore(0)
 
@@ -172,7 +172,7 @@ def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
 
 
 def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
     requested = run_records.open_run(Run.Trigger.API, "kreacher", mode="auto", is_begun=False)
@@ -190,7 +190,7 @@ def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: Ll
 
 
 def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer) -> None:
-    places("a")
+    places("aa")
     places("b")
     choose(llm)
 
@@ -205,7 +205,7 @@ def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer)
 
     assert (run.status, run.note, len(llm.asked)) == ("failed", "stopped by an operator", 1)
     assert not Decision.objects.exists()
-    assert not Conflict.objects.exclude(claimed_until=None).exists()
+    assert not Claim.objects.exclude(claimed_until=None).exists()
 
 
 def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
@@ -213,7 +213,7 @@ def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(run_records, "SIGN_OF_LIFE_S", 0.01)
-    places("a")
+    places("aa")
     choose(llm)
     signs: set[datetime] = set()
 

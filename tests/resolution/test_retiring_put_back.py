@@ -11,7 +11,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.decisions import retirement
 from resolution.errors import CannotPutBack
 from resolution.intake.assertions import Outcome, assert_fact
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Claim, DecidedTriple
 
 pytestmark = pytest.mark.django_db
 
@@ -159,14 +159,14 @@ def test_a_fact_that_is_put_back_closes_no_ring() -> None:
 
 def test_what_was_disputed_with_it_is_disputed_again() -> None:
     say()
-    conflict = say(CONTAINER, "winky").conflict
-    assert conflict is not None
+    claim = say(CONTAINER, "winky").claim
+    assert claim is not None
     row = retire()
 
     retirement.put_back(row.pk, actor="harry")
 
-    conflict.refresh_from_db()
-    assert (conflict.status, conflict.existing_parent) == (Conflict.Status.PENDING, edge().parent)
+    claim.refresh_from_db()
+    assert (claim.status, claim.existing_parent) == (Claim.Status.PENDING, edge().parent)
 
 
 def test_a_dimension_that_has_gone_comes_back_with_it() -> None:

@@ -13,7 +13,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from memory.models import Config, Soas
 from resolution import resolver
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from resolution.resolver import run_records, schedule, service
 from resolution.resolver.run_records import AlreadyRunning
 from tests.llm_server import Fails, LlmServer
@@ -320,38 +320,38 @@ def on_collision(llm: LlmServer) -> LlmServer:
     return llm
 
 
-def arisen(name: str, minutes_ago: float) -> Conflict:
-    conflict = places(name)
+def arisen(name: str, minutes_ago: float) -> Claim:
+    claim = places(name)
     at = timezone.now() - timedelta(minutes=minutes_ago)
-    Conflict.objects.filter(pk=conflict.pk).update(created_at=at)
-    return conflict
+    Claim.objects.filter(pk=claim.pk).update(created_at=at)
+    return claim
 
 
 def test_a_collision_is_decided_some_minutes_later(on_collision: LlmServer) -> None:
-    old, young = arisen("a", 6), arisen("b", 4)
+    old, young = arisen("aa", 6), arisen("b", 4)
     on_collision.answers(DISMISS)
 
     run = schedule.start_what_is_due()
 
     assert run is not None
     assert (run.trigger, run.counts) == ("collision", {"dismiss": 1})
-    assert [Conflict.objects.get(pk=row.pk).status for row in (old, young)] == ["dismissed", "pending"]
+    assert [Claim.objects.get(pk=row.pk).status for row in (old, young)] == ["dismissed", "pending"]
     assert schedule.start_what_is_due() is None
 
 
 def test_what_failed_after_a_collision_waits_for_the_night(on_collision: LlmServer) -> None:
-    arisen("a", 6)
+    arisen("aa", 6)
     on_collision.answers(NONSENSE)
     schedule.start_what_is_due()
     Run.objects.update(started_at=NIGHT, ended_at=NIGHT)
-    Conflict.objects.update(next_attempt_at=NIGHT)
+    Claim.objects.update(next_attempt_at=NIGHT)
 
     assert schedule.start_what_is_due() is None
 
 
 @pytest.mark.parametrize("answer", [Fails(401), Fails(400, "what model?")])
 def test_a_model_that_cannot_be_asked_is_not_asked_every_minute(on_collision: LlmServer, answer: Any) -> None:
-    arisen("a", 6)
+    arisen("aa", 6)
     on_collision.answers_by(lambda asked: answer)
 
     first, second = schedule.start_what_is_due(), schedule.start_what_is_due()
@@ -364,7 +364,7 @@ def test_a_model_that_cannot_be_asked_is_not_asked_every_minute(on_collision: Ll
 
 
 def test_without_a_model_collisions_start_nothing(on_collision: LlmServer) -> None:
-    arisen("a", 6)
+    arisen("aa", 6)
     configure(resolve_model_id="")
 
     assert schedule.start_what_is_due() is None
@@ -372,14 +372,14 @@ def test_without_a_model_collisions_start_nothing(on_collision: LlmServer) -> No
 
 
 def test_by_default_collisions_wait_for_the_schedule(llm: LlmServer) -> None:
-    arisen("a", 60)
+    arisen("aa", 60)
     choose(llm)
 
     assert schedule.start_what_is_due() is None
 
 
 def test_while_a_run_is_under_way_nothing_starts(on_collision: LlmServer) -> None:
-    arisen("a", 6)
+    arisen("aa", 6)
     run_records.open_run(Run.Trigger.COMMAND, mode="auto", is_begun=True)
 
     assert schedule.start_what_is_due() is None

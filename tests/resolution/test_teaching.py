@@ -7,7 +7,7 @@ from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.intake import operator_statements
 from resolution.intake.operator_statements import NotUnderstood
-from resolution.models import Conflict
+from resolution.models import Claim
 
 pytestmark = pytest.mark.django_db
 
@@ -72,6 +72,12 @@ def test_what_is_no_fact_about_it_is_refused_with_the_reason(text: str, why: str
         operator_statements.read_facts("gnommoweb", text)
 
 
+def test_a_word_of_grammar_cannot_be_taught() -> None:
+    for text in ("is a repo", "-isa repo"):
+        with pytest.raises(NotUnderstood, match="'the' is a word of grammar"):
+            operator_statements.read_facts("the", text)
+
+
 def test_a_dictionary_word_can_be_taught_where_it_is_shown() -> None:
     assert operator_statements.read_facts("server", "is a machine") == [Triple("server", "machine", "type", True)]
 
@@ -97,7 +103,7 @@ def test_each_of_several_facts_has_its_own_outcome() -> None:
     outcomes = operator_statements.teach("gnommoweb", "is a repo and runs on heimdall", HERMIONE)
 
     assert [outcome.status for outcome in outcomes] == ["conflict", "inserted"]
-    assert outcomes[0].conflict == Conflict.objects.get()
+    assert outcomes[0].claim == Claim.objects.get()
 
 
 def test_nothing_is_stored_of_a_statement_that_is_partly_about_another_thing() -> None:

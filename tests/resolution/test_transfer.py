@@ -20,7 +20,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
 from resolution.decisions import decide, retirement
 from resolution.domain.verdicts import Verdict
-from resolution.models import Conflict, DecidedTriple
+from resolution.models import Claim, DecidedTriple
 from resolution.transfer import Differences, Refused, Report, writer
 from resolution.transfer.interchange import FORMAT, VERSION, Mistake
 from tests.flushing import emptying_history
@@ -73,8 +73,8 @@ class TestRoundTrip:
     def test_a_world_comes_back_byte_for_byte(self) -> None:
         say("gnommoweb isa repo type", "dobby", confidence=0.7, at=SAID)
         say("gnommoweb ispart ramanujan runs-on", source=Source.GUTASK, confidence=1.0)
-        conflict = collide("kvasir isa service type", "kvasir isa container type", evidence="kvasir is a container")
-        decide(collide("a isa b type", "a isa c type").pk, OPERATOR, Verdict("dismiss", ""))
+        claim = collide("kvasir isa service type", "kvasir isa container type", evidence="kvasir is a container")
+        decide(collide("aa isa b type", "aa isa c type").pk, OPERATOR, Verdict("dismiss", ""))
         decide(
             collide("d isa e type", "d isa f type").pk,
             OPERATOR,
@@ -82,7 +82,7 @@ class TestRoundTrip:
         )
         Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede", question="Where?")
         Soas.objects.filter(token="gnommoweb").update(is_muted=True)
-        Conflict.objects.filter(pk=conflict.pk).update(priority=1)
+        Claim.objects.filter(pk=claim.pk).update(priority=1)
         before = exported()
 
         clear()
@@ -115,12 +115,18 @@ class TestRoundTrip:
             assert not again.changes
 
     def test_the_order_is_that_of_the_names(self) -> None:
-        for text in ("b isa x type", "a ispart y membership", "a isa x type", "Zz isa x type".lower(), "é isa x type"):
+        for text in (
+            "b isa x type",
+            "aa ispart y membership",
+            "aa isa x type",
+            "Zz isa x type".lower(),
+            "é isa x type",
+        ):
             say(text)
 
         names = [(line["concept"], line["dimension"]) for line in lines(exported(), "fact")]
 
-        assert names == [("a", "membership"), ("a", "type"), ("b", "type"), ("zz", "type"), ("é", "type")]
+        assert names == [("aa", "membership"), ("aa", "type"), ("b", "type"), ("zz", "type"), ("é", "type")]
 
     def test_a_conflict_against_what_is_gone_is_moved_as_it_is(self) -> None:
         collide("gnommoweb isa repo type", "gnommoweb ispart glitch type")
@@ -131,7 +137,7 @@ class TestRoundTrip:
         take_in(io.BytesIO(before))
 
         assert exported() == before
-        assert str(Conflict.objects.get()) == "gnommoweb [type]: repo or glitch"
+        assert str(Claim.objects.get()) == "gnommoweb [type]: repo or glitch"
 
 
 class TestTakingIn:
@@ -199,7 +205,7 @@ class TestTakingIn:
 
     def test_in_portions_is_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(writer, "FACTS_AT_ONCE", 2)
-        words = ["a", "b", "c", "d", "e"]
+        words = ["aa", "b", "c", "d", "e"]
         for word in words:
             collide(f"{word} isa x type", f"{word} isa y type")
         Soas.objects.update(novelty=0)
@@ -208,15 +214,15 @@ class TestTakingIn:
 
         assert facts() == {f"{word} isa z type" for word in words}
         assert Soas.objects.filter(token__in=words, novelty=1).count() == len(words)
-        assert {str(row) for row in Conflict.objects.all()} == {f"{word} [type]: z or y" for word in words}
+        assert {str(row) for row in Claim.objects.all()} == {f"{word} [type]: z or y" for word in words}
 
     def test_what_was_disputed_here_and_comes_to_stand_is_disputed_no_more(self) -> None:
-        conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+        claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
         retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
 
         take_in(file_of(fact("gnommoweb isa container type")))
 
-        assert Conflict.objects.get(pk=conflict.pk).status == "resolved"
+        assert Claim.objects.get(pk=claim.pk).status == "resolved"
 
     def test_a_dimension_that_is_here_stays_as_it_is_and_a_new_one_is_as_in_the_file(self) -> None:
         say("gnommoweb isa repo type")
@@ -253,23 +259,23 @@ class TestDifferences:
         report = take_in(file)
         take_in(file)
 
-        conflict = Conflict.objects.get()
+        claim = Claim.objects.get()
         assert (report.facts, facts()) == ({"different": 1}, {"gnommoweb isa repo type"})
-        assert (conflict.agent, conflict.incoming_confidence, conflict.collision_type) == ("winky", 0.6, "isa_isa")
+        assert (claim.agent, claim.incoming_confidence, claim.collision_type) == ("winky", 0.6, "isa_isa")
 
     def test_are_not_queued_again_once_they_were_decided(self) -> None:
         take_in(file_of(fact(DISPUTED)))
-        decide(Conflict.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
+        decide(Claim.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
 
         report = take_in(file_of(fact(DISPUTED)))
 
-        assert (report.facts, Conflict.objects.count()) == ({"decided": 1}, 1)
+        assert (report.facts, Claim.objects.count()) == ({"decided": 1}, 1)
 
     def test_are_dropped_where_what_stands_is_kept(self) -> None:
         report = take_in(file_of(fact(DISPUTED)), differences="keep")
 
         assert (report.facts, facts()) == ({"kept": 1}, {"gnommoweb isa repo type"})
-        assert not Conflict.objects.exists()
+        assert not Claim.objects.exists()
 
     def test_take_the_place_and_the_old_fact_is_in_the_history(self) -> None:
         was = take_snapshot(edge("gnommoweb"))
@@ -303,7 +309,7 @@ class TestDifferences:
 
         take_in(file_of(fact(DISPUTED)), differences="take")
 
-        assert str(Conflict.objects.get()) == "gnommoweb [type]: container or image"
+        assert str(Claim.objects.get()) == "gnommoweb [type]: container or image"
 
     @pytest.mark.parametrize(
         ("said_at", "outcome"), [(SAID + timedelta(1), "taken"), (SAID - timedelta(1), "outdated")]
@@ -315,10 +321,10 @@ class TestDifferences:
 
         assert report.facts == {outcome: 1}
         assert facts() == ({DISPUTED} if outcome == "taken" else {"gnommoweb isa repo type"})
-        assert (Conflict.objects.count(), DecidedTriple.objects.count()) == (0, 0)
+        assert (Claim.objects.count(), DecidedTriple.objects.count()) == (0, 0)
 
     def test_are_told_with_both_sides(self) -> None:
-        report = transfer.preview(file_of(fact("a isa b type"), fact(DISPUTED, confidence=0.25)))
+        report = transfer.preview(file_of(fact("aa isa b type"), fact(DISPUTED, confidence=0.25)))
 
         (difference,) = report.differences
         assert (difference.line, difference.outcome) == (3, "different")
@@ -329,8 +335,8 @@ class TestDifferences:
         )
 
     def test_are_the_same_in_a_report_that_was_kept(self) -> None:
-        say("a ispart b membership")
-        ring = fact("b ispart a membership")
+        say("aa ispart b membership")
+        ring = fact("b ispart aa membership")
         report = transfer.preview(file_of({"kind": "song"}, ring, fact(DISPUTED, confidence=0.25)))
 
         assert len(report.differences) == 2
@@ -339,57 +345,57 @@ class TestDifferences:
 
 class TestRings:
     def test_with_what_stands_are_queued(self) -> None:
-        say("a ispart b membership")
+        say("aa ispart b membership")
         say("b ispart c membership")
 
-        report = take_in(file_of(fact("c ispart a membership")))
+        report = take_in(file_of(fact("c ispart aa membership")))
 
-        conflict = Conflict.objects.get()
+        claim = Claim.objects.get()
         assert report.facts == {"ring": 1}
-        assert (conflict.collision_type, str(conflict.blocking_concept)) == ("cycle", "b")
+        assert (claim.collision_type, str(claim.blocking_concept)) == ("cycle", "b")
 
     def test_within_the_file_are_closed_by_its_last_fact(self) -> None:
         say("b ispart c membership")
-        ring = ("a ispart b membership", "x ispart y membership", "c ispart a membership", "y ispart x membership")
+        ring = ("aa ispart b membership", "x ispart y membership", "c ispart aa membership", "y ispart x membership")
 
         report = take_in(file_of(*map(fact, ring)))
 
         assert report.facts == {"new": 2, "ring": 2}
-        assert {str(row.concept) for row in Conflict.objects.all()} == {"c", "y"}
+        assert {str(row.concept) for row in Claim.objects.all()} == {"c", "y"}
 
     def test_what_keeps_its_place_because_of_one_may_be_part_of_another(self) -> None:
-        say("a ispart b membership")
-        ring = ("c ispart a membership", "b ispart c membership", "a ispart c membership")
+        say("aa ispart b membership")
+        ring = ("c ispart aa membership", "b ispart c membership", "aa ispart c membership")
 
         report = take_in(file_of(*map(fact, ring)), differences="take")
 
         assert (report.facts["new"], report.queued) == (1, 2)
-        assert facts() == {"a ispart b membership", "c ispart a membership"}
+        assert facts() == {"aa ispart b membership", "c ispart aa membership"}
 
     def test_a_place_is_taken_where_a_ring_would_show_only_in_between(self) -> None:
-        for text in ("a ispart b membership", "b ispart c membership", "c ispart d membership"):
+        for text in ("aa ispart b membership", "b ispart c membership", "c ispart d membership"):
             say(text)
-        turned = ("d ispart c membership", "c ispart b membership", "b ispart a membership", "a ispart e membership")
+        turned = ("d ispart c membership", "c ispart b membership", "b ispart aa membership", "aa ispart e membership")
 
         report = take_in(file_of(*map(fact, turned)), differences="take")
 
         assert (report.facts, facts()) == ({"taken": 3, "new": 1}, set(turned))
 
     def test_one_that_stood_without_the_trigger_does_not_hang(self) -> None:
-        say("a ispart b membership")
+        say("aa ispart b membership")
         say("c ispart d membership")
-        a, b = Soas.objects.get(token="a"), Soas.objects.get(token="b")
+        a, b = Soas.objects.get(token="aa"), Soas.objects.get(token="b")
         with connection.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL session_replication_role = replica")
             Edge.objects.filter(concept__token="c").update(concept=b, parent=a)
             cursor.execute("SET LOCAL session_replication_role = DEFAULT")
 
-        assert transfer.preview(file_of(fact("x ispart a membership"))).facts == {"new": 1}
+        assert transfer.preview(file_of(fact("x ispart aa membership"))).facts == {"new": 1}
 
 
 class TestMistakes:
     def test_nothing_is_taken_in_and_all_are_told(self) -> None:
-        file = file_of(fact("a isa b type"), fact("a isa A type"), {"kind": "song"}, fact("c isa c type"))
+        file = file_of(fact("aa isa b type"), fact("aa isa A type"), {"kind": "song"}, fact("c isa c type"))
 
         with pytest.raises(Refused) as refused:
             take_in(file)
@@ -399,18 +405,18 @@ class TestMistakes:
         assert not Soas.objects.exists()
 
     def test_are_skipped_on_request(self) -> None:
-        report = take_in(file_of({"kind": "song"}, fact("a isa b type")), skip_invalid=True)
+        report = take_in(file_of({"kind": "song"}, fact("aa isa b type")), skip_invalid=True)
 
-        assert (report.mistakes_count, facts()) == (1, {"a isa b type"})
+        assert (report.mistakes_count, facts()) == (1, {"aa isa b type"})
 
     def test_a_slot_told_of_twice_is_one(self) -> None:
-        report = transfer.preview(file_of(fact("a isa b type"), fact("a ispart x membership"), fact("a isa c type")))
+        report = transfer.preview(file_of(fact("aa isa b type"), fact("aa ispart x membership"), fact("aa isa c type")))
 
         assert report.mistakes == [Mistake(4, "is about the same concept and dimension as line 2")]
         assert report.facts == {"new": 2}
 
     def test_at_most_a_hundred_are_told_and_all_are_counted(self) -> None:
-        twins = [fact("a isa b type")] * 120
+        twins = [fact("aa isa b type")] * 120
         report = transfer.preview(file_of(*twins, *[{"kind": "song"}] * 30))
 
         assert (len(report.mistakes), report.mistakes_count) == (100, 149)
@@ -419,7 +425,7 @@ class TestMistakes:
         def split(name: str, origin: str) -> dict[str, Any]:
             return {"kind": "dimension", "dimension": name, "is_isa": True, "split_from": origin}
 
-        report = transfer.preview(file_of(split("a", "b"), split("b", "a"), split("c", "d"), split("e", "c")))
+        report = transfer.preview(file_of(split("aa", "b"), split("b", "aa"), split("c", "d"), split("e", "c")))
 
         assert [mistake.line for mistake in report.mistakes] == [2, 3, 4]
         assert report.new_dimensions == ["e"]
@@ -428,11 +434,11 @@ class TestMistakes:
 class TestRehearsal:
     @pytest.mark.parametrize("differences", ["queue", "keep", "take"])
     def test_says_what_taking_in_comes_to_and_changes_nothing(self, differences: Differences) -> None:
-        build(["a isa b type", "c ispart d membership", "d ispart e membership", "f isa g type", "f isa h type"])
+        build(["aa isa b type", "c ispart d membership", "d ispart e membership", "f isa g type", "f isa h type"])
         file = file_of(
             {"kind": "dimension", "dimension": "team", "is_isa": False},
             {"kind": "concept", "concept": "zz", "is_muted": True},
-            *map(fact, ("a isa x type", "c ispart d membership", "e ispart c membership", "n isa o type")),
+            *map(fact, ("aa isa x type", "c ispart d membership", "e ispart c membership", "n isa o type")),
         )
         before = dump(), Soas.objects.count(), EdgeHistory.objects.count()
 
@@ -572,14 +578,14 @@ def test_what_is_written_meanwhile_is_not_in_the_file() -> None:
         say("b isa x type")
         connections.close_all()
 
-    say("a isa x type")
+    say("aa isa x type")
     parts = transfer.export()
     start = next(parts)
     with ThreadPoolExecutor() as pool:
         pool.submit(write).result()
     content = start + b"".join(parts)
 
-    assert [line["concept"] for line in lines(content, "fact")] == ["a"]
+    assert [line["concept"] for line in lines(content, "fact")] == ["aa"]
     assert orjson.loads(start)["counts"]["facts"] == 1
 
 
@@ -594,15 +600,15 @@ def test_nobody_waits_for_a_preview(monkeypatch: pytest.MonkeyPatch) -> None:
             with ThreadPoolExecutor() as pool:
                 pool.submit(write, "new isa thing type").result(timeout=60)
 
-    say("a isa x type")
+    say("aa isa x type")
     monkeypatch.setattr(writer, "FACTS_AT_ONCE", 1)
 
     report = transfer.preview(
-        file_of(fact("new isa thing type"), fact("a isa y type")), progress=report_progress, differences="take"
+        file_of(fact("new isa thing type"), fact("aa isa y type")), progress=report_progress, differences="take"
     )
 
     assert report.facts == {"new": 1, "taken": 1}
-    assert facts() == {"a isa x type", "new isa thing type"}
+    assert facts() == {"aa isa x type", "new isa thing type"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -629,6 +635,6 @@ def test_what_postgres_refuses_is_told_and_nothing_is_imported() -> None:
         cursor.execute("ALTER TABLE soas ADD CONSTRAINT no_kvasir CHECK (token <> 'kvasir')")
 
     with pytest.raises(transfer.Unreadable, match=r"Postgres refuses [^.]*no_kvasir"):
-        take_in(file_of(fact("a isa b type"), fact("kvasir isa b type")))
+        take_in(file_of(fact("aa isa b type"), fact("kvasir isa b type")))
 
     assert not Soas.objects.exists()

@@ -12,7 +12,7 @@ from resolution.actors import Actor
 from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
-from resolution.models import Conflict, DecidedTriple, Decision, Run
+from resolution.models import Claim, DecidedTriple, Decision, Run
 from tests.resolution.deciding import decompose, dismiss, relocate, update
 from tests.resolution.disputes import configure
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, say, status
@@ -35,7 +35,7 @@ KINDS = {
 
 
 @pytest.fixture
-def conflict() -> Conflict:
+def claim() -> Claim:
     return collide("gnommoweb isa repo type", "gnommoweb isa container type")
 
 
@@ -45,27 +45,25 @@ def edge(concept: str, dimension: str) -> Edge:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("siblings", [0, 2])
-def test_an_undone_decision_leaves_the_world_as_it_was(conflict: Conflict, kind: str, siblings: int) -> None:
+def test_an_undone_decision_leaves_the_world_as_it_was(claim: Claim, kind: str, siblings: int) -> None:
     for name in ("service", "demo")[:siblings]:
         say(f"gnommoweb isa {name} type", "kreacher")
-    Conflict.objects.update(status="proposed", proposal={"decision": "dismiss"}, attempts=1, last_error="odd")
+    Claim.objects.update(status="proposed", proposal={"decision": "dismiss"}, attempts=1, last_error="odd")
     before = dump()
 
-    decision = decide(conflict.pk, OPERATOR, KINDS[kind])
+    decision = decide(claim.pk, OPERATOR, KINDS[kind])
     undo(decision.pk, OPERATOR)
 
     assert dump() == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_where_new_slots_are_taken_an_undone_decision_leaves_the_world_as_it_was(conflict: Conflict, kind: str) -> None:
+def test_where_new_slots_are_taken_an_undone_decision_leaves_the_world_as_it_was(claim: Claim, kind: str) -> None:
     for text in ("isa program artifact-type", "isa image deployment-type"):
         say(f"gnommoweb {text}", "kreacher")
     before = dump()
 
-    decision = (
-        decide(conflict.pk, OPERATOR, KINDS[kind]) if "takes it" not in kind else dismiss(conflict.pk, OPERATOR, "")
-    )
+    decision = decide(claim.pk, OPERATOR, KINDS[kind]) if "takes it" not in kind else dismiss(claim.pk, OPERATOR, "")
     undo(decision.pk, OPERATOR)
 
     assert dump() == before
@@ -73,64 +71,64 @@ def test_where_new_slots_are_taken_an_undone_decision_leaves_the_world_as_it_was
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_where_a_fact_stands_in_its_new_slot_an_undone_decision_leaves_the_world_as_it_was(
-    conflict: Conflict, kind: str
+    claim: Claim, kind: str
 ) -> None:
     for text in ("isa repo artifact-type", "isa container deployment-type", "isa container runs-on"):
         say(f"gnommoweb {text}", "kreacher", confidence=0.3)
     before = dump()
 
-    undo(decide(conflict.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
+    undo(decide(claim.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
 
     assert dump() == before
 
 
 @pytest.mark.parametrize("kind", ["update", "relocate", "dismiss", "decompose"])
 def test_an_undone_decision_about_a_ring_leaves_the_world_as_it_was(kind: str) -> None:
-    for text in ("a ispart b membership", "b ispart c membership"):
+    for text in ("aa ispart b membership", "b ispart c membership"):
         say(text)
     say("b ispart d membership", "kreacher")
-    conflict = say("c ispart a membership", "winky").conflict
-    assert conflict is not None
+    claim = say("c ispart aa membership", "winky").claim
+    assert claim is not None
     before = dump()
 
-    undo(decide(conflict.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
+    undo(decide(claim.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
 
     assert dump() == before
 
 
-def test_an_undoing_is_a_decision_of_its_own(conflict: Conflict) -> None:
-    decision = update(conflict.pk, OPERATOR, "")
+def test_an_undoing_is_a_decision_of_its_own(claim: Claim) -> None:
+    decision = update(claim.pk, OPERATOR, "")
 
     done = undo(decision.pk, Actor("ron", Source.OPERATOR), "too early")
 
-    assert (done.kind, done.undoes, done.conflict) == ("undo", decision, conflict)
+    assert (done.kind, done.undoes, done.claim) == ("undo", decision, claim)
     assert (done.actor, done.source, done.reason) == ("ron", "operator", "too early")
     assert done.before["edges"] == decision.after["edges"]
     assert done.after["edges"] == decision.before["edges"]
 
 
-def test_an_undoing_is_in_the_history_of_its_edges(conflict: Conflict) -> None:
-    undo(update(conflict.pk, OPERATOR, "").pk, Actor("ron", Source.OPERATOR), "too early")
+def test_an_undoing_is_in_the_history_of_its_edges(claim: Claim) -> None:
+    undo(update(claim.pk, OPERATOR, "").pk, Actor("ron", Source.OPERATOR), "too early")
 
     rows = EdgeHistory.objects.filter(action="undo").order_by("id")
     assert [(row.actor, row.reason) for row in rows] == [("ron", "too early")] * 2
     out, back = rows
     assert (out.after, back.before) == (None, None)
     assert (out.before["parent_id"], back.after["parent_id"]) == (
-        conflict.incoming_parent_id,
-        conflict.existing_parent_id,
+        claim.incoming_parent_id,
+        claim.existing_parent_id,
     )
 
 
-def test_new_words_stay_and_so_does_novelty(conflict: Conflict) -> None:
-    undo(decompose(conflict.pk, OPERATOR, "", **DECOMPOSED).pk, OPERATOR)
+def test_new_words_stay_and_so_does_novelty(claim: Claim) -> None:
+    undo(decompose(claim.pk, OPERATOR, "", **DECOMPOSED).pk, OPERATOR)
 
     assert Soas.objects.get(token="gnommoweb").novelty == 1
     assert not Dimension.objects.filter(soas=Soas.objects.get(token="artifact-type")).exists()
 
 
-def test_a_decision_is_undone_once(conflict: Conflict) -> None:
-    decision = update(conflict.pk, OPERATOR, "")
+def test_a_decision_is_undone_once(claim: Claim) -> None:
+    decision = update(claim.pk, OPERATOR, "")
     undo(decision.pk, OPERATOR)
     before = dump()
 
@@ -140,8 +138,8 @@ def test_a_decision_is_undone_once(conflict: Conflict) -> None:
     assert dump() == before
 
 
-def test_an_undoing_is_not_undone(conflict: Conflict) -> None:
-    done = undo(update(conflict.pk, OPERATOR, "").pk, OPERATOR)
+def test_an_undoing_is_not_undone(claim: Claim) -> None:
+    done = undo(update(claim.pk, OPERATOR, "").pk, OPERATOR)
 
     with pytest.raises(DecisionError, match="decide the conflict again"):
         undo(done.pk, OPERATOR)
@@ -152,11 +150,11 @@ def test_a_decision_that_is_not_there_cannot_be_undone() -> None:
         undo(4711, OPERATOR)
 
 
-def test_an_undone_conflict_can_be_decided_and_undone_again(conflict: Conflict) -> None:
+def test_an_undone_conflict_can_be_decided_and_undone_again(claim: Claim) -> None:
     before = dump()
 
-    undo(update(conflict.pk, OPERATOR, "").pk, OPERATOR)
-    decision = decompose(conflict.pk, OPERATOR, "", **DECOMPOSED)
+    undo(update(claim.pk, OPERATOR, "").pk, OPERATOR)
+    decision = decompose(claim.pk, OPERATOR, "", **DECOMPOSED)
     assert facts() == {"gnommoweb isa repo artifact-type", "gnommoweb isa container deployment-type"}
     undo(decision.pk, OPERATOR)
 
@@ -166,8 +164,8 @@ def test_an_undone_conflict_can_be_decided_and_undone_again(conflict: Conflict) 
 # --- what happened since ---
 
 
-def test_a_slot_that_holds_another_fact_since_keeps_the_decision(conflict: Conflict) -> None:
-    decision = update(conflict.pk, OPERATOR, "")
+def test_a_slot_that_holds_another_fact_since_keeps_the_decision(claim: Claim) -> None:
+    decision = update(claim.pk, OPERATOR, "")
     store.retire(edge("gnommoweb", "type"), Actor("ron", Source.OPERATOR).attribute(""))
     say("gnommoweb isa library type")
     before = dump()
@@ -178,24 +176,24 @@ def test_a_slot_that_holds_another_fact_since_keeps_the_decision(conflict: Confl
     assert dump() == before
 
 
-def test_a_slot_that_was_emptied_since_keeps_the_decision(conflict: Conflict) -> None:
-    decision = relocate(conflict.pk, OPERATOR, "", dimension="runs-on")
+def test_a_slot_that_was_emptied_since_keeps_the_decision(claim: Claim) -> None:
+    decision = relocate(claim.pk, OPERATOR, "", dimension="runs-on")
     store.retire(edge("gnommoweb", "runs-on"), Actor("ron", Source.OPERATOR).attribute(""))
 
     with pytest.raises(DecisionError, match=r"gnommoweb \[runs-on\] has changed since: it is now empty"):
         undo(decision.pk, OPERATOR)
 
 
-def test_a_slot_that_was_filled_since_keeps_the_decision(conflict: Conflict) -> None:
-    decision = decompose(conflict.pk, OPERATOR, "", **DECOMPOSED)
+def test_a_slot_that_was_filled_since_keeps_the_decision(claim: Claim) -> None:
+    decision = decompose(claim.pk, OPERATOR, "", **DECOMPOSED)
     say("gnommoweb isa library type", "kreacher")
 
     with pytest.raises(DecisionError, match=r"gnommoweb \[type\] has changed since: it is now library"):
         undo(decision.pk, OPERATOR)
 
 
-def test_an_edge_that_would_close_a_ring_by_now_keeps_the_decision(conflict: Conflict) -> None:
-    decision = update(conflict.pk, OPERATOR, "")
+def test_an_edge_that_would_close_a_ring_by_now_keeps_the_decision(claim: Claim) -> None:
+    decision = update(claim.pk, OPERATOR, "")
     say("repo isa gnommoweb type")
     before = dump()
 
@@ -205,8 +203,8 @@ def test_an_edge_that_would_close_a_ring_by_now_keeps_the_decision(conflict: Con
     assert dump() == before
 
 
-def test_confirmations_since_are_no_change_and_are_kept(conflict: Conflict) -> None:
-    decision = decompose(conflict.pk, OPERATOR, "", **DECOMPOSED)
+def test_confirmations_since_are_no_change_and_are_kept(claim: Claim) -> None:
+    decision = decompose(claim.pk, OPERATOR, "", **DECOMPOSED)
     later = timezone.now() + timedelta(hours=1)
     say("gnommoweb isa repo artifact-type", "kreacher", confidence=0.9, at=later)
     say("gnommoweb isa container deployment-type", "kreacher", at=later)
@@ -218,9 +216,9 @@ def test_confirmations_since_are_no_change_and_are_kept(conflict: Conflict) -> N
     assert (back.agent, back.source) == ("dobby", "inferred")
 
 
-def test_a_confirmation_by_the_decision_goes_with_it_and_later_ones_stay(conflict: Conflict) -> None:
+def test_a_confirmation_by_the_decision_goes_with_it_and_later_ones_stay(claim: Claim) -> None:
     say("gnommoweb isa container deployment-type", "kreacher", confidence=0.3)
-    decision = decompose(conflict.pk, OPERATOR, "", **DECOMPOSED)
+    decision = decompose(claim.pk, OPERATOR, "", **DECOMPOSED)
     later = timezone.now() + timedelta(hours=1)
     say("gnommoweb isa container deployment-type", "kreacher", confidence=0.3, at=later)
 
@@ -230,21 +228,21 @@ def test_a_confirmation_by_the_decision_goes_with_it_and_later_ones_stay(conflic
     assert (back.confidence, back.last_confirmed) == (0.3, later)
 
 
-def test_a_conflict_that_came_again_since_is_open_once(conflict: Conflict) -> None:
-    decision = dismiss(conflict.pk, OPERATOR, "")
-    again = say("gnommoweb isa container type", "kreacher").conflict
+def test_a_conflict_that_came_again_since_is_open_once(claim: Claim) -> None:
+    decision = dismiss(claim.pk, OPERATOR, "")
+    again = say("gnommoweb isa container type", "kreacher").claim
     assert again is not None
-    assert again != conflict
+    assert again != claim
 
     undo(decision.pk, OPERATOR)
 
-    assert (status(conflict), status(again)) == ("dismissed", "pending")
+    assert (status(claim), status(again)) == ("dismissed", "pending")
     assert not DecidedTriple.objects.exists()
 
 
-def test_a_triple_that_was_decided_again_since_stays_decided(conflict: Conflict) -> None:
-    first = dismiss(conflict.pk, OPERATOR, "")
-    again = say("gnommoweb isa container type", "kreacher").conflict
+def test_a_triple_that_was_decided_again_since_stays_decided(claim: Claim) -> None:
+    first = dismiss(claim.pk, OPERATOR, "")
+    again = say("gnommoweb isa container type", "kreacher").claim
     assert again is not None
     second = dismiss(again.pk, OPERATOR, "")
 
@@ -253,20 +251,20 @@ def test_a_triple_that_was_decided_again_since_stays_decided(conflict: Conflict)
     assert DecidedTriple.objects.get().decision == second
 
 
-def test_a_row_that_was_put_against_the_new_fact_and_decided_since_stays_decided(conflict: Conflict) -> None:
-    other = say("gnommoweb isa service type", "kreacher").conflict
+def test_a_row_that_was_put_against_the_new_fact_and_decided_since_stays_decided(claim: Claim) -> None:
+    other = say("gnommoweb isa service type", "kreacher").claim
     assert other is not None
-    decision = update(conflict.pk, OPERATOR, "")
+    decision = update(claim.pk, OPERATOR, "")
     dismiss(other.pk, OPERATOR, "")
 
     undo(decision.pk, OPERATOR)
 
-    assert (status(conflict), status(other)) == ("pending", "dismissed")
+    assert (status(claim), status(other)) == ("pending", "dismissed")
 
 
-def test_what_was_queued_since_is_put_against_the_fact_that_is_back(conflict: Conflict) -> None:
-    decision = update(conflict.pk, OPERATOR, "")
-    since = say("gnommoweb isa service type", "kreacher").conflict
+def test_what_was_queued_since_is_put_against_the_fact_that_is_back(claim: Claim) -> None:
+    decision = update(claim.pk, OPERATOR, "")
+    since = say("gnommoweb isa service type", "kreacher").claim
     assert since is not None
 
     undo(decision.pk, OPERATOR)
@@ -275,22 +273,22 @@ def test_what_was_queued_since_is_put_against_the_fact_that_is_back(conflict: Co
     assert since.existing_parent.token == "repo"  # type: ignore[union-attr]
 
 
-def test_a_collision_that_the_decision_made_and_that_was_decided_since_stays_decided(conflict: Conflict) -> None:
+def test_a_collision_that_the_decision_made_and_that_was_decided_since_stays_decided(claim: Claim) -> None:
     say("gnommoweb isa image deployment-type")
-    decision = decompose(conflict.pk, OPERATOR, "", **DECOMPOSED)
-    made = Conflict.objects.get(status="pending")
+    decision = decompose(claim.pk, OPERATOR, "", **DECOMPOSED)
+    made = Claim.objects.get(status="pending")
     dismiss(made.pk, OPERATOR, "")
 
     undo(decision.pk, OPERATOR)
 
-    assert (status(made), status(conflict)) == ("dismissed", "pending")
+    assert (status(made), status(claim)) == ("dismissed", "pending")
     assert facts() == {"gnommoweb isa repo type", "gnommoweb isa image deployment-type"}
 
 
-def test_a_collision_that_the_decision_made_and_that_is_open_again_is_closed(conflict: Conflict) -> None:
+def test_a_collision_that_the_decision_made_and_that_is_open_again_is_closed(claim: Claim) -> None:
     say("gnommoweb isa image deployment-type")
-    decision = decompose(conflict.pk, OPERATOR, "", **DECOMPOSED)
-    made = Conflict.objects.get(status="pending")
+    decision = decompose(claim.pk, OPERATOR, "", **DECOMPOSED)
+    made = Claim.objects.get(status="pending")
     undo(dismiss(made.pk, OPERATOR, "").pk, OPERATOR)
 
     undo(decision.pk, OPERATOR)
@@ -298,12 +296,12 @@ def test_a_collision_that_the_decision_made_and_that_is_open_again_is_closed(con
     assert status(made) == "dismissed"
 
 
-def test_a_collision_whose_cause_was_undone_is_not_opened_again(conflict: Conflict) -> None:
+def test_a_collision_whose_cause_was_undone_is_not_opened_again(claim: Claim) -> None:
     before = graph()
-    first = relocate(conflict.pk, OPERATOR, "", dimension="nature")
+    first = relocate(claim.pk, OPERATOR, "", dimension="nature")
     other = collide("gnommoweb ispart here membership", "gnommoweb ispart there membership")
     second = decompose(other.pk, OPERATOR, "", existing_dimension="membership", new_dimension="nature")
-    made = Conflict.objects.get(status="pending")
+    made = Claim.objects.get(status="pending")
     third = dismiss(made.pk, OPERATOR, "")
 
     for decision in (second, third, first):
@@ -317,9 +315,9 @@ def test_a_collision_whose_cause_was_undone_is_not_opened_again(conflict: Confli
 
 
 @pytest.fixture
-def two(conflict: Conflict) -> list[Decision]:
+def two(claim: Claim) -> list[Decision]:
     other = collide("kvasir isa service type", "kvasir isa image type")
-    return [decompose(row.pk, OPERATOR, "", **DECOMPOSED) for row in (conflict, other)]
+    return [decompose(row.pk, OPERATOR, "", **DECOMPOSED) for row in (claim, other)]
 
 
 def test_a_dimension_that_another_decision_uses_stays(two: list[Decision]) -> None:
@@ -338,8 +336,8 @@ def test_a_dimension_goes_with_the_last_decision_that_uses_it(two: list[Decision
     assert facts() == {"gnommoweb isa repo type", "kvasir isa service type"}
 
 
-def test_a_dimension_that_other_facts_use_stays(conflict: Conflict) -> None:
-    decision = decompose(conflict.pk, OPERATOR, "", **DECOMPOSED)
+def test_a_dimension_that_other_facts_use_stays(claim: Claim) -> None:
+    decision = decompose(claim.pk, OPERATOR, "", **DECOMPOSED)
     say("kvasir isa image deployment-type")
 
     undo(decision.pk, OPERATOR)
@@ -347,8 +345,8 @@ def test_a_dimension_that_other_facts_use_stays(conflict: Conflict) -> None:
     assert set(Dimension.objects.values_list("soas__token", flat=True)) == {"type", "deployment-type"}
 
 
-def test_a_dimension_from_which_another_was_split_stays(conflict: Conflict) -> None:
-    decision = relocate(conflict.pk, OPERATOR, "", dimension="nature")
+def test_a_dimension_from_which_another_was_split_stays(claim: Claim) -> None:
+    decision = relocate(claim.pk, OPERATOR, "", dimension="nature")
     other = collide("kvasir isa service nature", "kvasir isa image nature")
     later = decompose(other.pk, OPERATOR, "", existing_dimension="purpose", new_dimension="form")
     undo(decision.pk, OPERATOR)
@@ -362,30 +360,30 @@ def test_a_dimension_from_which_another_was_split_stays(conflict: Conflict) -> N
 # --- runs ---
 
 
-def world(concepts: int) -> list[Conflict]:
+def world(concepts: int) -> list[Claim]:
     """Conflicts of all types, some several to a slot."""
-    conflicts = []
+    claims = []
     for i in range(concepts):
         name = f"thing{i}"
         shape = i % 5
         if shape == 0:
-            conflicts.append(collide(f"{name} isa repo type", f"{name} isa container type"))
-            conflicts.append(say(f"{name} isa service type", "kreacher").conflict)
+            claims.append(collide(f"{name} isa repo type", f"{name} isa container type"))
+            claims.append(say(f"{name} isa service type", "kreacher").claim)
         elif shape == 1:
-            conflicts.append(collide(f"{name} ispart here{i} membership", f"{name} ispart there{i} membership"))
-            conflicts.append(say(f"{name} ispart nowhere membership", "kreacher").conflict)
+            claims.append(collide(f"{name} ispart here{i} membership", f"{name} ispart there{i} membership"))
+            claims.append(say(f"{name} ispart nowhere membership", "kreacher").claim)
         elif shape == 2:
-            conflicts.append(collide(f"{name} isa repo type", f"{name} ispart docker type"))
+            claims.append(collide(f"{name} isa repo type", f"{name} ispart docker type"))
         elif shape == 3:
             say(f"{name} ispart ring{i} membership")
             say(f"ring{i} ispart end{i} membership")
-            conflicts.append(say(f"end{i} ispart {name} membership", "winky").conflict)
-            conflicts.append(say(f"ring{i} ispart other{i} membership", "kreacher").conflict)
+            claims.append(say(f"end{i} ispart {name} membership", "winky").claim)
+            claims.append(say(f"ring{i} ispart other{i} membership", "kreacher").claim)
         else:
             say(f"{name} isa image deployment-type")
-            conflicts.append(collide(f"{name} isa repo type", f"{name} isa container type"))
-    assert None not in conflicts
-    return conflicts  # type: ignore[return-value]
+            claims.append(collide(f"{name} isa repo type", f"{name} isa container type"))
+    assert None not in claims
+    return claims  # type: ignore[return-value]
 
 
 VERDICTS = (
@@ -400,15 +398,15 @@ VERDICTS = (
 )
 
 
-def decide_all(conflicts: list[Conflict], actor: Actor, chance: random.Random, limit: int) -> int:
+def decide_all(claims: list[Claim], actor: Actor, chance: random.Random, limit: int) -> int:
     """Decides at random as long as it can be decided; how many decisions that were."""
     count = 0
-    for conflict in conflicts:
+    for claim in claims:
         for verdict in chance.sample(VERDICTS, len(VERDICTS)):
-            if count == limit or status(conflict) not in ("pending", "proposed"):
+            if count == limit or status(claim) not in ("pending", "proposed"):
                 break
             try:
-                decide(conflict.pk, actor, verdict)
+                decide(claim.pk, actor, verdict)
                 count += 1
             except DecisionError:
                 continue
@@ -417,15 +415,15 @@ def decide_all(conflicts: list[Conflict], actor: Actor, chance: random.Random, l
 
 def test_an_undone_run_of_many_mixed_decisions_restores_the_graph() -> None:
     configure(quota_conflicts_per_hour=100)
-    conflicts = world(16)
+    claims = world(16)
     before, everything = graph(), dump()
     run = Run.objects.create(trigger="command", mode="auto")
     chance = random.Random(4)
-    chance.shuffle(conflicts)
-    assert decide_all(conflicts, Actor("hermione", Source.OPERATOR, run), chance, 20) == 20
+    chance.shuffle(claims)
+    assert decide_all(claims, Actor("hermione", Source.OPERATOR, run), chance, 20) == 20
     made = Decision.objects.filter(run=run)
     assert {decision.kind for decision in made} == {"decompose", "update", "relocate", "dismiss"}
-    assert {decision.conflict.collision_type for decision in made.select_related("conflict")} >= {"cycle", "isa_isa"}
+    assert {decision.claim.collision_type for decision in made.select_related("claim")} >= {"cycle", "isa_isa"}
     assert graph() != before
 
     report = undo_run(run.pk, OPERATOR)

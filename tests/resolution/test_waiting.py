@@ -10,19 +10,19 @@ from memory.graph.store import Attribution
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.views.queue_summary import waiting
 from tests.resolution.deciding import dismiss
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
 
-def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
+def dispute(concept: str, source: Source = Source.INFERRED) -> Claim:
     said = Attribution("dobby", source, 1.0, timezone.now())
     assert_fact(Triple(concept, "repo", "type", True), said)
-    conflict = assert_fact(Triple(concept, "container", "type", True), said).conflict
-    assert conflict is not None
-    return conflict
+    claim = assert_fact(Triple(concept, "container", "type", True), said).claim
+    assert claim is not None
+    return claim
 
 
 def test_where_nothing_waits_there_is_nothing_to_show() -> None:
@@ -37,8 +37,8 @@ def test_what_waits_is_counted_by_status_with_the_oldest() -> None:
     for number in range(4):
         dispute(f"thing{number}")
     dispute("kvasir", Source.GUTASK)
-    Conflict.objects.filter(concept__token="thing2").update(status="proposed")
-    Conflict.objects.filter(concept__token="thing1").update(created_at=timezone.now() - timedelta(days=2))
+    Claim.objects.filter(concept__token="thing2").update(status="proposed")
+    Claim.objects.filter(concept__token="thing1").update(created_at=timezone.now() - timedelta(days=2))
 
     found = waiting()
 
@@ -53,7 +53,7 @@ def test_the_first_five_stand_in_the_queues_order_with_both_claims() -> None:
 
     found = waiting().first
 
-    assert [one.conflict.concept.token for one in found] == ["kvasir", "thing0", "thing1", "thing2", "thing3"]
+    assert [one.claim.concept.token for one in found] == ["kvasir", "thing0", "thing1", "thing2", "thing3"]
     assert (found[0].existing, found[0].incoming) == ("kvasir is a repo [type]", "kvasir is a container [type]")
 
 

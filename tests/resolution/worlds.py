@@ -11,7 +11,7 @@ from memory.graph.store import Attribution
 from memory.models import Edge, Source
 from resolution.actors import Actor
 from resolution.intake.assertions import Outcome, assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim
 
 OPERATOR = Actor("hermione", Source.OPERATOR)
 
@@ -62,12 +62,12 @@ def say(text: str, agent: str = "dobby", **changes: Any) -> Outcome:
     return assert_fact(fact(text), Attribution(agent, **said))
 
 
-def collide(standing: str, newcomer: str, **changes: Any) -> Conflict:
+def collide(standing: str, newcomer: str, **changes: Any) -> Claim:
     """Two facts of two agents that cannot both be; the conflict that it makes."""
     say(standing, "dobby", confidence=0.71, at=timezone.now() - timedelta(days=2))
-    conflict = say(newcomer, "winky", **changes).conflict
-    assert conflict is not None
-    return conflict
+    claim = say(newcomer, "winky", **changes).claim
+    assert claim is not None
+    return claim
 
 
 def facts() -> set[str]:
@@ -80,6 +80,6 @@ def facts() -> set[str]:
     }
 
 
-def status(conflict: Conflict) -> str:
-    conflict.refresh_from_db()
-    return conflict.status
+def status(claim: Claim) -> str:
+    claim.refresh_from_db()
+    return claim.status

@@ -1,8 +1,10 @@
 """Who may use what, from where, and what bad input is told."""
 
 import hashlib
+import json
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import psycopg
@@ -10,7 +12,7 @@ import pytest
 
 from tests.served.conftest import AWAY, SMALL_BODY
 from tests.served.server import Served
-from tests.served.wire import ask
+from tests.served.wire import Wire, ask, post
 from tests.standin import StandIn
 
 
@@ -27,7 +29,7 @@ def address_of_this_machine() -> str | None:
 @pytest.fixture(scope="module")
 def everywhere(database: str, upstream: StandIn) -> Iterator[Served]:
     """Listens on all addresses, trusts none of them, and takes small bodies."""
-    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY)}
+    settings = {"FESTINGER_TRUST_LOOPBACK": "0", "FESTINGER_MAX_BODY_BYTES": str(SMALL_BODY), "FESTINGER_OPEN": "1"}
     served = Served(upstream=upstream.url, database=database, host="0.0.0.0", **settings)
     yield served.wait_ready()
     assert "Traceback" not in served.stop()
@@ -61,8 +63,36 @@ def test_from_elsewhere_the_own_endpoints_need_a_token(outside: httpx.Client) ->
     assert all("token" in answer.json()["error"] for answer in answers)
 
 
-def test_from_elsewhere_health_only_says_whether_it_is_ready(outside: httpx.Client) -> None:
+def test_from_elsewhere_health_only_says_whether_it_is_ready_and_asks_nobody(
+    outside: httpx.Client, ollama: StandIn
+) -> None:
     assert outside.get("/health").json() == {"ready": True}
+    assert ollama.requests() == []
+
+
+def test_reports_of_health_share_what_others_had_to_be_asked(
+    outside: httpx.Client, tokens: dict[str, str], ollama: StandIn
+) -> None:
+    reports = [outside.get("/health", headers=bearer(tokens["agent"])).json() for _ in range(20)]
+
+    assert all(report["upstream"]["reachable"] and report["database"]["reachable"] for report in reports)
+    assert len(ollama.requests()) < len(reports)
+    assert reports[-1]["bounds"]["health_reports"] > 0
+
+
+def test_a_host_is_placed_for_an_operators_token_and_waits_for_one_otherwise(
+    outside: httpx.Client, tokens: dict[str, str]
+) -> None:
+    fact = {"fact": "frabjous -isa callay.example.com"}
+
+    waits = outside.post("/iknowthat", json=fact, headers=bearer(tokens["agent"]))
+    listed = outside.get("/candidates", headers=bearer(tokens["agent"]), params={"concept": "frabjous"}).json()
+    placed = outside.post("/iknowthat", json=fact, headers=bearer(tokens["operator"]))
+
+    assert (waits.status_code, waits.json()["status"]) == (202, "candidate")
+    assert waits.json()["reason"] == "It waits for an operator: callay.example.com is the name of a host."
+    assert [(item["why"], item["needs_operator"]) for item in listed["items"]] == [("the name of a host", True)]
+    assert placed.status_code == 201
 
 
 def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.Client, tokens: dict[str, str]) -> None:
@@ -76,6 +106,42 @@ def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.
 
 def test_an_operators_token_reloads(outside: httpx.Client, tokens: dict[str, str]) -> None:
     assert outside.post("/reload", headers=bearer(tokens["operator"])).status_code == 200
+
+
+def test_only_operators_are_told_of_other_agents_requests(outside: httpx.Client, tokens: dict[str, str]) -> None:
+    said = {"model": "llama3", "stream": False, "messages": [{"role": "user", "content": "hi"}]}
+    seen = {}
+    for speaker in ("agent", "operator"):
+        request = outside.post("/api/chat", json=said, headers=bearer(tokens[speaker])).headers["x-festinger-request"]
+        for asking in ("agent", "operator"):
+            told = outside.get(f"/why/{request}", headers=bearer(tokens[asking]))
+            seen[speaker, asking] = (told.status_code, told.json().get("agent"))
+
+    assert seen == {
+        ("agent", "agent"): (200, "agent of served"),
+        ("agent", "operator"): (200, "agent of served"),
+        ("operator", "agent"): (404, None),
+        ("operator", "operator"): (200, "operator of served"),
+    }
+
+
+def test_only_operators_and_the_speaker_read_in_which_sentence_a_claim_was_made(
+    outside: httpx.Client, tokens: dict[str, str]
+) -> None:
+    for concept, speaker in (("slithy", "agent"), ("gimble", "operator")):
+        for parent in ("tove", "wabe"):
+            fact = {"fact": f"{concept} -isa {parent}"}
+            outside.post("/iknowthat", json=fact, headers=bearer(tokens[speaker]))
+
+    def sentence(concept: str, asking: str) -> Any:
+        [item] = outside.get("/conflicts", params={"concept": concept}, headers=bearer(tokens[asking])).json()["items"]
+        told = outside.get(f"/conflicts/{item['id']}", headers=bearer(tokens[asking])).json()
+        assert told["members"] == item["members"]
+        assert told["members"][1]["text"] == f"{concept} is a wabe [type]"
+        return told["members"][1]["evidence"]
+
+    assert [sentence("slithy", asking) for asking in ("agent", "operator")] == ["slithy -isa wabe"] * 2
+    assert [sentence("gimble", asking) for asking in ("agent", "operator")] == [None, "gimble -isa wabe"]
 
 
 def test_a_wrong_token_is_refused(outside: httpx.Client) -> None:
@@ -129,6 +195,31 @@ def test_prompts_may_need_a_token(strict: Served, tokens: dict[str, str]) -> Non
     assert (refused.status_code, "token" in refused.json()["error"]) == (401, True)
     assert strict.client.get("/api/tags").status_code == 401
     assert strict.chat(("user", "hi"), headers=bearer(tokens["agent"])).status_code == 502  # it was asked
+
+
+OF_MODELS = [
+    ("POST", "/api/pull"),
+    ("POST", "/api/push"),
+    ("POST", "/api/create"),
+    ("POST", "/api/copy"),
+    ("DELETE", "/api/delete"),
+    ("POST", "/api/blobs/sha256:00"),
+    ("POST", "/api//pull/"),
+]
+
+
+def test_models_are_changed_from_this_machine_or_by_operators(
+    server: Served, outside: httpx.Client, tokens: dict[str, str], ollama: StandIn
+) -> None:
+    def statuses(client: httpx.Client, headers: dict[str, str]) -> list[int]:
+        return [client.request(method, path, json={}, headers=headers).status_code for method, path in OF_MODELS]
+
+    assert statuses(outside, {}) == statuses(server.client, {"X-Real-IP": "10.0.0.1"}) == [401] * len(OF_MODELS)
+    assert statuses(outside, bearer(tokens["agent"])) == [403] * len(OF_MODELS)
+    assert ollama.requests() == []
+    assert not {401, 403} & {*statuses(server.client, {}), *statuses(outside, bearer(tokens["operator"]))}
+    assert len(ollama.requests()) == 2 * len(OF_MODELS)
+    assert outside.head("/api/blobs/sha256:00").status_code == 404  # the model server's answer
 
 
 def test_the_owner_of_a_token_is_who_said_it(
@@ -247,11 +338,38 @@ def test_a_body_over_the_limit_gets_413_also_without_a_length(
     assert all(f"larger than {SMALL_BODY} bytes" in str(answer.json()["error"]) for answer in answers)
 
 
-def test_blobs_have_no_limit(everywhere: Served) -> None:
+@pytest.mark.parametrize("path", ["/api/chat", "/v1/messages", "/api/embed"])
+def test_a_prompt_without_its_token_is_refused_before_its_body_comes(strict: Served, path: str) -> None:
+    with Wire(strict.port, post(path, b"x" * SMALL_BODY)[:-SMALL_BODY]) as wire:
+        assert wire.answer().status == 401
+
+
+@pytest.mark.parametrize("path", ["/iknowthat", "/recollect", "/conflicts/1/resolve", "/why/1", "/reload"])
+def test_an_own_endpoint_refuses_who_has_no_token_before_a_body_comes(everywhere: Served, path: str) -> None:
+    with Wire(everywhere.port, post(path, b"x" * SMALL_BODY)[:-SMALL_BODY]) as wire:
+        answer = wire.answer()
+
+    assert (answer.status, "token" in json.loads(answer.body)["error"]) == (401, True)
+
+
+def test_the_own_endpoints_take_small_bodies_with_few_values(server: Served) -> None:
+    before = server.client.get("/health").json()["bounds"]
+
+    large = server.client.post("/recollect", content=b"x" * (1024 * 1024 + 1))
+    dense = server.client.post("/recollect", content=b'{"text": "x", "more": [%s1]}' % (b"[]," * 100_000))
+    long = server.client.post("/recollect", json={"text": "Kvasir, " * 100_000})
+
+    assert (large.status_code, dense.status_code, long.status_code) == (413, 400, 200)
+    assert "larger than 1048576 bytes" in large.json()["error"]
+    after = server.client.get("/health").json()["bounds"]
+    assert [after[name] - before[name] for name in ("own_body_bytes", "own_values", "body_bytes")] == [1, 1, 0]
+
+
+def test_blobs_have_no_limit(everywhere: Served, tokens: dict[str, str]) -> None:
     blob = b"x" * 500 * SMALL_BODY
     digest = "sha256:" + hashlib.sha256(blob).hexdigest()
 
-    answer = everywhere.client.post(f"/api/blobs/{digest}", content=blob)
+    answer = everywhere.client.post(f"/api/blobs/{digest}", content=blob, headers=bearer(tokens["operator"]))
 
     assert answer.status_code == 201
 

@@ -44,21 +44,24 @@ def test_a_conflict_is_told_with_both_sides(server: Served) -> None:
 
     [item] = listed(server, concept="quangle")["items"]
 
-    assert (item["id"], item["concept"], item["dimension"], item["status"]) == (
-        conflict_id,
-        "quangle",
-        "type",
+    slot = {"concept": "quangle", "dimension": "type"}
+    assert (item["id"], item["kind"], item["slot_key"], item["status"]) == (conflict_id, "edge_slot", slot, "open")
+    edge, claim = item["members"]
+    assert (claim["collision_type"], item["priority"], claim["evidence"]) == ("isa_isa", 1, "quangle -isa container")
+    assert (edge["kind"], edge["text"], claim["kind"], claim["status"]) == (
+        "edge",
+        "quangle is a repo [type]",
+        "claim",
         "pending",
     )
-    assert (item["collision_type"], item["priority"], item["evidence"]) == ("isa_isa", 1, "quangle -isa container")
-    assert {key: item["existing"][key] for key in ("parent", "is_isa", "confidence", "source", "agent")} == {
+    assert {key: claim["existing"][key] for key in ("parent", "is_isa", "confidence", "source", "agent")} == {
         "parent": "repo",
         "is_isa": True,
         "confidence": 1.0,
         "source": "gutask",
         "agent": DOBBY,
     }
-    assert {key: item["incoming"][key] for key in ("parent", "is_isa", "confidence", "source", "agent", "role")} == {
+    assert {key: claim[key] for key in ("parent", "is_isa", "confidence", "source", "agent", "role")} == {
         "parent": "container",
         "is_isa": True,
         "confidence": 1.0,
@@ -66,9 +69,10 @@ def test_a_conflict_is_told_with_both_sides(server: Served) -> None:
         "agent": WINKY,
         "role": "",
     }
-    assert (item["attempts"], item["last_error"], item["proposal"], item["resolution"]) == (0, "", None, None)
-    assert (item["decisions"], item["resolved_at"]) == ([], None)
-    assert datetime.fromisoformat(item["created_at"]) - datetime.now(UTC) < AHEAD
+    assert claim["support"] == [{"agent": WINKY, "channel": "gutask"}]
+    assert (claim["attempts"], claim["last_error"], claim["proposal"], item["resolution"]) == (0, "", None, None)
+    assert (claim["decisions"], item["resolved_at"]) == ([], None)
+    assert datetime.fromisoformat(item["detected_at"]) - datetime.now(UTC) < AHEAD
 
 
 def test_the_existing_fact_is_told_as_it_stands_now(server: Served, database: str, tokens: dict[str, str]) -> None:
@@ -77,13 +81,13 @@ def test_the_existing_fact_is_told_as_it_stands_now(server: Served, database: st
         client.execute("UPDATE urd SET confidence = 0.5 WHERE id = (SELECT id FROM soas WHERE token = 'runcible')")
 
     [item] = listed(server, concept="runcible")["items"]
-    before = item["existing"]
+    before = item["members"][0]
     token = {"Authorization": f"Bearer {tokens['agent']}"}  # another voice than the one that placed it
     assert server.client.post("/iknowthat", json={"fact": "runcible -isa repo"}, headers=token).status_code == 200
     [item] = listed(server, concept="runcible")["items"]
 
-    assert (before["confidence"], item["existing"]["confidence"]) == (0.5, 1.0)
-    assert item["existing"]["last_confirmed"] > before["last_confirmed"]
+    assert (before["confidence"], item["members"][0]["confidence"]) == (0.5, 1.0)
+    assert item["members"][0]["last_confirmed"] > before["last_confirmed"]
 
 
 def test_one_conflict_comes_with_what_else_is_known_of_the_concept(server: Served) -> None:
@@ -104,8 +108,9 @@ def test_a_ring_is_told_with_the_facts_that_make_it_up(server: Served) -> None:
 
     told = server.client.get(f"/conflicts/{conflict_id}").json()
 
-    assert (told["collision_type"], told["existing_parent"], told["blocking_concept"]) == ("cycle", None, "ring-b")
-    assert (told["existing"]["concept"], told["existing"]["parent"]) == ("ring-b", "ring-c")
+    [claim] = told["members"]
+    assert (claim["collision_type"], claim["existing_parent"], claim["blocking_concept"]) == ("cycle", None, "ring-b")
+    assert (claim["existing"]["concept"], claim["existing"]["parent"]) == ("ring-b", "ring-c")
     assert [(fact["concept"], fact["parent"]) for fact in told["ring"]] == [("ring-a", "ring-b"), ("ring-b", "ring-c")]
 
 
@@ -114,7 +119,9 @@ def test_open_ones_and_those_decided_lately_are_listed(server: Served, database:
     for conflict_id in (lately, long_ago):
         assert server.client.post(f"/conflicts/{conflict_id}/dismiss").status_code == 200
     with psycopg.connect(database, autocommit=True) as client:
-        client.execute("UPDATE resolution_queue SET resolved_at = now() - interval '8 days' WHERE id = %s", [long_ago])
+        client.execute(
+            "UPDATE resolution_queue SET resolved_at = now() - interval '8 days' WHERE conflict_id = %s", [long_ago]
+        )
 
     def found(**filters: Any) -> set[int]:
         return {undecided, lately, long_ago} & set(ids(server, limit=500, **filters))
@@ -178,7 +185,7 @@ def test_open_ones_come_first_then_those_with_priority_then_the_oldest(server: S
     said_in_passing, decided, first, second = (dispute(server, f"chankly{number}") for number in range(4))
     assert server.client.post(f"/conflicts/{decided}/dismiss", json={"reason": "no"}).status_code == 200
     with psycopg.connect(database, autocommit=True) as client:
-        client.execute("UPDATE resolution_queue SET priority = 0 WHERE id = %s", [said_in_passing])
+        client.execute("UPDATE resolution_queue SET priority = 0 WHERE conflict_id = %s", [said_in_passing])
 
     ours = [found for found in ids(server, limit=500) if found in (said_in_passing, decided, first, second)]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from festinger_site.server.http_protocol import TARGET_MAX_BYTES
 from tests.served.wire import (
     LAST_CHUNK,
     OK,
@@ -37,7 +38,7 @@ def get(target: bytes, *headers: bytes, method: bytes = b"GET") -> bytes:
         b"/api/tags?q=[]{}|\\^'\"<>!$*();:@/?",
         b"/api/tags;v=1,2?x#y",
         b"/%C3%A9/%FF/%00",
-        b"/" + b"a" * 20_000,
+        b"/" + b"a" * (TARGET_MAX_BYTES - 1),
     ],
 )
 def test_path_and_query_arrive_as_they_were_sent(port: int, model: RawUpstream, target: bytes) -> None:

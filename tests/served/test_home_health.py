@@ -33,7 +33,7 @@ def account(database: str) -> str:
 def logged_in(served: Served, account: str) -> httpx.Client:
     client = httpx.Client(base_url=served.url, trust_env=False, timeout=30)
     client.get(reverse("admin:login"))
-    form = {"username": account, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+    form = {"username": account, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["festinger_csrf"]}
     assert client.post(reverse("admin:login"), data=form).status_code == 302
     return client
 
@@ -76,6 +76,22 @@ def test_an_upstream_that_is_away_is_told_and_the_page_is_there(strict: Served, 
     assert f"bad Upstream {AWAY} does not answer: " in shown
     assert "change upstream.url in config.yaml" in shown
     assert page.status_code == 200
+
+
+def test_large_bodies_are_for_who_is_logged_in(server: Served, operator: httpx.Client) -> None:
+    large, stranger = b"x" * (1024 * 1024 + 1), httpx.Client(base_url=server.url, trust_env=False, timeout=30)
+    upload = reverse("admin:resolution_transfer_upload")
+    with closing(stranger):
+        refused = [
+            stranger.post(path, content=iter([large]) if is_chunked else large, headers=headers).status_code
+            for path in (reverse("admin:login"), upload)
+            for is_chunked in (False, True)
+            for headers in ({}, {"Cookie": "festinger_session=made-up"})
+        ]
+        small = stranger.post(reverse("admin:login"), content=large[:1000]).status_code
+
+    assert refused == [413] * 8
+    assert small == operator.post(upload, content=large).status_code == 403  # no token against forged requests
 
 
 def test_who_has_no_account_is_sent_to_the_login(server: Served) -> None:

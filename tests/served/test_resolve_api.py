@@ -86,7 +86,7 @@ def test_the_prompt_after_a_decision_shows_it(
         False,
     )
     assert conflict["status"] == ("dismissed" if decision["decision"] == "dismiss" else "resolved")
-    assert conflict["decisions"] == [told]
+    assert conflict["members"][-1]["decisions"] == [told]
 
 
 def test_a_conflict_is_decided_once(server: Served) -> None:
@@ -138,7 +138,7 @@ def test_a_decision_that_cannot_be_is_refused_and_changes_nothing(
 
     assert refused.status_code == 422
     assert named in refused.json()["error"]
-    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "pending"
+    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "open"
 
 
 def test_a_body_that_is_no_json_is_refused(server: Served) -> None:
@@ -155,7 +155,7 @@ def test_a_body_that_is_no_object_decides_nothing(server: Served, path: str, bod
     refused = server.client.post(path.format(conflict_id), content=body)
 
     assert (refused.status_code, "dictionary" in refused.json()["error"]) == (422, True), refused.text
-    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "pending"
+    assert server.client.get(f"/conflicts/{conflict_id}").json()["status"] == "open"
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_a_decision_is_undone_once(server: Served, ollama: StandIn) -> None:
         decision_id,
         "a mistake",
     )
-    assert told["conflict"]["status"] == "pending"
-    assert [(one["kind"], one["undone"]) for one in told["conflict"]["decisions"]] == [
+    assert told["conflict"]["status"] == "open"
+    assert [(one["kind"], one["undone"]) for one in told["conflict"]["members"][-1]["decisions"]] == [
         ("update", True),
         ("undo", False),
     ]
@@ -204,16 +204,18 @@ def test_what_was_proposed_is_approved(server: Served, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as client:
         proposal = json.dumps({"decision": "update", "reason": "it moved", "model": "llama3"})
         client.execute(
-            "UPDATE resolution_queue SET status = 'proposed', proposal = %s WHERE id = %s", [proposal, conflict_id]
+            "UPDATE resolution_queue SET status = 'proposed', proposal = %s WHERE conflict_id = %s",
+            [proposal, conflict_id],
         )
 
     shown = server.client.get(f"/conflicts/{conflict_id}").json()
     done = post(server, f"/conflicts/{conflict_id}/approve")
 
     assert (early.status_code, "Nothing is proposed" in early.json()["error"]) == (409, True)
-    assert (shown["status"], shown["proposal"]["reason"]) == ("proposed", "it moved")
+    claim = shown["members"][-1]
+    assert (shown["status"], claim["status"], claim["proposal"]["reason"]) == ("open", "proposed", "it moved")
     assert (done.status_code, done.json()["decision"]["kind"]) == (200, "update")
-    assert done.json()["conflict"]["existing"]["parent"] == "container"
+    assert done.json()["conflict"]["members"][0]["parent"] == "container"
 
 
 # --- who may ---
@@ -352,6 +354,12 @@ def test_a_run_waits_for_a_worker_and_another_does_not_start_beside_it(own: OwnP
     own.run("UPDATE run SET status = 'done', ended_at = now()")
 
 
+def last_run(served: Served) -> tuple[int, str]:
+    """As /health says: its id and its status."""
+    run = served.client.get("/health").json()["last_resolution_run"] or {}
+    return run.get("id", 0), run.get("status", "")
+
+
 @pytest.mark.usefixtures("worker")
 def test_without_a_model_a_run_is_skipped_and_everything_says_so(served: Served) -> None:
     dispute(served, "fizzgiggious")
@@ -362,9 +370,8 @@ def test_without_a_model_a_run_is_skipped_and_everything_says_so(served: Served)
     assert run is not None
     assert (run["status"], run["seen"], run["decisions"]) == ("skipped", 0, [])
     assert run["note"].startswith("no model")
+    assert eventually(lambda: last_run(served) == (run["id"], "skipped"))  # asked for once a second at most
     health = served.client.get("/health").json()
-    assert health["last_resolution_run"]["id"] == run["id"]
-    assert health["last_resolution_run"]["status"] == "skipped"
     assert health["models"]["resolve"].startswith("none: conflicts need an operator, or a model")
 
 
@@ -426,6 +433,7 @@ def test_while_postgres_is_away_it_is_told(own: OwnPostgres, served: Served) -> 
     own.stop()
     try:
         answers = [served.client.get("/conflicts"), post(served, "/conflicts/1/dismiss"), post(served, "/resolve/run")]
+        assert eventually(lambda: not served.client.get("/health").json()["database"]["reachable"])
         health = served.client.get("/health").json()
     finally:
         own.start()

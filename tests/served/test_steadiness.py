@@ -33,11 +33,18 @@ def alone(database: str) -> Iterator[Served]:
 def test_nothing_is_kept_of(proxy: Served, kind: str) -> None:
     process = psutil.Process(proxy.process.pid)
     asyncio.run(drive(proxy.port, KINDS[kind], WARM_UP))
-    before = state_of(process, proxy.port)
+    before, bites = state_of(process, proxy.port), count_bites(proxy, kind)
 
     asyncio.run(drive(proxy.port, KINDS[kind], REQUESTS))
 
     assert not settled(process, proxy.port, before).has_grown(before)
+    assert count_bites(proxy, kind) == bites + (REQUESTS if KINDS[kind].bites else 0)
+
+
+def count_bites(proxy: Served, kind: str) -> int:
+    """Of the bound that this kind is about."""
+    bites: dict[str, int] = proxy.client.get("/health").json()["bounds"]
+    return bites[KINDS[kind].bites] if KINDS[kind].bites else 0
 
 
 @pytest.mark.parametrize("kind", AWAY)

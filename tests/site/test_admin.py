@@ -13,7 +13,7 @@ from memory.models import Config, Edge, EdgeHistory, Evidence, Observation, Soas
 from proxy.models import LoopEvent, RecollectionEvent
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from tests.resolution.deciding import dismiss
 from tests.worlds import Login
 
@@ -42,9 +42,9 @@ def operator_login(world: None) -> Login:
     return Login(User.objects.create_superuser("operator"))
 
 
-def say(concept: str, parent: str) -> Conflict | None:
+def say(concept: str, parent: str) -> Claim | None:
     said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Triple(concept, parent, "type", True), said).conflict
+    return assert_fact(Triple(concept, parent, "type", True), said).claim
 
 
 def test_the_search_of_each_list_finds_the_rows_with_the_word_and_no_others(operator: Client) -> None:
@@ -55,9 +55,9 @@ def test_the_search_of_each_list_finds_the_rows_with_the_word_and_no_others(oper
             kind="concept", concept=name, digest=b"0" * 32, role="user", agent="harry", said_at=timezone.now()
         )
         say(name, "elf")
-        conflict = say(name, "servant")
-        assert conflict is not None
-        dismiss(conflict.pk, Actor("hermione", Source.OPERATOR), "no")
+        claim = say(name, "servant")
+        assert claim is not None
+        dismiss(claim.pk, Actor("hermione", Source.OPERATOR), "no")
     words = {
         "memory/agent": "dobby", "memory/observation": "dobby", "resolution/run": "dobby",
         "resolution/decidedtriple": "dobby", "resolution/decision": "dobby", "memory/dimension": "runs-on",
@@ -154,9 +154,9 @@ def test_a_viewer_cannot_retire(client: Client) -> None:
 
 
 def test_a_conflict_shows_both_sides(operator: Client) -> None:
-    conflict = Conflict.objects.filter(concept__token="thing7").get()
+    claim = Claim.objects.filter(concept__token="thing7").get()
 
-    page = operator.get(f"/admin/resolution/conflict/{conflict.pk}/change/").content.decode()
+    page = operator.get(claim.get_absolute_url()).content.decode()
 
     assert "repo" in page
     assert "container" in page

@@ -18,7 +18,7 @@ from memory.graph.store import Attribution
 from memory.models import Config, Evidence, Heartbeat, LanguageModel, Observation, Soas, Source
 from proxy.models import LoopEvent
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -62,12 +62,12 @@ def viewer_login(world: None) -> Login:
     return Login(person("viewer", *VIEWS))
 
 
-def dispute(concept: str, source: Source = Source.INFERRED) -> Conflict:
+def dispute(concept: str, source: Source = Source.INFERRED) -> Claim:
     said = Attribution("dobby", source, 1.0, timezone.now())
     assert_fact(Triple(concept, "repo", "type", True), said)
-    conflict = assert_fact(Triple(concept, "container", "type", True), said).conflict
-    assert conflict is not None
-    return conflict
+    claim = assert_fact(Triple(concept, "container", "type", True), said).claim
+    assert claim is not None
+    return claim
 
 
 def named(token: str, count: int) -> Soas:
@@ -98,7 +98,7 @@ def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Clie
     for number in range(6):
         dispute(f"thing{number}")
     first = dispute("kvasir", Source.GUTASK)
-    Conflict.objects.filter(concept__token="thing0").update(created_at=timezone.now() - timedelta(days=3))
+    Claim.objects.filter(concept__token="thing0").update(created_at=timezone.now() - timedelta(days=3))
 
     html = page(operator)
 
@@ -106,7 +106,7 @@ def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Clie
     assert "kvasir is a repo [type] or kvasir is a container [type] priority" in text(html)
     assert text(html).index("kvasir is") < text(html).index("thing0 is")
     assert "thing5 is" not in text(html)
-    assert html.count(reverse("admin:resolution_conflict_change", args=[first.pk])) == 2  # its line, and the button
+    assert html.count(first.get_absolute_url()) == 2  # its line, and the button
 
 
 def test_the_last_run_is_told_with_its_outcome(operator: Client) -> None:

@@ -18,7 +18,7 @@ from memory.models import Config, LanguageModel, Source
 from resolution.actors import Actor
 from resolution.decisions import undo
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, DecidedTriple, Run
+from resolution.models import Claim, DecidedTriple, Run
 from tests.resolution.deciding import dismiss, update
 from tests.worlds import Login
 
@@ -40,13 +40,13 @@ def operator_login(world: None) -> Login:
     return Login(User.objects.create_superuser("operator"))
 
 
-def dispute(concept: str) -> Conflict:
+def dispute(concept: str) -> Claim:
     outcomes = [
         assert_fact(Triple(concept, parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, timezone.now()))
         for parent in ("repo", "container")
     ]
-    assert outcomes[1].conflict is not None
-    return outcomes[1].conflict
+    assert outcomes[1].claim is not None
+    return outcomes[1].claim
 
 
 def choose_a_model() -> None:
@@ -111,10 +111,10 @@ def test_what_waits_stands_before_what_was_decided(operator: Client) -> None:
 def test_a_ring_is_named_without_a_fact_that_stands(operator: Client) -> None:
     said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
     assert_fact(Triple("kvasir", "odin", "type", True), said)
-    ring = assert_fact(Triple("odin", "kvasir", "type", True), said).conflict
+    ring = assert_fact(Triple("odin", "kvasir", "type", True), said).claim
     assert ring is not None
 
-    shown = text(operator.get(f"/admin/resolution/conflict/{ring.pk}/change/"))
+    shown = text(operator.get(ring.get_absolute_url()))
 
     assert "odin [type]: kvasir, which closes a cycle" in shown
 
@@ -144,8 +144,8 @@ def test_a_viewer_looks_and_starts_no_run(client: Client) -> None:
 
 def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) -> None:
     run = Run.objects.create(trigger="api", mode="auto", status="done", conflicts_seen=1, counts={"update": 1})
-    conflict = dispute("gnommoweb")
-    decision = update(conflict.pk, Actor("resolver", Source.OPERATOR, run), "it moved")
+    claim = dispute("gnommoweb")
+    decision = update(claim.pk, Actor("resolver", Source.OPERATOR, run), "it moved")
     undoing = undo.undo(decision.pk, OPERATOR, "no, it has not")
 
     def page(model: str, key: int) -> str:
@@ -156,9 +156,9 @@ def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) 
     def link(model: str, key: int) -> str:
         return f'href="/admin/resolution/{model}/{key}/change/"'
 
-    assert link("decision", decision.pk) in page("conflict", conflict.pk)
-    assert link("decision", undoing.pk) in page("conflict", conflict.pk)
-    for other in (("conflict", conflict.pk), ("run", run.pk), ("decision", undoing.pk)):
+    assert link("decision", decision.pk) in page("conflict", claim.pk)
+    assert link("decision", undoing.pk) in page("conflict", claim.pk)
+    for other in (("conflict", claim.pk), ("run", run.pk), ("decision", undoing.pk)):
         assert link(*other) in page("decision", decision.pk)
     assert link("decision", decision.pk) in page("decision", undoing.pk)
     assert link("decision", decision.pk) in page("run", run.pk)
@@ -191,9 +191,9 @@ def test_lists_with_what_was_undone_open_within_few_queries(
 @pytest.mark.parametrize(("model", "refused"), [("conflict", 405), ("run", 403), ("decision", 405)])
 def test_a_record_is_not_changed_by_hand(operator: Client, model: str, refused: int) -> None:
     run = Run.objects.create(trigger="api", mode="auto", status="done")
-    conflict = dispute("gnommoweb")
-    decision = dismiss(conflict.pk, Actor("resolver", Source.OPERATOR, run), "no")
-    key = {"conflict": conflict.pk, "run": run.pk, "decision": decision.pk}[model]
+    claim = dispute("gnommoweb")
+    decision = dismiss(claim.pk, Actor("resolver", Source.OPERATOR, run), "no")
+    key = {"conflict": claim.pk, "run": run.pk, "decision": decision.pk}[model]
 
     assert operator.post(f"/admin/resolution/{model}/{key}/change/", {"reason": "x"}).status_code == refused
     assert operator.post(f"/admin/resolution/{model}/{key}/delete/", {"post": "yes"}).status_code == 403

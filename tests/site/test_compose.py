@@ -9,6 +9,7 @@ import pytest
 from festinger_site import settings
 from festinger_site.environment import Environment
 from festinger_site.home import PROJECT
+from festinger_site.launcher.preflight import SECRET_MIN, LaunchFailed, check_exposure
 from festinger_site.launcher.programs import own_programs
 from tests.site.composed import (
     DOCKERFILE,
@@ -213,6 +214,22 @@ def test_every_setting_of_the_environment_can_be_given(name):
     assert given | set(image_environment()) >= set(Environment.model_fields)
 
 
-def test_a_page_on_the_web_cannot_rebind_its_name_to_the_published_port():
-    """The bridge's address is not loopback, so each Host is checked only where names are configured."""
-    assert SERVICES["proxy"]["environment"]["FESTINGER_ALLOWED_HOSTS"].split(",")[0] == "proxy"
+def test_it_starts_where_it_is_published_to_this_machine_or_somebody_says_that_others_may():
+    def environment(**variables: str) -> Environment:
+        given = compose(FESTINGER_SECRETS="s", **variables)["services"]["proxy"]["environment"]
+        return Environment(
+            **{name: value for name, value in given.items() if value and name in Environment.model_fields}
+        )
+
+    everywhere = {"FESTINGER_HOST": "0.0.0.0"}
+    check_exposure(environment(), "0.0.0.0")
+    check_exposure(environment(**everywhere, FESTINGER_OPEN="1"), "0.0.0.0")
+    check_exposure(environment(**everywhere, FESTINGER_REQUIRE_TOKEN="1"), "0.0.0.0")
+    with pytest.raises(LaunchFailed, match=r"FESTINGER_PUBLISHED=0\.0\.0\.0 lets other machines reach Festinger"):
+        check_exposure(environment(**everywhere), "0.0.0.0")
+
+
+def test_the_secret_key_is_long_enough(tmp_path: Path):
+    make_secrets(tmp_path)
+
+    assert len((tmp_path / "secrets" / "secret_key").read_text().strip()) >= SECRET_MIN

@@ -19,7 +19,7 @@ from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
 from resolution.intake.assertions import Outcome, assert_fact
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.views import concept_detail
 from resolution.views.concept_detail import MEMBERS_MAX
 from tests.worlds import Login
@@ -107,12 +107,12 @@ def teach(client: Client, statement: str, token: str = "gnommoweb", **fields: st
 
 def test_a_concepts_page_tells_its_facts_their_disputes_and_what_is_in_it(operator: Client) -> None:
     say("kvasir ispart gnommoweb membership")
-    conflict = Conflict.objects.get()
+    claim = Claim.objects.get()
 
     shown = concept_page(operator)
 
     assert f'/admin/memory/soas/{concept("repo").pk}/change/"><strong>repo</strong>' in shown
-    assert f'href="/admin/resolution/conflict/{conflict.pk}/change/">? disputed' in shown
+    assert f'href="/admin/resolution/conflict/{claim.conflict_id}/change/">? disputed' in shown
     assert f'/admin/memory/soas/{concept("kvasir").pk}/change/">kvasir</a>' in shown
     assert "stated: gnommoweb is in heimdall [runs-on]" in shown
     assert "gnommoweb is a &lt;repo&gt;." in shown
@@ -199,10 +199,10 @@ def test_the_picture_has_a_page_for_each_node_and_marks_what_is_disputed(operato
     tokens = {node["id"]: node["token"] for node in found["nodes"]}
     assert set(tokens.values()) == {"gnommoweb", "repo", "heimdall", "container"}
     assert all(operator.get(node["href"]).status_code == 200 for node in found["nodes"])
-    conflict = f"/admin/resolution/conflict/{Conflict.objects.get().pk}/change/"
+    claim = f"/admin/resolution/conflict/{Claim.objects.get().conflict_id}/change/"
     assert {(tokens[line["parent"]], line["is_isa"], line["stands"], line["conflict"]) for line in found["edges"]} == {
-        ("repo", True, True, conflict),
-        ("container", True, False, conflict),
+        ("repo", True, True, claim),
+        ("container", True, False, claim),
         ("heimdall", False, True, None),
     }
     assert (found["left_out"], found["is_least"]) == (0, False)
@@ -234,11 +234,11 @@ def test_what_was_known_is_confirmed(operator: Client) -> None:
 def test_what_collides_leads_to_the_conflict(operator: Client) -> None:
     said = teach(operator, "runs on turing")[1]
 
-    conflict = Conflict.objects.get(dim__token="runs-on")
+    claim = Claim.objects.get(dim__token="runs-on")
     assert said.startswith(
         "Not stored yet: gnommoweb is in turing [runs-on]. It collides with: gnommoweb is in heimdall"
     )
-    assert f'href="/admin/resolution/conflict/{conflict.pk}/change/"' in said
+    assert f'href="{claim.get_absolute_url()}"' in said
     assert edge().parent.token == "heimdall"
 
 

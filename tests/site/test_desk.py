@@ -16,7 +16,7 @@ from memory import bootstrap
 from resolution import decisions
 from resolution.admin.conflicts import ConflictAdmin
 from resolution.decisions import undo
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Claim, Decision, Run
 from tests.resolution.deciding import dismiss, update
 from tests.resolution.worlds import OPERATOR, collide, facts, say, status
 from tests.worlds import Login
@@ -46,27 +46,27 @@ def person(name: str, *permissions: str) -> User:
     return user
 
 
-def kinds(concept: str = "gnommoweb") -> Conflict:
+def kinds(concept: str = "gnommoweb") -> Claim:
     return collide(f"{concept} isa repo type", f"{concept} isa container type")
 
 
-def places(concept: str = "kvasir") -> Conflict:
+def places(concept: str = "kvasir") -> Claim:
     return collide(f"{concept} ispart turing runs-on", f"{concept} ispart bohr runs-on")
 
 
-def mixed(concept: str = "sleipnir") -> Conflict:
+def mixed(concept: str = "sleipnir") -> Claim:
     return collide(f"{concept} isa horse role", f"{concept} ispart stable role")
 
 
-def ring(name: str = "part") -> Conflict:
+def ring(name: str = "part") -> Claim:
     say(f"alpha-{name} ispart beta-{name} membership")
-    conflict = say(f"beta-{name} ispart alpha-{name} membership", "winky").conflict
-    assert conflict is not None
-    return conflict
+    claim = say(f"beta-{name} ispart alpha-{name} membership", "winky").claim
+    assert claim is not None
+    return claim
 
 
-def page_of(conflict: Conflict) -> str:
-    return f"{LIST}{conflict.pk}/change/"
+def page_of(claim: Claim) -> str:
+    return claim.get_absolute_url()
 
 
 def content(answer: Any) -> str:
@@ -79,17 +79,17 @@ def text(answer: Any) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", content(answer))).split())
 
 
-def seen_on(client: Client, conflict: Conflict) -> str:
+def seen_on(client: Client, claim: Claim) -> str:
     """What the conflict's page says was seen."""
-    found = re.search(r'name="seen" value="([^"]*)"', content(client.get(page_of(conflict))))
+    found = re.search(r'name="seen" value="([^"]*)"', content(client.get(page_of(claim))))
     assert found is not None
     return unescape(found[1])
 
 
-def decide(client: Client, conflict: Conflict, decision: str, query: str = "", **fields: str) -> Any:
+def decide(client: Client, claim: Claim, decision: str, query: str = "", **fields: str) -> Any:
     """From the conflict's page, as it is now."""
-    sent = {"seen": seen_on(client, conflict), "decision": decision, **fields}
-    return client.post(f"{LIST}{conflict.pk}/decide/{query}", sent, follow=True)
+    sent = {"seen": seen_on(client, claim), "decision": decision, **fields}
+    return client.post(f"{LIST}{claim.conflict_id}/decide/{query}", sent, follow=True)
 
 
 def undo_button(answer: Any) -> str:
@@ -152,16 +152,16 @@ def test_pages_of_the_list_keep_the_filters(operator: Client, monkeypatch: pytes
 
 
 def test_a_row_is_decided_with_one_click_and_the_list_is_where_it_was(operator: Client) -> None:
-    conflict, other = kinds(), kinds("mimir")
+    claim, other = kinds(), kinds("mimir")
     row = re.search(r'name="seen" value="([^"]*)"', content(operator.get(LIST, {"type": "isa_isa"})))
     assert row is not None
 
     sent = {"seen": unescape(row[1]), "decision": "update", "then": "list"}
-    answer = operator.post(f"{LIST}{conflict.pk}/decide/?type=isa_isa", sent, follow=True)
+    answer = operator.post(f"{LIST}{claim.conflict_id}/decide/?type=isa_isa", sent, follow=True)
 
     assert answer.redirect_chain == [(f"{LIST}?type=isa_isa", 302)]
     assert "Decided. Took the new: gnommoweb is a container [type]. Undo" in text(answer)
-    assert (status(conflict), status(other)) == ("resolved", "pending")
+    assert (status(claim), status(other)) == ("resolved", "pending")
 
 
 def selected(client: Client) -> list[str]:
@@ -169,7 +169,7 @@ def selected(client: Client) -> list[str]:
 
 
 def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the_reason(operator: Client) -> None:
-    first, second, decided = kinds("one"), places("two"), kinds("three")
+    first, second, decided = kinds("first"), places("second"), kinds("third")
     chosen = selected(operator)
     update(decided.pk, OPERATOR, "")
 
@@ -177,25 +177,28 @@ def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the
 
     shown = text(answer)
     assert "2 kept as they stand." in shown
-    assert f"1 skipped: Conflict {decided.pk} was already decided by hermione: new fact replaces existing." in shown
+    assert (
+        f"1 skipped: Conflict {decided.conflict_id} was already decided by hermione: new fact replaces existing."
+        in shown
+    )
     assert (status(first), status(second), status(decided)) == ("dismissed", "dismissed", "resolved")
     assert set(Decision.objects.filter(kind="dismiss").values_list("reason", flat=True)) == {"spring cleaning"}
 
 
 def test_only_what_is_proposed_is_approved(operator: Client) -> None:
-    proposed, pending = kinds("one"), kinds("two")
+    proposed, pending = kinds("first"), kinds("second")
     propose(proposed, "update")
 
     answer = operator.post(BULK, {"selected": selected(operator), "decision": "approve"}, follow=True)
 
     assert "1 decided as proposed." in text(answer)
-    assert f"1 skipped: Nothing is proposed for conflict {pending.pk}: it is pending." in text(answer)
+    assert f"1 skipped: Nothing is proposed for conflict {pending.conflict_id}: it is pending." in text(answer)
     assert (status(proposed), status(pending)) == ("resolved", "pending")
 
 
 def test_what_stands_against_something_else_by_now_is_not_decided_with_the_others(operator: Client) -> None:
     first = kinds()
-    rival = say("gnommoweb isa tool type", "alice").conflict
+    rival = say("gnommoweb isa tool type", "alice").claim
     assert rival is not None
 
     answer = operator.post(BULK, {"selected": selected(operator), "decision": "update"}, follow=True)
@@ -208,12 +211,12 @@ def test_what_stands_against_something_else_by_now_is_not_decided_with_the_other
 
 @pytest.mark.parametrize("sent", [{}, {"decision": "dismiss"}, {"decision": "", "selected": "1:isa_isa:1::"}])
 def test_without_a_choice_nothing_happens_to_the_selected(operator: Client, sent: dict[str, str]) -> None:
-    conflict = kinds()
+    claim = kinds()
 
     answer = operator.post(BULK, sent, follow=True)
 
     assert "Nothing was done: select conflicts" in text(answer)
-    assert status(conflict) == "pending"
+    assert status(claim) == "pending"
 
 
 # --- one conflict, decided ---
@@ -247,37 +250,37 @@ OTHER = {"dimension": "packaging"}
 def test_each_type_is_decided_each_way_and_undone(
     operator: Client, make: Any, decision: str, fields: dict[str, str], stands: set[str]
 ) -> None:
-    conflict = make()
+    claim = make()
     before = facts()
 
-    answer = decide(operator, conflict, decision, reason="I know it", **fields)
+    answer = decide(operator, claim, decision, reason="I know it", **fields)
     decided = facts()
     undone = operator.post(undo_button(answer), follow=True)
 
     assert decided == stands
     assert Decision.objects.get(kind=decision).reason == "I know it"
     assert facts() == before
-    assert undone.redirect_chain[-1][0] == page_of(conflict)
+    assert undone.redirect_chain[-1][0] == page_of(claim)
     assert "Undone: the graph is as it was before that decision." in text(undone)
-    assert status(conflict) == "pending"
+    assert status(claim) == "pending"
 
 
 def test_where_the_fact_says_something_else_there_the_operator_says_so(operator: Client) -> None:
-    conflict = mixed()
+    claim = mixed()
 
-    answer = decide(operator, conflict, "relocate", dimension="home", is_isa="isa")
+    answer = decide(operator, claim, "relocate", dimension="home", is_isa="isa")
 
     assert "sleipnir isa stable home" in facts()
     assert "Decided. Moved to another dimension: sleipnir is a stable [home]." in text(answer)
 
 
 def test_the_next_conflict_opens_by_itself_with_the_lists_filters(operator: Client) -> None:
-    first, _, third = kinds("one"), places("two"), kinds("three")
+    first, _, third = kinds("first"), places("second"), kinds("third")
 
     answer = decide(operator, first, "dismiss", "?type=isa_isa")
 
-    assert answer.redirect_chain == [(f"{page_of(third)}?type=isa_isa", 302)]
-    assert "Decided. Kept what stands, dropped “one is a container [type]”." in text(answer)
+    assert answer.redirect_chain == [(f"{page_of(third)}&type=isa_isa", 302)]
+    assert "Decided. Kept what stands, dropped “first is a container [type]”." in text(answer)
 
 
 def test_after_the_last_one_the_list_says_that_none_is_open(operator: Client) -> None:
@@ -288,7 +291,7 @@ def test_after_the_last_one_the_list_says_that_none_is_open(operator: Client) ->
 
 
 def test_next_leads_past_a_conflict_without_deciding_it(operator: Client) -> None:
-    first, second = kinds("one"), kinds("two")
+    first, second = kinds("first"), kinds("second")
 
     answer = operator.get(f"{LIST}next/", {"after": first.pk})
 
@@ -298,24 +301,24 @@ def test_next_leads_past_a_conflict_without_deciding_it(operator: Client) -> Non
 
 @pytest.mark.parametrize("after", ["", "x", "9" * 40, "-1", "12345678"])
 def test_next_of_nothing_is_the_first(operator: Client, after: str) -> None:
-    first = kinds("one")
+    first = kinds("first")
 
     assert operator.get(f"{LIST}next/", {"after": after}).headers["Location"] == page_of(first)
 
 
-def propose(conflict: Conflict, decision: str, **names: str) -> None:
-    conflict.status = Conflict.Status.PROPOSED
-    conflict.proposal = {"decision": decision, "reason": "it was read twice", "model": "judge",
+def propose(claim: Claim, decision: str, **names: str) -> None:
+    claim.status = Claim.Status.PROPOSED
+    claim.proposal = {"decision": decision, "reason": "it was read twice", "model": "judge",
                          "at": timezone.now().isoformat(), **names}  # fmt: skip
-    conflict.save()
+    claim.save()
 
 
 def test_what_the_model_proposes_is_shown_with_its_reason_and_done(operator: Client) -> None:
-    conflict = kinds()
-    propose(conflict, "decompose", existing_dimension="artifact", new_dimension="deployment")
+    claim = kinds()
+    propose(claim, "decompose", existing_dimension="artifact", new_dimension="deployment")
 
-    shown = text(operator.get(page_of(conflict)))
-    decide(operator, conflict, "approve")
+    shown = text(operator.get(page_of(claim)))
+    decide(operator, claim, "approve")
 
     assert "Both are true: artifact for what stands, deployment for the new it was read twice judge Do that" in shown
     assert facts() == {"gnommoweb isa repo artifact", "gnommoweb isa container deployment"}
@@ -323,15 +326,15 @@ def test_what_the_model_proposes_is_shown_with_its_reason_and_done(operator: Cli
 
 
 def test_another_proposal_than_the_one_that_was_read_is_not_approved(operator: Client) -> None:
-    conflict = kinds()
-    propose(conflict, "update")
-    seen = seen_on(operator, conflict)
-    propose(conflict, "dismiss")
+    claim = kinds()
+    propose(claim, "update")
+    seen = seen_on(operator, claim)
+    propose(claim, "dismiss")
 
-    answer = operator.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "approve"})
+    answer = operator.post(f"{LIST}{claim.conflict_id}/decide/", {"seen": seen, "decision": "approve"})
 
     assert "something else is proposed now" in text(answer)
-    assert status(conflict) == "proposed"
+    assert status(claim) == "proposed"
 
 
 @pytest.mark.parametrize(
@@ -352,39 +355,39 @@ def test_what_cannot_be_is_said_and_the_typed_text_is_kept(
     operator: Client, decision: str, fields: dict[str, str], why: str
 ) -> None:
     say("gnommoweb ispart hogwarts membership")
-    conflict = kinds()
+    claim = kinds()
 
-    answer = decide(operator, conflict, decision, reason="because <I> say so", **fields)
+    answer = decide(operator, claim, decision, reason="because <I> say so", **fields)
 
     assert "Nothing was decided." in text(answer)
     assert why in text(answer)
     assert "because &lt;I&gt; say so</textarea>" in content(answer)
     assert all(f'name="{name}" value="{value}"' in content(answer) for name, value in fields.items())
-    assert status(conflict) == "pending"
+    assert status(claim) == "pending"
 
 
 def test_the_second_of_two_operators_is_told_who_decided_what(operator: Client) -> None:
-    conflict = kinds()
+    claim = kinds()
     second = Client()
     second.force_login(person("ron", "view_conflict", "change_conflict"))
-    seen = seen_on(second, conflict)
-    decide(operator, conflict, "update")
+    seen = seen_on(second, claim)
+    decide(operator, claim, "update")
 
-    answer = second.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "dismiss"})
+    answer = second.post(f"{LIST}{claim.conflict_id}/decide/", {"seen": seen, "decision": "dismiss"})
 
-    assert f"Conflict {conflict.pk} was already decided by hermione: new fact replaces existing." in text(answer)
+    assert f"Conflict {claim.conflict_id} was already decided by hermione: new fact replaces existing." in text(answer)
     assert "Now: gnommoweb is a container [type]." in text(answer)
     assert Decision.objects.count() == 1
 
 
 def test_a_page_that_is_older_than_the_world_decides_nothing_and_shows_the_new_state(operator: Client) -> None:
-    conflict = kinds()
-    seen = seen_on(operator, conflict)
-    rival = say("gnommoweb isa tool type", "alice").conflict
+    claim = kinds()
+    seen = seen_on(operator, claim)
+    rival = say("gnommoweb isa tool type", "alice").claim
     assert rival is not None
     update(rival.pk, OPERATOR, "")
 
-    answer = operator.post(f"{LIST}{conflict.pk}/decide/", {"seen": seen, "decision": "update"})
+    answer = operator.post(f"{LIST}{claim.conflict_id}/decide/", {"seen": seen, "decision": "update"})
 
     assert "has changed meanwhile" in text(answer)
     assert "stands gnommoweb is a tool [type]" in text(answer)
@@ -400,9 +403,9 @@ def test_an_unknown_conflict_is_said(operator: Client) -> None:
 
 
 def test_what_people_and_prompts_said_is_shown_as_text(operator: Client) -> None:
-    conflict = collide("gnommoweb isa repo type", "gnommoweb isa container type", evidence="<script>alert(1)</script>")
+    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type", evidence="<script>alert(1)</script>")
 
-    shown = content(operator.get(page_of(conflict)))
+    shown = content(operator.get(page_of(claim)))
 
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert "<script>alert(1)" not in shown
@@ -412,45 +415,45 @@ def test_what_people_and_prompts_said_is_shown_as_text(operator: Client) -> None
 
 
 def test_a_viewer_looks_and_decides_nothing(client: Client) -> None:
-    conflict = kinds()
+    claim = kinds()
     decided = dismiss(kinds("mimir").pk, OPERATOR, "")
     client.force_login(person("viewer", "view_conflict", "view_decision"))
-    sent = {"decision": "update", "seen": "", "selected": f"{conflict.pk}:isa_isa:1::"}
+    sent = {"decision": "update", "seen": "", "selected": f"{claim.pk}:isa_isa:1::"}
 
     answers = [
-        client.post(f"{LIST}{conflict.pk}/decide/", sent),
+        client.post(f"{LIST}{claim.conflict_id}/decide/", sent),
         client.post(BULK, sent),
         client.post(reverse("admin:resolution_decision_undo", args=[decided.pk])),
-        client.post(page_of(conflict), sent),
+        client.post(page_of(claim), sent),
     ]
 
     assert [answer.status_code for answer in answers] == [403, 403, 403, 405]
-    assert status(conflict) == "pending"
+    assert status(claim) == "pending"
     assert not Decision.objects.filter(kind="undo").exists()
-    for path in (LIST, page_of(conflict), f"/admin/resolution/decision/{decided.pk}/change/"):
+    for path in (LIST, page_of(claim), f"/admin/resolution/decision/{decided.pk}/change/"):
         shown = content(client.get(path))
         assert 'name="decision"' not in shown
         assert "Undo this decision" not in shown
 
 
 def test_whoever_may_not_look_sees_no_conflict(client: Client) -> None:
-    conflict = kinds()
+    claim = kinds()
     client.force_login(person("gardener", "view_run"))
 
-    for path in (LIST, page_of(conflict), f"{LIST}next/"):
+    for path in (LIST, page_of(claim), f"{LIST}next/"):
         assert client.get(path).status_code == 403
 
 
 @pytest.mark.parametrize("seen", ["", "x", "{other}:isa_isa:1::"])
 def test_what_does_not_say_what_was_seen_decides_nothing(operator: Client, seen: str) -> None:
-    conflict, other = kinds(), kinds("kvasir")
+    claim, other = kinds(), kinds("kvasir")
 
     sent = {"seen": seen.format(other=other.pk), "decision": "update"}
-    answer = operator.post(f"{LIST}{conflict.pk}/decide/", sent)
+    answer = operator.post(f"{LIST}{claim.conflict_id}/decide/", sent)
 
-    conflict.refresh_from_db()
+    claim.refresh_from_db()
     assert "Nothing was decided: the form does not say what you saw." in text(answer)
-    assert conflict.status == "pending"
+    assert claim.status == "pending"
 
 
 @pytest.mark.parametrize("path", [f"{LIST}1/decide/", BULK, "/admin/resolution/decision/1/undo/"])
@@ -462,8 +465,8 @@ def test_an_address_that_decides_leads_away_when_it_is_only_opened(operator: Cli
 
 
 def test_a_decision_is_told_in_words_and_undone_with_a_reason(operator: Client) -> None:
-    conflict = kinds()
-    decision = update(conflict.pk, OPERATOR, "it moved")
+    claim = kinds()
+    decision = update(claim.pk, OPERATOR, "it moved")
     path = f"/admin/resolution/decision/{decision.pk}/change/"
 
     shown = text(operator.get(path))
@@ -489,13 +492,13 @@ def test_what_cannot_be_undone_is_said_where_it_was_asked_for(operator: Client) 
 
 
 def test_undoing_leads_to_no_other_site(operator: Client) -> None:
-    conflict = kinds()
-    decision = dismiss(conflict.pk, OPERATOR, "")
+    claim = kinds()
+    decision = dismiss(claim.pk, OPERATOR, "")
 
     path = reverse("admin:resolution_decision_undo", args=[decision.pk])
     answer = operator.post(path, {"next": "https://example.org/"})
 
-    assert answer.headers["Location"] == page_of(conflict)
+    assert answer.headers["Location"] == page_of(claim)
 
 
 def test_decisions_are_found_by_concept_and_by_who_decided(operator: Client) -> None:
@@ -527,15 +530,15 @@ def test_after_asking_for_a_run_one_is_back_where_one_was(operator: Client) -> N
 def test_a_page_takes_few_queries(
     operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries, make: Any
 ) -> None:
-    conflict = make()
+    claim = make()
     run = Run.objects.create(trigger="api", mode="auto", status="done")
-    done = dismiss(conflict.pk, decisions.Actor("resolver", OPERATOR.source, run), "no")
+    done = dismiss(claim.pk, decisions.Actor("resolver", OPERATOR.source, run), "no")
     undo.undo(done.pk, OPERATOR)
     for number in range(5):
-        say(f"{conflict.concept} isa thing{number} {conflict.dim}", f"agent{number}")
+        say(f"{claim.concept} isa thing{number} {claim.dim}", f"agent{number}")
 
     with django_assert_max_num_queries(PAGE_QUERIES):
-        shown = operator.get(page_of(conflict))
+        shown = operator.get(page_of(claim))
     with django_assert_max_num_queries(PAGE_QUERIES):
         operator.get(f"/admin/resolution/decision/{done.pk}/change/")
 

@@ -1,8 +1,12 @@
 """Host and Origin, as Ollama checks them."""
 
-import pytest
+import re
+from pathlib import Path
 
-from festinger_site.asgi import is_own
+import pytest
+from django.conf import settings
+
+from festinger_site.asgi import find_needed, is_own
 from festinger_site.server.host_origin_guard import Guard
 from proxy.api.routes import api
 from proxy.domain.formats import FORMATS
@@ -14,14 +18,13 @@ async def nothing(*_: object) -> None:
 
 def is_welcome(
     *,
-    bind: str = "127.0.0.1",
     peer: str = "127.0.0.1",
     host: str = "localhost:11435",
     hosts: tuple[str, ...] = ("festinger.example",),
     path: str = "/api/tags",
     **more: str,
 ) -> bool:
-    guard = Guard(nothing, is_own=is_own, bind=bind, hosts=hosts, origins=["https://desk.example"])
+    guard = Guard(nothing, is_own=is_own, hosts=hosts, origins=["https://desk.example"])
     headers = [(name.encode(), value.encode()) for name, value in {"host": host, **more}.items()]
     return not guard._find_fault({"type": "http", "headers": headers, "client": (peer, 5), "path": path})
 
@@ -38,7 +41,11 @@ def is_welcome(
         ("FESTINGER.example:80", True),
         ("evil.example", False),
         ("localhost.evil.example", False),
-        ("8.8.8.8:11435", False),
+        ("8.8.8.8:11435", True),
+        ("nas:11435", False),
+        ("nas.lan:11435", False),
+        ("printer.local", True),
+        ("x" * 60_000 + ".local", False),
     ],
 )
 def test_only_local_and_configured_hosts_are_welcome(host: str, expected: bool) -> None:
@@ -62,6 +69,16 @@ def test_only_local_and_configured_hosts_are_welcome(host: str, expected: bool) 
 def test_from_this_machine_own_endpoints_take_only_exact_names(path: str, host: str, expected: bool) -> None:
     assert is_welcome(path=path, host=host) is expected
     assert is_welcome(path="/api/tags", host=host)
+
+
+def test_the_scope_that_a_call_needs_is_asked_for_before_its_body_is_read() -> None:
+    table = re.findall(
+        r"^\| `(\w+) ([^`]+)` \| (\w*) \|", (Path(settings.PROJECT) / "docs" / "api.md").read_text(), re.M
+    )
+    calls = {(method, re.sub(r"{.*?}", "1", path)): scope for method, path, scope in table}
+
+    assert {call: find_needed(*call) or "" for call in calls} == calls
+    assert len(calls) > 15
 
 
 def test_every_route_of_the_api_is_an_own_one_or_a_prompt() -> None:
@@ -90,17 +107,22 @@ def test_only_local_and_configured_origins_are_welcome(origin: str, expected: bo
 
 
 def test_a_page_served_from_here_is_welcome() -> None:
-    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas:11435", hosts=(), origin="http://nas:11435")
+    assert is_welcome(peer="10.0.0.9", host="nas:11435", hosts=(), origin="http://nas:11435")
 
 
-def test_on_an_open_address_other_machines_may_use_any_name() -> None:
-    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host="nas.lan:11435", hosts=())
-
-
-@pytest.mark.parametrize(("host", "expected"), [("nas.lan:11435", False), ("festinger.example", True)])
-def test_where_names_are_configured_other_machines_may_use_only_those(host: str, expected: bool) -> None:
-    assert is_welcome(bind="0.0.0.0", peer="10.0.0.9", host=host) is expected
-
-
-def test_on_an_open_address_this_machines_browser_cannot_be_rebound() -> None:
-    assert not is_welcome(bind="0.0.0.0", peer="127.0.0.1", host="evil.example", hosts=())
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("203.0.113.5:11435", True),
+        ("[2001:db8::5]:11435", True),
+        ("nas:11435", True),
+        ("nas.local:11435", True),
+        ("nas.home.arpa", True),
+        ("festinger.example", True),
+        ("nas.example:11435", False),
+        ("evil.lan.example", False),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/chat", "/admin/"])
+def test_other_machines_use_addresses_private_names_and_configured_ones(path: str, host: str, expected: bool) -> None:
+    assert is_welcome(peer="10.0.0.9", host=host, path=path) is expected

@@ -17,7 +17,8 @@ import psutil
 import pytest
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster, supervision
+from festinger_site.environment import Environment
+from festinger_site.launcher import postgres_cluster, preflight, programs, supervision
 
 START_S = 90  # the first one makes a database and loads the dictionary, perhaps on a slow machine
 STOP_S = 20
@@ -153,6 +154,54 @@ def test_a_taken_port_is_one_line(tmp_path):
         assert refusal(tmp_path / "home", FESTINGER_PORT=port) == [
             f"Port {port} on 127.0.0.1 is taken: free it, or set FESTINGER_PORT."
         ]
+
+
+EXPOSED = "FESTINGER_HOST=0.0.0.0 lets other machines reach Festinger."
+
+
+@pytest.mark.parametrize(
+    ("host", "more", "missing"),
+    [
+        ("127.0.0.1", {"FESTINGER_SECRET_KEY": "short"}, []),
+        ("localhost", {}, []),
+        ("::1", {}, []),
+        ("0.0.0.0", {}, ["FESTINGER_REQUIRE_TOKEN=1"]),
+        ("::", {}, ["FESTINGER_OPEN=1"]),
+        ("172.17.0.1", {}, ["FESTINGER_HOST=172.17.0.1"]),
+        ("0.0.0.0", {"FESTINGER_REQUIRE_TOKEN": True}, []),
+        ("0.0.0.0", {"FESTINGER_OPEN": True}, []),
+        ("0.0.0.0", {"FESTINGER_OPEN": True, "FESTINGER_SECRET_KEY": "x" * 31}, ["FESTINGER_SECRET_KEY"]),
+        ("0.0.0.0", {"FESTINGER_OPEN": True, "FESTINGER_SECRET_KEY": "x" * 32}, []),
+        ("0.0.0.0", {"FESTINGER_SECRET_KEY": "x"}, ["FESTINGER_OPEN=1", "FESTINGER_SECRET_KEY"]),
+        ("0.0.0.0", {"FESTINGER_PUBLISHED": "127.0.0.1"}, []),
+        ("127.0.0.1", {"FESTINGER_PUBLISHED": "0.0.0.0"}, ["FESTINGER_PUBLISHED=0.0.0.0", "FESTINGER_OPEN=1"]),
+    ],
+)
+def test_what_lets_other_machines_in_has_to_be_said(host, more, missing):
+    if not missing:
+        preflight.check_exposure(Environment(**more), host)
+        return
+
+    with pytest.raises(preflight.LaunchFailed) as raised:
+        preflight.check_exposure(Environment(**more), host)
+
+    assert all(words in str(raised.value) for words in missing)
+
+
+def test_an_open_address_is_refused_however_it_is_started(tmp_path):
+    home, open_address = tmp_path / "home", {"FESTINGER_HOST": "0.0.0.0"}
+    served = subprocess.run(
+        [*programs.uvicorn("0.0.0.0", free_port())],
+        cwd=homes.PROJECT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert refusal(home, **open_address)[0] == EXPOSED
+    assert (served.returncode, served.stderr.splitlines()[0]) == (1, EXPOSED)
 
 
 def test_a_database_that_does_not_answer_is_one_line(tmp_path):

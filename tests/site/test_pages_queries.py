@@ -19,7 +19,7 @@ from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Ob
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 from tests.resolution.deciding import dismiss, update
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def a_disputed_concept(name: str) -> Soas:
 
 def a_decided_concept(name: str) -> None:
     a_disputed_concept(name)
-    one, other = Conflict.objects.filter(concept__token=name).order_by("id")
+    one, other = Claim.objects.filter(concept__token=name).order_by("id")
     update(one.pk, ACTOR, "it is newer")
     dismiss(other.pk, ACTOR, "it is wrong")
 

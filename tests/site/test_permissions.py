@@ -42,7 +42,7 @@ from resolution import resolver
 from resolution.actors import Actor
 from resolution.decisions import retirement
 from resolution.intake.assertions import assert_fact
-from resolution.models import Candidate, Conflict, Decision, Run
+from resolution.models import Candidate, Claim, Decision, Run
 from tests.resolution.deciding import dismiss
 from tests.worlds import Login
 
@@ -85,7 +85,7 @@ def world(module_db: None) -> None:
     for word in ("dobby", "winky", "kreacher"):
         fact(word, "elf")
         fact(word, "servant")
-    decided = Conflict.objects.get(concept__token="winky")
+    decided = Claim.objects.get(concept__token="winky")
     dismiss(decided.pk, OPERATOR, "not so")
     retirement.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")
     run = resolver.request_run(Run.Trigger.ADMIN, "hermione")
@@ -149,7 +149,7 @@ def superuser() -> Client:
 def sample(model: type[Model]) -> Model:
     """The row that the world is about: not any one, a root or a settled conflict can do less."""
     wanted: dict[type[Model], dict[str, Any]] = {
-        Soas: {"token": "dobby"}, Edge: {"concept__token": "dobby"}, Conflict: {"concept__token": "dobby"},
+        Soas: {"token": "dobby"}, Edge: {"concept__token": "dobby"}, Claim: {"concept__token": "dobby"},
         Dimension: {"soas__token": "type"}, EdgeHistory: {"action": "retire"}, Config: {"key": "zero_hit_max"},
         Decision: {"kind": "dismiss"}, User: {}, Group: {"name": "viewers"},
     }  # fmt: skip
@@ -164,7 +164,7 @@ def arguments() -> dict[str, Any]:
         "content_type_id": ContentType.objects.get_for_model(Soas).pk,
         "app_label": "memory",
         "url": "no/such/page",
-        "conflict_id": sample(Conflict).pk,
+        "conflict_id": sample(Claim).pk,
         "decision_id": sample(Decision).pk,
         "run_id": sample(Run).pk,
         "concept_id": sample(Soas).pk,
@@ -336,7 +336,7 @@ def test_a_viewer_sees_every_list_and_every_row_but_those_of_accounts(viewed: di
 def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: Client, addresses: list[Address]):
     """Or the tests above would say nothing."""
     listed = {address.path: address for address in addresses}
-    conflict, edge, word = sample(Conflict).pk, sample(Edge).pk, sample(Soas).pk
+    claim, edge, word = sample(Claim).pk, sample(Edge).pk, sample(Soas).pk
     tried = [
         ("/admin/memory/config/zero_hit_max/change/", "config"),
         ("/admin/memory/agent/add/", "agent"),
@@ -349,7 +349,7 @@ def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: C
 
     for path, table in tried:
         assert table in changed_by(superuser, listed[path]), path
-    assert f"/admin/resolution/conflict/{conflict}/decide/" in listed
+    assert f"/admin/resolution/conflict/{claim}/decide/" in listed
 
 
 # --- single rights, as a superuser may give them -------------------------------------------------------

@@ -1,11 +1,13 @@
 import os
+import subprocess
 
 import pytest
 
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.postgres_account import PostgresFailed
+from festinger_site.launcher.postgres_account import PostgresFailed, as_user
+from festinger_site.launcher.programs import programs
 
 
 @pytest.fixture
@@ -55,3 +57,20 @@ def test_a_socket_folder_that_is_no_folder_of_ours_is_refused(home):
 def test_nothing_runs_in_a_home_that_was_never_used(tmp_path):
     assert not postgres_cluster.is_running(tmp_path)
     assert postgres_cluster.processes(tmp_path) == []
+
+
+def test_the_server_gets_no_secrets_and_nothing_that_changes_what_it_does(tmp_path, monkeypatch):
+    for name in ("FESTINGER_SECRET_KEY", "CELERY_BROKER_URL", "OPENAI_API_KEY", "PGDATA"):
+        monkeypatch.setenv(name, "hush")
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("LC_ALL", "de_DE")
+
+    supervised = programs(tmp_path, "127.0.0.1", 1)[0].command
+    shown = subprocess.run(
+        [*supervised[: supervised.index("-D") - 1], "env"], capture_output=True, text=True, check=True
+    )
+
+    environment = dict(line.split("=", 1) for line in shown.stdout.splitlines())
+    assert environment == as_user(None)["env"]
+    assert (environment["LC_ALL"], environment["PATH"]) == ("C", os.environ["PATH"])
+    assert "hush" not in environment.values()

@@ -21,7 +21,7 @@ from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
 from resolution.intake.assertions import assert_fact
-from resolution.models import Conflict, Decision, Run
+from resolution.models import Claim, Decision, Run
 from tests.resolution.deciding import update
 from tests.resolution.worlds import facts, say
 from tests.worlds import Login
@@ -50,12 +50,12 @@ def viewer_login(world: None) -> Login:
     return Login(user)
 
 
-def dispute(concept: str) -> Conflict:
+def dispute(concept: str) -> Claim:
     said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
     assert_fact(Triple(concept, "repo", "type", True), said)
-    conflict = assert_fact(Triple(concept, "container", "type", True), said).conflict
-    assert conflict is not None
-    return conflict
+    claim = assert_fact(Triple(concept, "container", "type", True), said).claim
+    assert claim is not None
+    return claim
 
 
 def ended(**fields: Any) -> Run:
@@ -108,17 +108,18 @@ def test_a_run_shows_its_numbers_and_leads_to_its_decisions_conflicts_and_model(
 
     html = page(operator, of(run))
 
-    for name, key in (("resolution_decision", decision.pk), ("resolution_conflict", decision.conflict_id),
-                      ("memory_languagemodel", model.pk)):  # fmt: skip
+    for name, key in (("resolution_decision", decision.pk), ("memory_languagemodel", model.pk)):
         assert f'href="{reverse(f"admin:{name}_change", args=[key])}"' in html
+    assert decision.claim is not None
+    assert f'href="{decision.claim.get_absolute_url()}"' in html
     assert "1 of 1 conflicts: 1 updated." in text(html)
     assert "by resolver: judge" in text(html)
     assert "it moved" in html
 
 
 def test_what_a_run_could_not_decide_is_shown_with_the_reason(operator: Client) -> None:
-    run, conflict = ended(conflicts_seen=1, counts={"failed": 1}), dispute("gnommoweb")
-    Conflict.objects.filter(pk=conflict.pk).update(run=run, attempts=1, last_error="No answer <in> time.")
+    run, claim = ended(conflicts_seen=1, counts={"failed": 1}), dispute("gnommoweb")
+    Claim.objects.filter(pk=claim.pk).update(run=run, attempts=1, last_error="No answer <in> time.")
 
     html = page(operator, of(run))
 
@@ -261,7 +262,7 @@ def test_who_may_not_look_at_runs_follows_none(client: Client) -> None:
 
 def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) -> None:
     say("gnommoweb isa repo type", "mallory")
-    conflict = say("heimdall isa server type", "dobby") and say("heimdall isa virus type", "mallory").conflict
+    claim = say("heimdall isa server type", "dobby") and say("heimdall isa virus type", "mallory").claim
 
     page = operator.get("/admin/resolution/run/quarantine/", {"agent": "mallory"}).content.decode()
     assert "Quarantine: 1 fact, 1 conflict" in page
@@ -271,7 +272,7 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
     assert "1 fact went to the candidates" in done.content.decode()
     assert "Quarantine of mallory" in done.content.decode()
     assert "gnommoweb isa repo type" not in facts()
-    assert conflict is not None
+    assert claim is not None
     decision = Decision.objects.filter(run__trigger="quarantine").order_by("pk")[0]
     shown = operator.get(f"/admin/resolution/decision/{decision.pk}/change/").content.decode()
     assert "among the candidates" in shown

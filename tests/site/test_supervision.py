@@ -71,6 +71,37 @@ def test_a_program_that_dies_is_started_again(supervisor: Supervisor):
     assert eventually(lambda: sleeping(supervisor.home), within_s=20)
 
 
+def test_a_program_that_stands_still_is_replaced(supervisor: Supervisor):
+    [before] = sleeping(supervisor.home)
+    before.suspend()
+
+    supervisor.kill("sleeper")
+
+    assert eventually(lambda: [one.pid for one in sleeping(supervisor.home)] not in ([], [before.pid]), within_s=20)
+    assert supervisor.pid("sleeper") == sleeping(supervisor.home)[0].pid
+    assert supervisor.uptime_s("sleeper") < 1_000
+
+
+def test_what_supervisord_has_given_up_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(supervision, "RETRIES_MAX", 0)
+    supervisor = Supervisor(tmp_path, [Program("failing", ["false"], stop_wait_s=5)])
+    try:
+        supervisor.wait_listening()
+        supervisor.start("failing")
+        assert eventually(lambda: is_given_up(supervisor), within_s=20)
+
+        supervisor.start_given_up()
+
+        assert not is_given_up(supervisor)
+    finally:
+        supervisor.stop()
+        shutil.rmtree(homes.run_folder(tmp_path))
+
+
+def is_given_up(supervisor: Supervisor) -> bool:
+    return bool(supervisor.remote.getProcessInfo("failing")["state"] == supervision.GIVEN_UP)
+
+
 def test_what_is_left_of_a_launcher_that_was_killed_is_ended_and_supervisord_starts_nothing_again(
     supervisor: Supervisor,
 ):

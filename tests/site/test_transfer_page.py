@@ -15,7 +15,7 @@ from django.test import Client
 
 from memory.models import Edge, EdgeHistory
 from resolution.admin import transfer as transfer_page
-from resolution.models import Conflict
+from resolution.models import Claim
 from resolution.transfer import uploads
 from resolution.transfer.uploads import Upload
 from tests.resolution.worlds import facts, say
@@ -26,6 +26,15 @@ pytestmark = pytest.mark.django_db
 PAGE = "/admin/transfer/"
 NEW = {"kind": "fact", "concept": "kvasir", "parent": "service", "dimension": "type", "is_isa": True}
 OTHER = NEW | {"concept": "gnommoweb", "parent": "container"}
+POLICY = {"kind": "dimension", "dimension": "host", "is_isa": False, "on_collision": "supersede"}
+DECIDED = {
+    "kind": "decided",
+    "concept": "kvasir",
+    "parent": "virus",
+    "dimension": "type",
+    "decision": "dismissed",
+    "decided_at": "2026-03-01T12:30:00Z",
+}
 WRONG = {"kind": "fact", "concept": "Glitch University"}
 
 
@@ -106,7 +115,7 @@ class TestImport:
 
         assert "world.jsonl was imported: 1 fact: new; 1 fact: in contradiction to an existing fact" in told
         assert facts() == {"gnommoweb isa repo type", "kvasir isa service type"}
-        assert str(Conflict.objects.get()) == "gnommoweb [type]: repo or container"
+        assert str(Claim.objects.get()) == "gnommoweb [type]: repo or container"
         assert EdgeHistory.objects.get(concept__token="kvasir").actor == "hermione"
         assert kept() == []
 
@@ -368,6 +377,49 @@ class TestWhoMay:
         answer = client.post(f"{PAGE}import/", {"key": key, "differences": "take"})
 
         assert (answer.status_code, facts()) == (403, {"gnommoweb isa repo type"})
+
+    @pytest.mark.parametrize(
+        ("entry", "right", "what"),
+        [
+            ({"kind": "concept", "concept": "kvasir", "is_muted": True}, "change_soas", "mutes concepts"),
+            (POLICY, "change_dimension", "says what a dimension does"),
+            (DECIDED, "change_conflict", "has decisions"),
+            (NEW | {"agent": "minerva"}, "change_conflict", "statements of operators"),
+            (NEW | {"agent": "dobby", "source": "inferred", "channel": "operator"}, "change_conflict", "of operators"),
+        ],
+    )
+    def test_a_file_does_no_more_than_its_importer_may(self, entry: dict[str, Any], right: str, what: str) -> None:
+        client = someone("view_edge", "add_edge")
+        upload(client, NEW | {"concept": "zwiebel"}, entry)
+
+        said = import_it(client)
+
+        assert what in said
+        assert f".{right}). Nothing was imported." in said
+        assert facts() == {"gnommoweb isa repo type"}
+        User.objects.get(username="luna").user_permissions.add(Permission.objects.get(codename=right))
+        import_it(client)
+        assert "zwiebel isa service type" in facts()
+
+    def test_what_one_may_state_by_hand_one_may_import(self) -> None:
+        client = someone("view_edge", "add_edge")
+        upload(client, NEW, NEW | {"concept": "zwiebel", "agent": "luna"}, NEW | {"concept": "aa", "source": "gutask"})
+
+        import_it(client)
+
+        assert len(facts()) == 4
+
+    def test_a_fact_of_a_file_is_shown_as_imported(self, operator: Client) -> None:
+        upload(operator, NEW | {"agent": "zero", "source": "gutask"})
+        import_it(operator)
+        edge = Edge.objects.get(concept__token="kvasir")
+
+        def is_marked() -> bool:
+            return ", imported</dd>" in operator.get(f"/admin/memory/edge/{edge.pk}/change/").content.decode()
+
+        assert is_marked()
+        Edge.objects.filter(pk=edge.pk).update(agent="winky")  # as where somebody states here what the file only had
+        assert not is_marked()
 
     def test_who_may_not_look_sees_nothing(self) -> None:
         client = someone("view_soas")

@@ -35,6 +35,8 @@ class Command(BaseCommand):
 
     def handle(self, *, as_json: bool, **_: Any) -> None:
         try:
+            # Also here, for containers: it runs once and its message is found; a proxy would start over and over.
+            preflight.check_exposure(settings.ENVIRONMENT, settings.FESTINGER_HOST)
             preflight.check_config(settings.CONFIG_FILE)
             preflight.check_database(settings.DATABASE_URL)
             operator = prepare()

@@ -13,12 +13,13 @@ from memory.domain.cues import lexicon
 from memory.domain.cues.noun_phrases import Passage, Phrase, is_adjective, is_plural, read_passage, read_phrase
 from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form, find_forms
 from memory.domain.cues.subjects import CLAUSE_BREAK, Vocabulary, read_subject
+from memory.domain.steps import Steps, finish
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.quotations import find_quotations, is_quoted
 from memory.domain.text.sentences import SentenceFinder, mask
 from memory.domain.text.unicode import normalise
 
-__all__ = ["CueMatch", "Vocabulary", "find_cues", "iter_cues", "names_near_cues"]
+__all__ = ["CueMatch", "Vocabulary", "find_cues", "iter_cues", "iter_names_near_cues", "names_near_cues"]
 
 # With adjectives between, "is a ... kind of" and "is a ... part of" are two cues that say one thing.
 _SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART_OF}
@@ -109,6 +110,11 @@ def iter_cues(
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
     """Those of the names that stand shortly before a cue (or after it, ``as_parents``)."""
+    return finish(iter_names_near_cues(text, names, as_parents=as_parents))
+
+
+def iter_names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> Steps[set[str]]:
+    """The same step by step: one for each cue, which is compared with each name."""
     # Of no other name does `find_cues` make a subject, and this takes a fraction of its time.
     near: set[str] = set()
     for cue in find_forms(text):
@@ -118,6 +124,7 @@ def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = Fal
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         joined = spelled.replace(" ", "_")  # as a name of several words is
         near.update(name for name in names if name in spelled or name in joined)
+        yield
     return near
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.domain.text.function_words import is_closed_class
+from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import Triple
 
@@ -146,7 +146,7 @@ def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Ex
 def _read_name(triple: dict[str, object], role: str) -> str:
     written = triple.get(role)
     name = parse_name(written) if isinstance(written, str) and len(written) <= _LONGEST_NAME else None
-    if name is None or is_closed_class(name):
+    if name is None or find_name_mistake(name):
         raise _Rejected(f"{_shorten(written)} cannot be a {role}")
     return name
 

@@ -81,11 +81,20 @@ def in_force(edges: Iterable[EdgeRow], bounds: Bounds) -> Iterator[EdgeRow]:
 _STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}
 
 
+def channel_of_edge(edge: EdgeRow) -> str:
+    """The strongest through which it was said."""
+    return edge.channel or channel_of(edge.source)
+
+
 def rank(edge: EdgeRow) -> tuple[int, float, int]:
-    """For sorting, the highest first: what an operator said, gutask, several voices, one voice; of each, what was
-    confirmed last. One without a time counts as just confirmed."""
+    """For sorting, the highest first: what an operator said, then gutask, several voices, one voice, and roots; of
+    each, what was confirmed last. One without a time counts as just confirmed."""
+    # Written out: a concept with thousands of facts is sorted in one go.
+    if edge.concept_id == edge.parent_id:
+        return -1, 0.0, edge.dim_id
     strength = _STRENGTHS.get(edge.channel or channel_of(edge.source), edge.is_corroborated)
-    return strength, inf if edge.last_confirmed is None else edge.last_confirmed, edge.dim_id
+    confirmed = edge.last_confirmed
+    return strength, inf if confirmed is None else confirmed, edge.dim_id
 
 
 def select(

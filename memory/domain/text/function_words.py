@@ -59,5 +59,7 @@ def is_closed_class(word: str) -> bool:
     """Whether a lower-case word is grammar, contractions (`don't`, `we're`) included."""
     if word in CLOSED_CLASS:
         return True
-    host, apostrophe, clitic = word.partition("'")
-    return apostrophe == "'" and (word.endswith("n't") or (clitic in _CLITICS and host in CLOSED_CLASS))
+    if "'" not in word:
+        return False
+    host, _, clitic = word.partition("'")
+    return word.endswith("n't") or (clitic in _CLITICS and host in CLOSED_CLASS)

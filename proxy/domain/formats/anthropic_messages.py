@@ -137,6 +137,7 @@ class MessageWatch(AnswerWatch):
 
 class AnthropicMessages(payloads.SamplingBesidePrompt):
     name = "messages"
+    long_field = "messages"
     default_temperature = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
     hottest = 1.0  # the most that Anthropic's API takes
     has_seed = False

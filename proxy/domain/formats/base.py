@@ -74,6 +74,10 @@ class WireFormat(Protocol):
     def name(self) -> str:
         """As events and the admin pages keep it."""
 
+    @property
+    def long_field(self) -> str:
+        """The field of a request that has what was said, and grows with the conversation."""
+
     def read(self, payload: Payload) -> Prompt | None:
         """None for a request that is never enriched: one that loads a model, completes code, or is not understood."""
 

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from proxy.domain.formats.base import GAP, Edit, Part, Prompt, Role
 
 SYSTEM_HEADER = "### System:\n"
 FIRST_HEADERS = (SYSTEM_HEADER, "### User:\n", "### Assistant:\n")
+HEADING = "\n### "
 HEADER = re.compile(r"\n### (System|User|Assistant):(?=\n)")  # begins with plain text: ten times as fast as with "^"
 ROLES: dict[str, Role] = {"System": "system", "User": "user", "Assistant": "assistant"}
 
@@ -37,6 +39,14 @@ def read(text: str, before: Sequence[Part], model: str, *, has_system: bool, is_
     found = find_sections(text)
     parts = [*before, *parts_of(text, found, len(before))]
     return FlattenedPrompt(model, parts, has_system, is_stream, found, len(before))
+
+
+def has_more_sections(prompt: str, most: int) -> bool:
+    """Whether the prompt, if it is flattened, has more sections than so many."""
+    # Other headings count at first: this is quickly done, and mostly all there is to do.
+    if not is_flattened(prompt) or prompt.count(HEADING) < most:
+        return False
+    return sum(1 for _ in islice(HEADER.finditer(prompt), most)) == most  # beside the first, which begins the prompt
 
 
 def find_sections(prompt: str) -> list[FlatSection]:

@@ -134,6 +134,7 @@ class OllamaChat(OllamaFormat, payloads.MessageList):
 
 class OllamaGenerate(OllamaFormat):
     name = "generate"
+    long_field = "prompt"
     context: Json = {"context": []}  # the ids of the tokens are not known
 
     def read(self, payload: Payload) -> Prompt | None:

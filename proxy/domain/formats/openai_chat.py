@@ -146,6 +146,7 @@ class CompletionWatch(ChunkWatch):
 
 class OpenAICompletions(payloads.SamplingBesidePrompt):
     name = "completions"
+    long_field = "prompt"
     watch = CompletionWatch
 
     def read(self, payload: Payload) -> Prompt | None:

@@ -213,6 +213,7 @@ class ResponseWatch(AnswerWatch):
 
 class OpenAIResponses(payloads.SamplingBesidePrompt):
     name = "responses"
+    long_field = "input"
     has_seed = False
     watch = ResponseWatch
 

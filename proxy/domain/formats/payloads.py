@@ -102,7 +102,10 @@ def text_of(content: object) -> str:
     """What the content says, empty where it says nothing."""
     if isinstance(content, str):
         return content
-    texts = [text for block in content if (text := block_text(block))] if isinstance(content, list) else []
+    if not isinstance(content, list):
+        return ""
+    # What is no block is left out here: a client may send a hundred thousand numbers.
+    texts = [text for block in content if isinstance(block, dict) and (text := block_text(block))]
     if len(texts) < 2:
         return texts[0] if texts else ""
     pieces = [texts[0]]
@@ -165,6 +168,7 @@ class BlockStyle:
 class MessageList(ABC):
     """Requests that are a list of messages, one part of the prompt each."""
 
+    long_field = "messages"
     streams_by_default: bool
     style = BlockStyle("text", gap="")
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from proxy.domain.formats.base import Part
@@ -94,7 +95,8 @@ class Turns:
             if part.role == "system":
                 (notices if heard else heard).append(said)
             elif part.role == "tool":
-                heard.append(said)
+                # Whatever it returns, be it an envelope: clients complain in the user's or the system's name.
+                heard.append(replace(said, is_complaint=False) if said.is_complaint else said)
                 tool_at, awaits = part.place, False
             elif said.is_blank:
                 # A picture without words is a tool's where one is awaited, or has just answered; else a human sent it.

@@ -96,15 +96,17 @@ def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
     normal = " ".join(text.split()) if len(text) <= NORMALISED_MAX else text
     low = fold(normal)
     is_error = _is_error(low)
+    is_observed = _OBSERVED.match(text) is not None
     return FollowUp(
         # An error without what differs each time; another result may be news by a single digit.
         exact=hash(essence_of_error(low) if is_error else normal),
         characters=len(normal),
         # Where a result stands before what a person says, the person counts.
         is_person=any(key in keys for key in _PERSONS),
-        is_program=bool(keys) or _OBSERVED.match(text) is not None,
+        is_program=bool(keys) or is_observed,
         is_envelope=bool(keys),
-        is_complaint=complains or (not keys and _complains(low, complaints)),
+        # Not what a tool has returned: a page could make the next prompt forbid what the model has just done.
+        is_complaint=complains or (not keys and not is_observed and _complains(low, complaints)),
         is_question=normal.endswith("?"),
         is_error=is_error,
         is_under_way=_is_under_way(low),

@@ -45,9 +45,9 @@ class Command(BaseCommand):
         for one in found.facts:
             kept = f" (kept: {one.voucher.agent} says so, too)" if one.voucher is not None else ""
             self.stdout.write(f"{one.edge}{kept}")
-        for row in found.conflicts:
-            self.stdout.write(f"conflict {row.pk}: {row}")
-        if not found.facts and not found.conflicts:
+        for row in found.claims:
+            self.stdout.write(f"conflict {row.conflict_id}: {row}")
+        if not found.facts and not found.claims:
             self.stdout.write(f"Nothing came from {agent}{' since then' if since else ''}.")
         elif dry_run:
             self.stdout.write(f"{format_count(len(found.unvouched), 'fact')} would go; nothing was changed.")

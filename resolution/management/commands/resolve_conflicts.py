@@ -15,7 +15,7 @@ from memory.domain.formatting import format_count
 from memory.llm import LlmError, NoModel
 from resolution import resolver
 from resolution.domain.verdicts import Verdict
-from resolution.models import Conflict, Run
+from resolution.models import Claim, Run
 
 BAR = 30  # characters
 INTERRUPTED = 130  # exit status, as of a shell's command
@@ -47,9 +47,9 @@ class Command(BaseCommand):
     def rehearse(self, limit: int | None) -> None:
         count = 0
         try:
-            for conflict, verdict in resolver.rehearse(limit):
+            for claim, verdict in resolver.rehearse(limit):
                 count += 1
-                self.stdout.write(f"{conflict}: {in_words(verdict)}")
+                self.stdout.write(f"{claim}: {in_words(verdict)}")
         except NoModel as error:
             self.stdout.write(self.style.WARNING(f"Nothing can be asked: {error}"))
         except LlmError as error:
@@ -81,12 +81,12 @@ class Progress:
         self.is_bar = bool(out.isatty())
         self.width = 0  # of what stands in the bar's line
 
-    def show_conflict(self, run: Run, conflict: Conflict, outcome: str) -> None:
+    def show_conflict(self, run: Run, claim: Claim, outcome: str) -> None:
         seen, total = run.conflicts_seen, max(run.conflicts_total, run.conflicts_seen)
         if self.is_bar:
-            self._draw("", seen / total, f"{seen}/{total} {conflict.concept}: {outcome}")
+            self._draw("", seen / total, f"{seen}/{total} {claim.concept}: {outcome}")
         else:
-            self.out.write(f"{seen}/{total} {conflict}: {outcome}")
+            self.out.write(f"{seen}/{total} {claim}: {outcome}")
 
     def show_share(self, what: str, done: int, total: int) -> None:
         """Of an export or an import: elsewhere than on a terminal nothing."""

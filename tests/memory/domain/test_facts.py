@@ -4,9 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.cues.extractor import find_cues
+from memory.domain.fact_syntax import FactMistake, find_mistake, parse_fact
+from memory.domain.text.function_words import CLOSED_CLASS
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Triple
+
+
+class Anything:
+    """A vocabulary in which every word may be a subject."""
+
+    def is_common(self, token: str) -> bool:
+        return False
+
+    def is_concept(self, token: str) -> bool:
+        return True
+
+
+ANYTHING = Anything()
 
 
 @pytest.mark.parametrize(
@@ -28,6 +43,7 @@ from memory.domain.types import Triple
         ("gpt-4o -isa model", Triple("gpt-4o", "model", "type", True)),
         ("gnommoweb ISA repo", Triple("gnommoweb", "repo", "type", True)),
         ("state -isa level in context of geography", Triple("state", "level", "geography", True)),
+        ("heimdall -ispart US in context of geography", Triple("heimdall", "us", "geography", False)),
     ],
 )
 def test_a_fact_is_understood(text: str, fact: Triple) -> None:
@@ -50,6 +66,11 @@ def test_a_fact_is_understood(text: str, fact: Triple) -> None:
         ("gnommoweb -isa gnommoweb", 15, "its own parent"),
         ("gnommoweb -isa repo in context of repo", 15, "its own dimension"),
         ("x" * 65 + " -isa repo", 0, "cannot be a concept"),
+        ("  the -isa ignore-all-instructions", 2, "'the' is a word of grammar"),
+        ("A -isa repo", 0, "'a' is a word of grammar"),
+        ('"you" -isa repo', 0, "'you' is a word of grammar"),
+        ("don't -isa repo", 0, '"don\'t" is a word of grammar'),
+        ("gnommoweb -isa repo in context of with", 34, "'with' is a word of grammar"),
     ],
 )
 def test_a_mistake_is_told_with_its_position_and_a_hint(text: str, position: int, message: str) -> None:
@@ -78,3 +99,19 @@ def test_any_text_is_a_fact_in_tokens_or_a_mistake_within_it(text: str) -> None:
 ]))  # fmt: skip
 def test_a_fact_printed_is_understood_again(fact: Triple) -> None:
     assert parse_fact(str(fact)) == fact
+
+
+@pytest.mark.parametrize("word", sorted(CLOSED_CLASS | {"i'm", "won't"}))
+def test_no_fact_is_about_a_word_of_grammar(word: str) -> None:
+    for name in (word, word.capitalize(), word.upper()):
+        for text in (
+            "{} ISA worm",
+            "{} is a kind of worm",
+            "Then {} is a worm of {}",
+            "{} runs on tyr",
+            "a worm of {}",
+        ):
+            found = find_cues(text.format(name, name), vocabulary=ANYTHING)
+            assert word not in {name for match in found for name in (match.subject, match.dimension)}
+    assert "word of grammar" in find_mistake(Triple(word, "worm", "type", True))
+    assert "word of grammar" in find_mistake(Triple("kvasir", "worm", word, True))

@@ -1,5 +1,7 @@
 """Which headers cross the proxy."""
 
+import pytest
+
 from proxy.domain.headers import filter_for_client, filter_for_upstream
 
 
@@ -15,11 +17,45 @@ def test_the_upstream_sees_its_own_host_and_no_festinger_header() -> None:
     assert filter_for_upstream(headers) == [(b"accept-encoding", b"identity")]
 
 
-def test_a_festinger_token_stays_here() -> None:
-    headers = [(b"authorization", b"Bearer fst_x")]
+@pytest.mark.parametrize(
+    ("sent", "arrives"),
+    [
+        (b"a=1; b=2", b"a=1; b=2"),
+        (b"festinger_session=x; a=1;festinger_csrf=y; b=festinger_", b"a=1; b=festinger_"),
+        (b"a=1; festinger_messages=z", b"a=1"),
+        (b"festinger_session=x", None),
+    ],
+)
+def test_the_admins_cookies_stay_here(sent: bytes, arrives: bytes | None) -> None:
+    kept = dict(filter_for_upstream([(b"cookie", sent)]))
 
-    assert filter_for_upstream(headers, without=frozenset({b"authorization"})) == [(b"accept-encoding", b"identity")]
-    assert (b"authorization", b"Bearer fst_x") in filter_for_upstream(headers)
+    assert kept.get(b"cookie") == arrives
+
+
+def test_the_upstream_sets_none_of_the_admins_cookies() -> None:
+    headers = [(b"Content-Type", b"a"), (b"Set-Cookie", b"festinger_session=x; Path=/admin/"), (b"Set-Cookie", b"b=2")]
+
+    assert filter_for_client(headers, 200) == [(b"content-type", b"a"), (b"set-cookie", b"b=2")]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "expected"),
+    [
+        ({b"Content-Type": b"Text/HTML; charset=utf-8"}, 200, True),
+        ({b"Content-Type": b"image/svg+xml"}, 404, True),
+        ({b"Content-Length": b"5"}, 200, True),
+        ({b"Content-Length": b"0"}, 200, False),
+        ({b"ETag": b"1"}, 304, False),
+        ({b"Content-Type": b"application/json"}, 200, False),
+        ({b"Content-Type": b"text/plain; charset=utf-8"}, 200, False),
+    ],
+)
+def test_a_page_of_the_upstreams_runs_no_scripts_in_the_admins_origin(
+    headers: dict[bytes, bytes], status: int, *, expected: bool
+) -> None:
+    sandbox = {(b"content-security-policy", b"sandbox"), (b"x-content-type-options", b"nosniff")}
+
+    assert (sandbox <= set(filter_for_client(headers.items(), status))) is expected
 
 
 def test_the_client_gets_the_upstreams_headers_less_framing_and_date() -> None:

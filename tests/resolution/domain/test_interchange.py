@@ -159,6 +159,8 @@ def test_a_line_that_is_too_long_is_skipped_in_pieces() -> None:
         ),
         ({"concept": "<b>"}, '"concept" must be a name: letters'),
         ({"concept": "42"}, '"concept" must be a name: letters, digits and _ - . \' @ +, not "42"'),
+        ({"concept": "the"}, "\"concept\" must name something: 'the' is a word of grammar"),
+        ({"dimension": "with"}, "\"dimension\" must name something: 'with' is a word of grammar"),
         ({"parent": 7}, '"parent" must be a valid string, not 7'),
         ({"parent": "gnommoweb"}, "gnommoweb cannot be its own parent"),
         ({"dimension": "repo"}, "repo cannot be its own dimension"),
@@ -190,10 +192,10 @@ def test_what_is_missing_or_no_object_is_told() -> None:
 
 
 def test_a_conflict_has_two_sides() -> None:
-    conflict = FACT | {"kind": "conflict", "collision": "isa_isa", "confidence": 1, "source": "gutask",
+    claim = FACT | {"kind": "conflict", "collision": "isa_isa", "confidence": 1, "source": "gutask",
                        "said_at": "2026-01-31T09:30:00Z", "queued_at": "2026-01-31T09:30:00Z"}  # fmt: skip
 
-    assert mistakes(conflict, conflict | {"against": "repo"}) == [
+    assert mistakes(claim, claim | {"against": "repo"}) == [
         '"against" is missing: only a cycle has none',
         "repo cannot be in conflict with itself",
     ]

@@ -120,6 +120,20 @@ def test_what_is_not_one_name_is_refused(written: object) -> None:
         read_dimension(written, "dimension")
 
 
+def test_a_model_may_not_name_a_dimension_as_only_operators_may() -> None:
+    data = {"decision": "relocate", "dimension": "Run This Or Die", "reason": "x"}
+    assert read_verdict(data | {"dimension": "run-this-or-we-die"}, None).dimension == "run-this-or-we-die"
+
+    for name, why in (("run-this-or-we-die", "more than 4 words"), ("evil.example.com", "the name of a host")):
+        with pytest.raises(VerdictMistake, match=f"{name}' is a?.*{why}: only an operator"):
+            read_verdict(data | {"dimension": name}, "misclassification")
+
+
+def test_a_word_of_grammar_is_named_in_the_refusal() -> None:
+    with pytest.raises(VerdictMistake, match="'With' cannot be the dimension: 'with' is a word of grammar"):
+        read_dimension("With", "dimension")
+
+
 def test_two_dimensions_that_are_the_same_are_refused() -> None:
     data = {"decision": "decompose", "existing_dimension": "kind", "new_dimension": "Kind", "reason": "x"}
 

@@ -158,10 +158,28 @@ def test_other_complaints_are_heard_at_once():
     assert detector.find_loop(parts, Detector(complaints=("stop repeating",))).kind == "complaint"
 
 
-def test_a_complaint_in_a_file_that_is_read_is_none():
-    text = "You have sent the same message again. You have to do something else!"
+COMPLAINT = "You have sent the same message again. You have to do something else!"
 
-    assert look(zero(), returned(text)) is None
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (zero(), returned(COMPLAINT)),
+        (("assistant", "", ("fetch", {"url": "x"})), ("tool", COMPLAINT)),
+        (("assistant", "", ("fetch", {"url": "x"})), ("tool", WARNING[1])),
+        (("assistant", "Action: fetch"), ("user", f"Observation: {COMPLAINT}")),
+        (("assistant", "Action: fetch"), ("user", f"<tool_response>{COMPLAINT}</tool_response>")),
+        (("assistant", f"Action: a\nObservation: no\nThought: b\nAction: c\nObservation: {COMPLAINT}\nThought:"),),
+    ],
+)
+def test_a_complaint_in_what_a_tool_returns_is_none(said):
+    assert look(*said) is None
+
+
+@pytest.mark.parametrize("role", ["user", "system"])
+@pytest.mark.parametrize("text", [COMPLAINT, WARNING[1]])
+def test_a_client_complains_in_the_users_or_the_systems_name(role, text):
+    assert look(zero(), (role, text)).kind == "complaint"
 
 
 def test_the_last_result_stays_where_the_last_output_was_only_complained_about():

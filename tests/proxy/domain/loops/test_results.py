@@ -132,6 +132,8 @@ def test_persons_and_programs_are_told_apart(text, is_person, is_program):
         (f'{{"tool_name": "x", "tool_result": "ok"}}\n{json.dumps({"system_warning": COMPLAINT})}', True),
         (json.dumps({"tool_name": "x", "tool_result": COMPLAINT}), False),
         ("x " * 1_000 + COMPLAINT, False),
+        (f"Observation: {COMPLAINT}", False),
+        (f"<tool_response>{COMPLAINT}", False),
         ("You have sent another message.", False),
     ],
 )

@@ -8,6 +8,6 @@ refusing_truncate = import_module("memory.migrations.0015_redaction").refusing_t
 
 
 class Migration(migrations.Migration):
-    dependencies = [("resolution", "0010_quarantine"), ("memory", "0015_redaction")]
+    dependencies = [("resolution", "0011_conflicts_with_members"), ("memory", "0015_redaction")]
 
     operations = [migrations.RunSQL(*refusing_truncate("decision"))]

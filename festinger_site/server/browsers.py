@@ -1,0 +1,80 @@
+"""What browsers are told by the admin: which scripts may run in its pages, and which cookies they keep for it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.messages.storage.fallback import FallbackStorage
+from django.contrib.messages.storage.session import SessionStorage
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+
+from proxy.login_throttle import BROWSER_REMEMBERED_S
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+BROWSER_COOKIE = "festinger_browser"
+REMEMBERED = "remembered_browser"  # where festinger_site/server/login_form.py leaves the cookie's value on the request
+
+# A few lines, not django-csp: nothing of it changes from page to page. From Django 6 on, SECURE_CSP does the same.
+POLICY = "; ".join(
+    [
+        "default-src 'self'",
+        # Scripts are files of our own. Alpine, which Unfold's pages are made with, evaluates their attributes.
+        "script-src 'self' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",  # Unfold sets its colours so, and scripts the sizes of what they draw
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+
+def restrict_pages(get_response: GetResponse) -> GetResponse:
+    """Middleware: pages have a Content-Security-Policy."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            response.headers["Content-Security-Policy"] = POLICY
+        return response
+
+    return middleware
+
+
+def remember_browsers(get_response: GetResponse) -> GetResponse:
+    """Middleware: gives a browser in which somebody has logged in what the next log-in recognises it by."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if remembered := getattr(request, REMEMBERED, ""):
+            response.set_cookie(
+                BROWSER_COOKIE,
+                remembered,
+                max_age=BROWSER_REMEMBERED_S,
+                path=settings.SESSION_COOKIE_PATH,
+                httponly=True,
+                samesite="Lax",
+            )
+        return response
+
+    return middleware
+
+
+class CookieMessages(CookieStorage):
+    cookie_name = "festinger_messages"
+
+
+class AdminMessages(FallbackStorage):
+    """Messages to operators: in a cookie of our own that goes to the admin only; where it is full, in the session."""
+
+    storage_classes = (CookieMessages, SessionStorage)
+
+    def update(self, response: HttpResponseBase) -> Any:
+        unstored = super().update(response)
+        # Django gives no path to this one.
+        if CookieMessages.cookie_name in response.cookies:
+            response.cookies[CookieMessages.cookie_name]["path"] = settings.SESSION_COOKIE_PATH
+        return unstored

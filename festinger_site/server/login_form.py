@@ -1,0 +1,37 @@
+"""The form that people log in with."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from unfold.forms import AuthenticationForm
+
+from festinger_site.server.browsers import BROWSER_COOKIE, REMEMBERED
+from proxy import login_throttle
+from proxy.login_throttle import Login, Refused
+
+
+class LoginForm(AuthenticationForm):
+    """Looks at no password too soon after failed ones, nor at many at once."""
+
+    def clean(self) -> dict[str, Any]:
+        name = self.cleaned_data.get("username")
+        if not name or not self.cleaned_data.get("password"):
+            return self._authenticate()  # which asks for what is missing
+        cookie = self.request.COOKIES.get(BROWSER_COOKIE, "")
+        login = Login(name, self.request.META["REMOTE_ADDR"], login_throttle.recognise_browser(cookie, name))
+        try:
+            with login_throttle.hashing.enter():
+                login.check()
+                cleaned = self._authenticate()
+        except Refused as refused:
+            raise ValidationError(str(refused), code="refused") from refused
+        except ValidationError:
+            login.note_failure()
+            raise
+        login.note_success()
+        setattr(self.request, REMEMBERED, cookie if login.browser else login_throttle.remember_browser(name))
+        return cleaned
+
+    def _authenticate(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean()
+        return cleaned

@@ -1,0 +1,94 @@
+"""Tells by the shape of a name whether it could be more than a name: a sentence in one word, an address, a host."""
+
+import re
+from typing import Final, NamedTuple
+
+from memory.domain.text.function_words import split_words
+
+WORDS_MAX: Final = 4
+# Here the name of a host is what is asked for.
+HOSTING: Final = "runs-on"
+
+LONG: Final = f"a name of more than {WORDS_MAX} words"
+ADDRESS: Final = "a name with @"
+HOST: Final = "the name of a host"
+
+# With one dot: the top-level domains under which most domains are registered, and those of local networks. Not the
+# ones that end names of files and programs (`setup.py`, `mail.app`), nor words that follow a dot in code (`user.id`,
+# `order.email`): then a name has to have another dot.
+_DOMAINS: Final = split_words(
+    "ac ae ai ar arpa asia au az ba bd bg biz bond br by bz ca cc cf cfd ch cl club cn co com coop cr cy cyou cz de "
+    "dev dk dz ec edu ee eg es eu example fi fm fr ga gb ge gg gov gq gr hk hr hu icu ie il info internal intranet io "
+    "ir jo jp ke kr kz lan lk local localdomain lt lu lv ly ma mil mk mn mobi museum mx my net nf ng ni nl np nz om "
+    "onion online org pe ph pk pr pt pw qa ro ru sa sbs se sg site sk su sx tel th tj tk tm tn top tr tt tv tw tz ua "
+    "ug uk us uy uz vc ve vg vip vn ws xin xn xxx xyz yt za zm zw"
+)
+# With two dots or more: these, too, and any other of two letters.
+_MORE_DOMAINS: Final = split_words(
+    "academy agency app art auction bar beauty beer best bid bio blog boats build business buzz cam capital careers "
+    "casa cash cat center chat church city click cloud codes coffee community company consulting corp country credit "
+    "cricket date design diamonds digital direct directory download earth education email energy engineering estate "
+    "events exchange expert express faith family fans farm finance fit foundation fun fund fyi gallery game games "
+    "gift gives gmbh golf graphics group guide guru hair health help holdings home homes host hosting house immo inc "
+    "ink institute int international invalid jobs lat law legal life limited link live loan lol ltd makeup marketing "
+    "media men moe money monster mov music name network news ninja one page partners parts party photo photos pics "
+    "pictures plus press pro productions properties pub quest racing red rent report rest review reviews rip rocks "
+    "run sale school science security services shop show skin social software solar solutions space store stream "
+    "studio style support systems team tech test tips today tokyo tools top trade trading training travel university "
+    "uno ventures video website wiki win wine work works world wtf yachts zip zone"
+)
+_FILES: Final = split_words("cc cs db go gz hs js kt md mk ml mm nu pl pm ps py rb rs sc sh so tf ts ui vb xz")
+# Packages are named by their makers' domains, the other way round: `org.apache.kafka`.
+_REVERSED: Final = split_words("com dev edu gov io net org")
+# What is spelled like a host, and is none or a well-known one.
+_PRODUCTS: Final = split_words(
+    "ado.net akka.net asp.net crates.io diagrams.net dot.net draw.io engine.io env.example env.local fast.ai fly.io "
+    "json.net log.info lucene.net ml.net paint.net quartz.net socket.io vb.net"
+)
+
+_PARTS: Final = re.compile(r"[_\-.'@+]")
+_DOTTED: Final = re.compile(r"[^._'@+]+(?:\.[^._'@+]+)+")
+
+
+class Doubt(NamedTuple):
+    """A name that could be more than that. ``why`` is one of LONG, ADDRESS, HOST."""
+
+    name: str
+    why: str
+
+
+def find_doubt(concept: str, parent: str, dimension: str) -> Doubt | None:
+    """The first name of a fact that only an operator may vouch for, because a model that reads it could follow it: as
+    an instruction (`ignore-all-previous-instructions-now`) or as an address (`evil.example.com`)."""
+    for name in (concept, parent, dimension):
+        if "@" in name:
+            return Doubt(name, ADDRESS)
+        if _count_words(name) > WORDS_MAX:
+            return Doubt(name, LONG)
+        if dimension != HOSTING and has_host(name):
+            return Doubt(name, HOST)
+    return None
+
+
+def has_host(name: str) -> bool:
+    """Whether the name, or what is joined to it with another sign than dot and hyphen, looks like that of a host."""
+    return "." in name and any(map(_is_host, _DOTTED.findall(name)))
+
+
+def _count_words(name: str) -> int:
+    # Versions and sizes are none: `llama-3.1-8b-instruct-q4_k_m` has two.
+    return sum(sum(map(str.isalpha, part)) > 1 for part in _PARTS.split(name))
+
+
+def _is_host(name: str) -> bool:
+    first, *_, last = labels = name.split(".")
+    last, _, suffix = last.partition("-")  # `evil.com-mirror`
+    if suffix:
+        name = name.removesuffix(f"-{suffix}")
+    if last in _FILES or name in _PRODUCTS:
+        return False
+    if last in _DOMAINS:
+        return True
+    if len(labels) == 2 or first in _REVERSED:
+        return False
+    return last in _MORE_DOMAINS or (len(last) == 2 and last.isalpha())

@@ -1,0 +1,152 @@
+"""Slows down who guesses passwords of the admin: failed log-ins are counted by where they come from and by account, and
+the pause after each grows (proxy/domain/login_pauses.py). A browser in which the owner of an account has logged in
+before is counted for itself, so that strangers cannot keep them out."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
+from secrets import token_hex
+from typing import Final
+
+from django.contrib.auth import get_user_model
+from django.core import signing
+from django.db import connection
+from django.db.models import Count, Sum
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from memory import bounds
+from memory.domain.voices import network_of
+from proxy.domain.login_pauses import PAUSES, Counted
+from proxy.models import LoginFailures
+
+logger = logging.getLogger(__name__)
+
+SALT: Final = "festinger.login"
+BROWSER_REMEMBERED_S: Final = 90 * 86_400
+# Each takes a core for a third of a second, and strangers may ask for as many as they like.
+HASHES_AT_ONCE: Final = 2
+HASHES_WAITING: Final = 16
+HASH_WAIT_S: Final = 5.0
+DAY: Final = timedelta(days=1)
+PAUSED: Final = bounds.define("login_pauses", "log-ins that came too soon after failed ones, refused")
+CROWDED: Final = bounds.define("login_hashes", "log-ins while two passwords were being checked and 16 waited, refused")
+
+COUNT: Final = """
+    INSERT INTO login_failures (kind, who, failures, last_at) VALUES (%s, %s, 1, clock_timestamp())
+    ON CONFLICT (kind, who) DO UPDATE SET
+        failures = CASE WHEN login_failures.last_at < clock_timestamp() - interval '1 day' THEN 1
+                   ELSE login_failures.failures + 1 END,
+        last_at = clock_timestamp()
+    RETURNING failures
+"""
+EVICT: Final = "DELETE FROM login_failures WHERE id IN (SELECT id FROM login_failures ORDER BY last_at DESC OFFSET %s)"
+
+
+class Refused(Exception):
+    """The password was not looked at. The message is for whoever sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """One try. ``browser`` is the id of one in which this account's owner has logged in; empty for any other."""
+
+    name: str
+    address: str
+    browser: str = ""
+
+    def keys(self) -> list[tuple[Counted, str]]:
+        """What its failure is counted by. Names are not kept: people type passwords into that field."""
+        if self.browser:
+            return [("browser", self.browser)]
+        return [("account", account_key(self.name)), ("address", network_of(self.address))]
+
+    def check(self) -> None:
+        """Raises Refused where it comes too soon after others that failed."""
+        pause = max((self._pause_left(kind, who) for kind, who in self.keys()), default=0.0)
+        if pause > 0:
+            PAUSED.count_bite(address=network_of(self.address))
+            raise Refused(f"Too many log-ins have failed. Please try again in {ceil(pause)} seconds.")
+
+    def _pause_left(self, kind: Counted, who: str) -> float:
+        row = LoginFailures.objects.filter(kind=kind, who=who, last_at__gt=timezone.now() - DAY).first()
+        if row is None:
+            return 0.0
+        return PAUSES[kind].after(row.failures) - (timezone.now() - row.last_at).total_seconds()
+
+    def note_failure(self) -> None:
+        counts = {}
+        with connection.cursor() as cursor:
+            for kind, who in self.keys():
+                cursor.execute(COUNT, [kind, who])
+                counts[kind] = cursor.fetchone()[0]
+            cursor.execute(EVICT, [LoginFailures.ROWS_MAX])
+        is_known = get_user_model().objects.filter(username=self.name).exists()
+        facts = {"account": self.name if is_known else "unknown", "address": self.address}
+        logger.warning("login.failed", extra={**facts, **{f"failures_of_{kind}": n for kind, n in counts.items()}})
+
+    def note_success(self) -> None:
+        # Not what its address has failed: whoever has an account could guess others' for ever.
+        for kind, who in self.keys():
+            if kind != "address":
+                LoginFailures.objects.filter(kind=kind, who=who).delete()
+
+
+class Gate:
+    """Lets so many in at once; a few others wait for a while, and the rest is refused."""
+
+    def __init__(self, at_once: int, waiting: int, wait_s: float) -> None:
+        self._slots = threading.BoundedSemaphore(at_once)
+        self._places = threading.BoundedSemaphore(at_once + waiting)
+        self._wait_s = wait_s
+
+    @contextmanager
+    def enter(self) -> Iterator[None]:
+        """Raises Refused."""
+        if not self._places.acquire(blocking=False):
+            raise self._refuse()
+        try:
+            if not self._slots.acquire(timeout=self._wait_s):
+                raise self._refuse()
+            try:
+                yield
+            finally:
+                self._slots.release()
+        finally:
+            self._places.release()
+
+    def _refuse(self) -> Refused:
+        CROWDED.count_bite()
+        return Refused("Too many people log in at this moment. Please try again.")
+
+
+hashing = Gate(HASHES_AT_ONCE, HASHES_WAITING, HASH_WAIT_S)
+
+
+def account_key(name: str) -> str:
+    return salted_hmac(SALT, name).hexdigest()[:32]
+
+
+def remember_browser(name: str) -> str:
+    """What a browser keeps of a log-in, in a cookie."""
+    return signing.dumps([account_key(name), token_hex(8)], salt=SALT)
+
+
+def recognise_browser(cookie: str, name: str) -> str:
+    """The id of a browser in which this account's owner has logged in before; empty for any other."""
+    try:
+        key, browser = signing.loads(cookie, salt=SALT, max_age=BROWSER_REMEMBERED_S)
+    except (signing.BadSignature, ValueError, TypeError):
+        return ""
+    return str(browser) if key == account_key(name) else ""
+
+
+def count_failures() -> dict[str, int]:
+    """The log-ins of the last day that failed, and from how many addresses; those of remembered browsers left out."""
+    rows = LoginFailures.objects.filter(kind="address", last_at__gt=timezone.now() - DAY)
+    found = rows.aggregate(failures=Sum("failures", default=0), addresses=Count("pk"))
+    return {"failures": found["failures"], "addresses": found["addresses"]}

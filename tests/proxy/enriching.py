@@ -1,0 +1,103 @@
+"""The hot path of a server process, without a server: all words are known, and who teaches is the test."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import orjson
+
+from memory.cache.state import Cache
+from memory.domain.types import EdgeRow, SoasRow
+from memory.ingest.encounters import Encounters
+from memory.ingest.reader import Reader
+from memory.settings.registry import Tuning
+from proxy.domain.config_schema import Loops
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.loop_guard import LoopGuard
+from proxy.enrichment.pipeline import Counts, Enriched, Enricher
+from proxy.enrichment.placement import BlockPlacer
+from proxy.enrichment.turns import Turns
+from proxy.telemetry.events import Events
+from proxy.upstream.modelfiles import Modelfiles
+from tests.steps import count_steps
+
+WORDS = ["gnommoweb", "kvasir", "repo", "worker", "type"]
+
+
+class NoSystems:
+    """What is known of Modelfiles: that none has a system text."""
+
+    def system_of(self, model: str) -> str:
+        return ""
+
+
+@dataclass
+class Written:
+    """Events, kept."""
+
+    added: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, event: dict[str, Any]) -> None:
+        self.added.append(event)
+
+    def loop_met(self, *_: object, **__: object) -> None:
+        pass
+
+
+class StepwiseTurns(Turns):
+    """Every step ends a slice, and the next one is whenever the work is driven on."""
+
+    def __init__(self) -> None:
+        super().__init__(slice_s=0.0)
+
+    async def wait(self) -> None:
+        await asyncio.sleep(0)
+
+
+class Enriching:
+    def __init__(self, turns: Turns | None = None) -> None:
+        self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0))
+        for number, word in enumerate(WORDS, 1):
+            self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
+        self.events = Written()
+        conversations = Conversations()
+        self.enricher = Enricher(
+            cache=self.cache,
+            reader=Reader(self.cache),
+            encounters=Encounters(self.cache),
+            conversations=conversations,
+            placer=BlockPlacer(self.cache, conversations, cast(Modelfiles, NoSystems())),
+            guard=LoopGuard(),
+            events=cast(Events, self.events),
+            loops=Loops,
+            counts=Counts(),
+            turns=turns or Turns(),
+        )
+        self.enricher.warm_up()
+
+    def teach(self, concept: str, parent: str) -> None:
+        ids = [self.cache.soas_by_token[word].id for word in (concept, parent, "type")]
+        self.cache.put_edges(ids[0], [EdgeRow(*ids, True, 0.9, "gutask", None)])
+
+    def ask(self, path: str, body: bytes | dict[str, Any]) -> Enriched:
+        """What becomes of the request; no error of the enrichment is passed over."""
+        text = body if isinstance(body, bytes) else orjson.dumps(body)
+        done = asyncio.run(self.enricher.enrich(path, text, "dobby"))
+        assert self.enricher.counts.errors == 0
+        return done
+
+
+def count_slices(work: Coroutine[Any, Any, object]) -> Iterator[int]:
+    """The steps of each piece of the work between two of its turns."""
+    is_over = False
+
+    def go_on() -> None:
+        nonlocal is_over
+        try:
+            work.send(None)
+        except StopIteration:
+            is_over = True
+
+    while not is_over:
+        yield count_steps(go_on)

@@ -1,0 +1,148 @@
+"""Requests beyond the bounds: what stands in their prompts stays, nothing else is done, and nobody waits for them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from memory import bounds
+from proxy.domain.formats import FORMATS as WIRES
+from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess
+from proxy.domain.json_outline import CONTAINERS_MAX
+from tests.prompts import FORMATS, Turn, rendered
+from tests.proxy.enriching import Enriching, StepwiseTurns, count_slices
+
+SLICE_STEPS = 300_000  # lines of Python in one piece; where there are so many, each takes some 20 ns
+FORMAT = pytest.mark.parametrize("name", FORMATS)
+BEGUN: list[Turn] = [("system", "You are helpful."), ("user", "look at gnommoweb")]
+GOES_ON: list[Turn] = [*BEGUN, ("assistant", "Yes."), ("user", "ask kvasir")]
+MORE: list[Turn] = [("assistant", "Done."), ("user", "and gnommoweb, kvasir?")]
+
+
+def flood(turns: list[Turn]) -> list[Turn]:
+    return turns + MORE * (PARTS_MAX // 2)
+
+
+def inflate(turns: list[Turn]) -> list[Turn]:
+    return [*turns, ("assistant", 'x "quoted" \\ ' * (JSON_MAX_BYTES // 10)), *MORE]
+
+
+def make_dense(payload: dict[str, Any]) -> None:
+    payload["tools"] = [{"a": [[]] * 10, "b": '"{[,'}] * (CONTAINERS_MAX // 10)
+
+
+EXCESSES: dict[Excess, tuple[Callable[[list[Turn]], list[Turn]], Callable[[dict[str, Any]], None]]] = {
+    Excess.PARTS: (flood, lambda payload: None),
+    Excess.BYTES: (inflate, lambda payload: None),
+    Excess.VALUES: (lambda turns: turns + MORE, make_dense),
+}
+
+
+@FORMAT
+@pytest.mark.parametrize("excess", EXCESSES)
+def test_beyond_a_bound_blocks_that_stand_are_put_back_and_the_rest_stays(name: str, excess: Excess) -> None:
+    path, write = FORMATS[name]
+    say_more, add = EXCESSES[excess]
+    proxy = Enriching()
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    proxy.ask(path, write(BEGUN))
+    before = orjson.loads(proxy.ask(path, write(GOES_ON)).body)
+    assert rendered(before).count("<recollection>") == 2
+    sent = write(say_more(GOES_ON)) | {"options": {"num_ctx": 9}, "stream": False}
+    add(sent)
+    bites = bounds.count_bites()[excess]
+
+    done = proxy.ask(path, sent)
+
+    got = orjson.loads(done.body)
+    assert rendered(got).startswith(rendered(before).rstrip("\n"))
+    assert rendered(got).count("<recollection>") == 2
+    assert len(rendered(got)) - len(rendered(sent)) == len(rendered(before)) - len(rendered(write(GOES_ON)))
+    beside = {"messages", "input", "prompt", "system", "instructions"}
+    assert {key: value for key, value in got.items() if key not in beside} == {
+        key: value for key, value in sent.items() if key not in beside
+    }
+    assert bounds.count_bites()[excess] == bites + 1
+    assert proxy.events.added[-1]["block"] == proxy.events.added[-2]["block"]
+
+
+@pytest.mark.parametrize("excess", EXCESSES)
+def test_where_nothing_stands_the_request_goes_on_byte_for_byte(excess: Excess) -> None:
+    say_more, add = EXCESSES[excess]
+    proxy = Enriching()
+    proxy.teach("kvasir", "worker")
+    for path, write in FORMATS.values():
+        sent = write(say_more(GOES_ON))
+        add(sent)
+        body = orjson.dumps(sent, option=orjson.OPT_INDENT_2)
+
+        assert proxy.ask(path, body).body == body
+    assert proxy.enricher.encounters.pending() == 0
+
+
+def test_a_line_that_no_longer_holds_is_not_put_back() -> None:
+    proxy = Enriching()
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    for turns in (BEGUN, GOES_ON):
+        proxy.ask("/api/chat", FORMATS["chat"][1](turns))
+    proxy.teach("kvasir", "repo")
+
+    done = proxy.ask("/api/chat", FORMATS["chat"][1](flood(GOES_ON)))
+
+    assert (done.body.count(b"gnommoweb: [type] repo"), done.body.count(b"kvasir: [type]")) == (1, 0)
+
+
+def test_up_to_the_bounds_prompts_are_enriched() -> None:
+    proxy = Enriching()
+    proxy.teach("gnommoweb", "repo")
+    before = bounds.count_bites()
+    turns: list[Turn] = [("user", "hi"), ("assistant", "{[ yes, ")] * (PARTS_MAX // 2 - 1) + GOES_ON[:2]
+
+    for path, write in FORMATS.values():
+        assert b"gnommoweb: [type] repo" in proxy.ask(path, write(turns)).body
+    assert bounds.count_bites() == before
+
+
+PLAIN_SAID = b'{"model":"m","messages":[%s{"role":"user","content":"hi"}]}'
+HOSTILE: dict[str, tuple[str, bytes]] = {
+    "empty messages": ("/api/chat", PLAIN_SAID % (b"{}," * 40_000)),
+    "empty messages within bounds": ("/api/chat", PLAIN_SAID % (b"{}," * (PARTS_MAX - 1))),
+    "empty lists": ("/v1/chat/completions", PLAIN_SAID % (b'"%s",' % (b"x" * JSON_MAX_BYTES) + b"[]," * 40_000)),
+    "one message of lists": ("/v1/messages", PLAIN_SAID % (b'{"content":[' + b"[]," * 19_000 + b"1]},")),
+    "one message of numbers": ("/v1/messages", PLAIN_SAID % (b'{"content":[' + b"1," * 99_000 + b"1]},")),
+    "headers": ("/api/generate", b'{"model":"m","prompt":"' + b"### User:\\n" * 100_000 + b'"}'),
+    "other headings": ("/api/generate", b'{"model":"m","prompt":"### User:\\n' + b"### A\\n" * 700_000 + b'"}'),
+    "backslashes before headers": (
+        "/api/generate",
+        b'{"model":"m","prompt":"### User:\\n' + (b"\\\\" * 50_000 + b"\\n### User:\\n") * 50 + b'"}',
+    ),
+    "quotes": ("/api/chat", PLAIN_SAID % (b'{"content":"' + b'\\"' * 3_000_000 + b'"},')),
+    "no end": ("/api/chat", b'{"model":"m","messages":[' + b'{"content":"' * 500_000),
+    "new messages": (
+        "/v1/responses",
+        orjson.dumps({"input": [{"role": "user", "content": f"gnommoweb {number}"} for number in range(PARTS_MAX)]}),
+    ),
+    "one line of names": ("/api/chat", PLAIN_SAID % (b'{"role":"user","content":"%s"},' % (b"Kvasir " * 14_000))),
+    "statements": (
+        "/api/chat",
+        PLAIN_SAID % (b'{"role":"user","content":"%s"},' % (b"Gnommoweb is a repo of Kvasir. " * 3_000)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_request_keeps_the_others_waiting(name: str) -> None:
+    proxy = Enriching(StepwiseTurns())
+    proxy.teach("gnommoweb", "repo")
+    path, body = HOSTILE[name]
+
+    assert max(count_slices(proxy.enricher.enrich(path, body, "dobby"))) < SLICE_STEPS
+    assert proxy.enricher.counts.errors == 0
+
+
+def test_every_format_names_the_field_that_grows() -> None:
+    for path, write in FORMATS.values():
+        assert WIRES[path].long_field in write(GOES_ON)

@@ -1,0 +1,133 @@
+"""A conflict holds all claims to one slot, and whoever says the same as a claim supports it."""
+
+import pytest
+
+from memory.models import Agent, Dimension, Source
+from resolution.decisions.undo import undo
+from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
+from tests.resolution.deciding import dismiss, update
+from tests.resolution.worlds import OPERATOR, say
+
+pytestmark = pytest.mark.django_db
+
+SLOT = {"concept": "gnommoweb", "dimension": "type"}
+
+
+@pytest.fixture(autouse=True)
+def registered() -> None:
+    for number, name in enumerate(("dobby", "winky", "kreacher", "luna")):
+        Agent.objects.create(name=name, token_hash=f"{number}" * 64)
+
+
+def dispute(parent: str, agent: str, **changes: object) -> Claim:
+    claim = say(f"gnommoweb isa {parent} type", agent, **changes).claim
+    assert claim is not None
+    return claim
+
+
+@pytest.fixture
+def claims() -> tuple[Claim, Claim]:
+    say("gnommoweb isa repo type")
+    return dispute("virus", "winky"), dispute("worm", "luna")
+
+
+def support(claim: Claim) -> list[list[str]]:
+    return list(ConflictMember.objects.get(kind="claim", object_id=claim.pk).support)
+
+
+def test_all_claims_to_a_slot_are_one_conflict(claims: tuple[Claim, Claim]) -> None:
+    conflict = Conflict.objects.get()
+
+    assert {claim.conflict_id for claim in claims} == {conflict.pk}
+    assert (conflict.slot_kind, conflict.slot_key, conflict.status) == ("edge_slot", SLOT, "open")
+    assert {member.object_id for member in conflict.members.all()} == {claim.pk for claim in claims}
+    say("gnommoweb ispart hogwarts membership")
+    assert say("gnommoweb ispart durmstrang membership", "winky").claim is not None
+    assert Conflict.objects.count() == 2
+
+
+def test_whoever_says_the_same_supports_it_once(claims: tuple[Claim, Claim]) -> None:
+    virus, worm = claims
+    for agent in ("winky", "kreacher", "kreacher"):
+        assert dispute("virus", agent) == virus
+    assert dispute("virus", "kreacher", source=Source.GUTASK, role="") == virus
+
+    assert support(virus) == [["winky", "user"], ["kreacher", "user"], ["kreacher", "gutask"]]
+    assert support(worm) == [["luna", "user"]]
+
+
+def test_whoever_supported_a_claim_counts_as_having_said_it(claims: tuple[Claim, Claim]) -> None:
+    virus, _ = claims
+    dispute("virus", "kreacher")
+    dismiss(virus.pk, OPERATOR, "no")
+
+    assert DecidedTriple.objects.get().agents == ["kreacher", "winky"]
+    assert say("gnommoweb isa virus type", "kreacher").status == "decided"
+    assert say("gnommoweb isa virus type", "luna").status == "conflict"  # another agent's own voice
+
+
+def test_a_conflict_is_open_while_one_of_its_claims_is(claims: tuple[Claim, Claim]) -> None:
+    virus, worm = claims
+    conflict = Conflict.objects.get()
+
+    dismiss(virus.pk, OPERATOR, "no")
+    conflict.refresh_from_db()
+    assert (conflict.status, conflict.resolved_at) == ("open", None)
+    decision = update(worm.pk, OPERATOR, "it is")
+    conflict.refresh_from_db()
+    assert (conflict.status, conflict.resolution) == ("resolved", Claim.objects.get(pk=worm.pk).resolution)
+    assert conflict.resolved_at is not None
+    undo(decision.pk, OPERATOR)
+    conflict.refresh_from_db()
+    assert (conflict.status, conflict.resolved_at, conflict.resolution) == ("open", None, None)
+    dismiss(worm.pk, OPERATOR, "no")
+    conflict.refresh_from_db()
+    assert conflict.status == "dismissed"
+
+
+def test_what_is_disputed_anew_is_another_conflict_which_a_reopened_claim_joins(claims: tuple[Claim, Claim]) -> None:
+    virus, worm = claims
+    decisions = [dismiss(claim.pk, OPERATOR, "no") for claim in claims]
+    anew = dispute("service", "kreacher")
+    assert anew.conflict_id != virus.conflict_id
+
+    undo(decisions[0].pk, OPERATOR)
+
+    virus.refresh_from_db()
+    worm.refresh_from_db()
+    assert virus.conflict_id == anew.conflict_id != worm.conflict_id
+    assert {member.object_id for member in Conflict.objects.get(status="open").members.all()} == {virus.pk, anew.pk}
+    assert Conflict.objects.get(pk=worm.conflict_id).status == "dismissed"
+
+
+def test_a_conflict_has_the_priority_of_its_most_urgent_claim(claims: tuple[Claim, Claim]) -> None:
+    dispute("worm", "kreacher", source=Source.GUTASK, role="")
+    conflict = Conflict.objects.get()
+    assert conflict.priority == 1
+
+    dismiss(claims[1].pk, OPERATOR, "no")
+
+    conflict.refresh_from_db()
+    assert conflict.priority == 0
+
+
+def test_with_its_last_claim_a_conflict_goes(claims: tuple[Claim, Claim]) -> None:
+    virus, worm = claims
+    virus.delete()
+    assert Conflict.objects.get().members.count() == 1
+    worm.delete()
+
+    assert not Conflict.objects.exists()
+    assert not ConflictMember.objects.exists()
+
+
+@pytest.mark.parametrize("source", [Source.INFERRED, Source.GUTASK, Source.OPERATOR])
+def test_a_claim_keeps_the_channel_it_came_through(source: Source) -> None:
+    say("gnommoweb ispart ramanujan runs-on", source=Source.OPERATOR, role="")
+    role, policy = ("user", "supersede") if source == Source.INFERRED else ("", "queue")
+    Dimension.objects.filter(soas__token="runs-on").update(on_collision=policy)
+
+    claim = say("gnommoweb ispart turing runs-on", "winky", source=source, role=role).claim
+
+    assert claim is not None
+    assert Claim.objects.get().channel == {"inferred": "user"}.get(source, source)
