@@ -17,7 +17,14 @@ from memory.domain.statement import Statement
 from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message, SoasRow, TripleIds
-from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
+from memory.ingest.extraction import (
+    NewMessage,
+    extract_statements,
+    find_confirmed,
+    find_unexplained,
+    select_first_named,
+    select_often_named,
+)
 from memory.ingest.reader import MessageKey, Reading, read_rest, readable_length
 
 logger = logging.getLogger(__name__)
@@ -33,9 +40,9 @@ SLICE_S = 0.001
 REST_S = 0.002
 LONG_S = 0.1
 LONG_SLICE_S = 0.01
-# However often an unknown concept is named, the workers get it once in this time.
-UNEXPLAINED_EVERY_S = HOUR
-UNEXPLAINED_MAX = 10_000
+# However often one conversation names an unknown concept, it asks for a flush once in this time.
+HURRIED_EVERY_S = HOUR
+HANDED_OVER_MAX = 10_000
 
 
 @dataclass(slots=True)
@@ -46,6 +53,9 @@ class Batch:
     counts: Counter[str] = field(default_factory=Counter)  # what was added in memory for these messages, by token
     seen_again: dict[bytes, float] = field(default_factory=dict)  # messages that were resent after a day, and when
     asked: dict[int, float] = field(default_factory=dict)  # soas ids that were asked about, and when
+    first_named: dict[bytes, list[str]] = field(
+        default_factory=dict
+    )  # by message, unknown concepts new in its conversation
     unexplained: dict[str, NewMessage] = field(default_factory=dict)  # concepts to explain, and where they were named
     confirmed: dict[TripleIds, float] = field(default_factory=dict)  # facts that were mentioned, and when
 
@@ -57,6 +67,7 @@ class Batch:
         self.counts += later.counts
         self.seen_again |= later.seen_again
         self.asked |= later.asked
+        self.first_named |= later.first_named
         self.unexplained |= later.unexplained
         self.confirmed |= later.confirmed
 
@@ -201,19 +212,23 @@ class Encounters:
         self._count(message.reading.names - message.reading.parts - message.counted, message.at)
         if statements:
             self.add_statements(statements)
-        for name in find_unexplained(self.cache, message):
-            self._hand_over(name, message)
+        unexplained = find_unexplained(self.cache, message)
+        first = select_first_named(message, unexplained)
+        if first:
+            self._batch.first_named[message.key] = first
+        for name in select_often_named(self.cache, unexplained):
+            self._hand_over(name, message, is_first=name in first)
         self._batch.confirmed |= dict.fromkeys(find_confirmed(self.cache, message), message.at)
 
-    def _hand_over(self, name: str, message: NewMessage) -> None:
-        if message.at - self._handed_over.get(name, 0.0) < UNEXPLAINED_EVERY_S:
+    def _hand_over(self, name: str, message: NewMessage, *, is_first: bool) -> None:
+        self._batch.unexplained[name] = message
+        if not is_first and message.at - self._handed_over.get(name, 0.0) < HURRIED_EVERY_S:
             return
+        self.wanted.set()
         self._handed_over.pop(name, None)  # so that it goes to the end: the oldest are forgotten first
         self._handed_over[name] = message.at
-        if len(self._handed_over) > UNEXPLAINED_MAX:
+        if len(self._handed_over) > HANDED_OVER_MAX:
             del self._handed_over[next(iter(self._handed_over))]
-        self._batch.unexplained[name] = message
-        self.wanted.set()
 
     def _count(self, names: Iterable[str], now: float) -> None:
         rows, counts = self.cache.soas_by_token, self._batch.counts

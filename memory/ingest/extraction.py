@@ -1,6 +1,6 @@
 """What a new message teaches besides its tokens: statements, concepts to be explained, facts that are confirmed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -21,6 +21,7 @@ CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR
 # Of one message: a person states a handful, and each is a row that a worker has to settle.
 STATEMENTS_MAX = 20
+UNEXPLAINED_MAX = 20  # concepts of one message: each is looked for in all of the prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +96,29 @@ def _names(reading: Reading, word: str) -> bool:
 
 
 def find_unexplained(cache: Cache, message: NewMessage) -> list[str]:
-    """The concepts without facts that are named so often by now that a language model is to be asked about them."""
+    """The concepts without facts that a user names, the most salient ``UNEXPLAINED_MAX``."""
     if message.reading.role != "user" or message.is_quoted:  # tools print hundreds of words that nobody asked about
         return []
-    threshold, rows = cache.tuning.saliency_write_threshold, cache.soas_by_token
+    rows = cache.soas_by_token
     named = ((name, rows.get(name)) for name in message.reading.names - message.reading.parts)
-    return [
-        name
+    unknown = sorted(
+        (0.0 if row is None else -row.saliency, name)
         for name, row in named
-        if row is not None
-        and row.saliency >= threshold
-        and not (row.is_common or row.is_muted)
-        and row.id not in cache.urd_by_concept
-    ]
+        if row is None or not (row.is_common or row.is_muted or row.id in cache.urd_by_concept)
+    )
+    return [name for _, name in unknown[:UNEXPLAINED_MAX]]
+
+
+def select_first_named(message: NewMessage, names: Iterable[str]) -> list[str]:
+    """Those that no user has named before in the conversation, as far as the prompt shows."""
+    earlier = [reading for reading in message.prompt[: message.index] if reading is not None and reading.role == "user"]
+    return [name for name in names if not any(name in reading.names for reading in earlier)]
+
+
+def select_often_named(cache: Cache, names: Iterable[str]) -> list[str]:
+    """Those that are named so often by now that a language model may be asked about them."""
+    threshold, rows = cache.tuning.saliency_write_threshold, cache.soas_by_token
+    return [name for name in names if (row := rows.get(name)) is not None and row.saliency >= threshold]
 
 
 def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:

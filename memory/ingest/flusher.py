@@ -13,7 +13,7 @@ from memory.cache.state import Cache
 from memory.db.connections import Connection, chunks, columns, first_line, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.types import SoasRow
-from memory.ingest import snippet_store
+from memory.ingest import snippet_store, unexplained
 from memory.ingest.encounters import Batch, Encounters
 from memory.ingest.extraction import NewMessage
 from memory.ingest.vocabulary import WORDS_A_STATEMENT, Vocabulary
@@ -46,14 +46,6 @@ ASK = """
     UPDATE soas SET asked_count = asked_count + 1, asked_at = to_timestamp(asked.at)
     FROM unnest(%s::int[], %s::float8[]) AS asked (id, at)
     WHERE soas.id = asked.id AND (asked_at IS NULL OR asked_at < to_timestamp(asked.at) - interval '1 minute')
-"""
-# The unique index keeps a concept that already waits from being queued twice.
-INSERT_CONCEPTS = """
-    INSERT INTO observation (kind, concept, digest, role, agent, said_at)
-    SELECT 'concept', concept, digest, role, agent, to_timestamp(at)
-    FROM unnest(%s::text[], %s::bytea[], %s::text[], %s::text[], %s::float8[])
-        AS unexplained (concept, digest, role, agent, at)
-    ON CONFLICT DO NOTHING
 """
 # Moves ``last_confirmed`` of facts to when they were mentioned, at most hourly for each.
 # SKIP LOCKED: a worker that places facts holds locks on edges, and a mention is not worth waiting for.
@@ -136,6 +128,8 @@ class Flusher:
                 async with take_turn(connection):
                     inserted = await insert_new_messages(connection, portion)
                     await self._vocabulary.count_words(connection, inserted)
+                    first_named = (name for message in inserted for name in batch.first_named.get(message.key, ()))
+                    await unexplained.count_conversations(connection, first_named)
                 new += inserted
             async with take_turn(connection):
                 for again in chunks(batch.seen_again.items(), WORDS_A_STATEMENT):
@@ -156,9 +150,7 @@ class Flusher:
             async with asyncio.timeout(WRITE_S):
                 await snippet_store.store_snippets(connection, self.cache, new)
                 # After the sentences that name them: a worker may ask about a concept as soon as its row is there.
-                concepts = ((name, m.key, m.reading.role, m.agent, m.at) for name, m in batch.unexplained.items())
-                for chunk in chunks(concepts, WORDS_A_STATEMENT):
-                    await connection.execute(INSERT_CONCEPTS, columns(chunk, 5))
+                await unexplained.hand_over(connection, self.cache, batch.unexplained)
                 for some in chunks(((*triple, at) for triple, at in batch.confirmed.items()), WORDS_A_STATEMENT):
                     await connection.execute(CONFIRM, columns(some, 4))
         except Exception as error:

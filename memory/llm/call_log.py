@@ -11,6 +11,7 @@ from django.utils import timezone
 from memory.db.locks import Lock, lock_until_commit
 from memory.llm.errors import NoBudget
 from memory.models import LanguageModel, LlmCall
+from memory.settings.registry import Tuning
 
 UNDER_WAY = "no answer: it is under way, or the process ended"
 SUBJECT_MAX = 200  # characters
@@ -32,14 +33,23 @@ class Usage:
         return f"{self.input_tokens} tokens read, {self.output_tokens} written{cost}"
 
 
-def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, daily_calls: int) -> int:
+def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning) -> int:
     """The id of a new row. Raises NoBudget."""
+    daily_calls = tuning.llm_daily_calls
+    # Whoever names many unknown words must not use up what the resolver needs at night.
+    for_words = daily_calls - int(daily_calls * tuning.llm_resolver_share)
     # Written before anything goes out: a killed process has asked, too. Durable, that is never within a transaction,
     # which would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
         lock_until_commit(Lock.LLM_CALLS)
-        if LlmCall.objects.filter(at__gte=start_of_day()).count() >= daily_calls:
+        today = LlmCall.objects.filter(at__gte=start_of_day())
+        if today.count() >= daily_calls:
             raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
+        if purpose == LlmCall.Purpose.EXPLAIN and today.filter(purpose=purpose).count() >= for_words:
+            raise NoBudget(
+                f"The {for_words} calls of today for unknown words are used up: the others of llm_daily_calls are kept"
+                " for conflicts (llm_resolver_share)."
+            )
         call = LlmCall.objects.create(
             model=model,
             model_name=str(model),

@@ -76,7 +76,7 @@ def ask(
     and counts for ``llm_daily_calls``. Not within a transaction. ``schema`` is what all providers take: objects have
     ``additionalProperties: false`` and require all their properties, nothing has bounds. Raises LlmError."""
     tuning = Config.tuning()
-    asking = _Asking(model, purpose, subject, tuning.llm_daily_calls, access_to(model))
+    asking = _Asking(model, purpose, subject, tuning, access_to(model))
     # Before the clock starts: it takes seconds the first time, and is not done in processes that never ask.
     import_module(asking.provider.SDK)
     question = Question(system, prompt, schema)
@@ -143,12 +143,12 @@ class _Asking:
     """One question to one model, with what its tries have in common."""
 
     def __init__(
-        self, model: LanguageModel, purpose: LlmCall.Purpose, subject: str, daily_calls: int, access: Access
+        self, model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning, access: Access
     ) -> None:
         self.model = model
         self.purpose = purpose
         self.subject = subject
-        self.daily_calls = daily_calls
+        self.tuning = tuning
         self.access = access
         self.provider = cast(Provider, PROVIDERS[model.provider])
         self.place = (model.provider, access.url, access.name)
@@ -180,7 +180,7 @@ class _Asking:
     def begin(self) -> int:
         # Where the budget runs out between two tries, the operator needs to know what went wrong with the first.
         try:
-            return call_log.begin(self.model, self.purpose, self.subject, self.daily_calls)
+            return call_log.begin(self.model, self.purpose, self.subject, self.tuning)
         except NoBudget:
             if self.failure is None:
                 raise

@@ -72,6 +72,9 @@ class Soas(models.Model):
     novelty = models.FloatField(
         default=0.0, db_default=0.0, help_text="1 once a fact with this concept as subject was placed."
     )
+    conversation_count = models.IntegerField(
+        default=0, db_default=0, help_text="Conversations whose users named it while it had no facts."
+    )
     asked_count = models.IntegerField(default=0, db_default=0)
     write_attempts = models.IntegerField(default=0, db_default=0)
     last_seen = models.DateTimeField(null=True, blank=True)
@@ -106,7 +109,9 @@ class Soas(models.Model):
                 violation_error_message="A token is letters and digits, joined by _ - . ' @ or +.",
             ),
             models.CheckConstraint(
-                condition=Q(encounter_count__gte=0, asked_count__gte=0, write_attempts__gte=0),
+                condition=Q(
+                    encounter_count__gte=0, conversation_count__gte=0, asked_count__gte=0, write_attempts__gte=0
+                ),
                 name="soas_counts_are_not_negative",
                 violation_error_message="Counts start at 0.",
             ),

@@ -97,6 +97,9 @@ class Tuning:
     llm_daily_calls: Annotated[int, Field(ge=0, le=1_000_000)] = setting(
         MODELS, 1000, "Calls of language models that Festinger makes in one day, at most."
     )
+    llm_resolver_share: Annotated[float, Field(ge=0, le=1)] = setting(
+        MODELS, 0.3, "Share of llm_daily_calls that is kept for deciding conflicts; unknown words get the rest."
+    )
     llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
         MODELS, 60.0, "How long a language model may take for one answer, in seconds."
     )
@@ -147,6 +150,9 @@ class Tuning:
     )
     quota_gutask_per_hour: PerHour = setting(
         QUOTAS, 2000, "New facts that gutask may teach within an hour from this machine, without a token."
+    )
+    quota_explanations_per_hour: PerHour = setting(
+        QUOTAS, 20, "Unknown words of one agent that a language model is asked about within an hour."
     )
     new_words_per_message_max: Pile = setting(
         QUOTAS, 500, "New words that one message may bring into the vocabulary; those written as names come first."

@@ -37,7 +37,7 @@ BAD_ROWS = [
     BadRow("soas_token_unique", "soas", beside={}),
     *(
         BadRow("soas_counts_are_not_negative", "soas", {column: -1})
-        for column in ("encounter_count", "asked_count", "write_attempts")
+        for column in ("encounter_count", "conversation_count", "asked_count", "write_attempts")
     ),
     BadRow("soas_scores_are_in_range", "soas", {"novelty": 1.1}),
     BadRow("soas_scores_are_in_range", "soas", {"novelty": -0.1}),

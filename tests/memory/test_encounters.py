@@ -239,14 +239,17 @@ def test_a_message_that_is_read_later_states_nothing_later() -> None:
     assert placed_last(observed) == "podman"
 
 
-def test_an_unknown_concept_is_handed_over_once_an_hour() -> None:
+def test_an_unknown_concept_asks_for_a_flush_in_each_conversation_and_once_an_hour() -> None:
     encounters = Encounters(known(encounter_count=50))
 
-    def handed_over(text: str, now: float) -> list[str]:
-        hear(encounters, text, now=now)
+    def is_hurried(*texts: str, now: float = NOW, opening: bytes = ONE) -> bool:
+        hear(encounters, *texts, opening=opening, now=now)
         asyncio.run(encounters.learn())
-        return list(encounters.take().unexplained)
+        hurried = encounters.wanted.is_set()
+        assert list(encounters.take().unexplained) == ["zorblat"]
+        return hurried
 
-    assert handed_over("zorblat one", NOW) == ["zorblat"]
-    assert handed_over("zorblat two", NOW + 60) == []
-    assert handed_over("zorblat three", NOW + 3_601) == ["zorblat"]
+    assert is_hurried("zorblat one")
+    assert not is_hurried("zorblat one", "zorblat two", now=NOW + 60)
+    assert is_hurried("zorblat one", opening=OTHER, now=NOW + 90)
+    assert is_hurried("zorblat one", "zorblat three", now=NOW + 4_000)

@@ -38,12 +38,11 @@ class Process:
         self._reader = Reader(self.cache)
 
     def hear(self, *texts: str, opening: bytes = ONE, role: str = "user") -> None:
-        said = [Message(role, text) for text in texts]
-        finish(
-            self.encounters.observe(
-                opening, [(message, self._reader.read(message)) for message in said], time.time(), "dobby"
-            )
-        )
+        self.observe([Message(role, text) for text in texts], opening)
+
+    def observe(self, said: list[Message], opening: bytes, agent: str = "dobby") -> None:
+        read = [(message, self._reader.read(message)) for message in said]
+        finish(self.encounters.observe(opening, read, time.time(), agent))
 
     async def start(self, dsn: str) -> None:
         async with open_connection(dsn, "test") as connection:
@@ -470,21 +469,46 @@ def rows(dsn: str, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
-@pytest.mark.django_db(transaction=True)
-def test_an_unknown_concept_waits_for_an_explanation_after_what_was_said_of_it(dsn: str) -> None:
-    async def scenario(process: Callable[[], Awaitable[Process]]) -> None:
-        one = await process()
-        for batch in range(2):
-            one.hear(*(f"zorblat {batch}{index}" for index in range(10)))
-            await one.flusher.flush()
+CONCEPTS = "SELECT concept, state, role, agent FROM observation WHERE kind = 'concept' ORDER BY id"
+
+
+def test_an_unknown_concept_is_explained_once_three_conversations_have_named_it_often(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+
+        async def hear(conversation: int, count: int) -> list[tuple[object, ...]]:
+            process.hear(*(f"zorblat {number}" for number in range(count)), opening=bytes([conversation]) * 16)
+            await process.flusher.flush()
+            return rows(dsn, CONCEPTS)
+
+        assert await hear(1, 20) == []
+        assert await hear(1, 22) == []  # the same one goes on
+        assert await hear(2, 1) == []
+        assert await hear(3, 1) == [("zorblat", "pending", "user", "dobby")]
+        assert await hear(4, 1) == [("zorblat", "pending", "user", "dobby")]
 
     play(dsn, scenario)
 
-    query = "SELECT kind, concept, state, role, agent FROM observation"
-    assert rows(dsn, query) == [("concept", "zorblat", "pending", "user", "dobby")]
-    assert (
-        len(rows(dsn, "SELECT sentence FROM evidence JOIN soas ON soas.id = concept_id WHERE token = 'zorblat'")) == 5
-    )
+    # After what was said of it: a worker may ask at once.
+    sentences = rows(dsn, "SELECT sentence FROM evidence JOIN soas ON soas.id = concept_id WHERE token = 'zorblat'")
+    assert len(sentences) == 5
+
+
+def test_an_agent_has_so_many_concepts_explained_in_an_hour_and_strangers_are_one(dsn: str) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        for conversation in range(3):
+            for agent in ("dobby", "eve@10.0.0.1", "mallory@10.0.0.2"):
+                concepts = words(15, prefix=agent[:3])
+                turns = [Message("user", f"{concepts} {number}") for number in range(6)]
+                process.observe(turns, bytes([conversation]) * 8 + agent[:8].encode().ljust(8), agent)
+            await process.flusher.flush()
+
+    play(dsn, scenario)
+
+    by_agent = dict(rows(dsn, "SELECT split_part(agent, '@', 1), count(*) FROM observation GROUP BY 1"))
+    assert by_agent.pop("dobby") == 15
+    assert sum(by_agent.values()) == 20
 
 
 @pytest.mark.django_db(transaction=True)

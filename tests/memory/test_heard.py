@@ -9,7 +9,14 @@ from memory.cache.state import Cache
 from memory.domain.recall.saliency import saliency
 from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow
-from memory.ingest.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
+from memory.ingest.extraction import (
+    NewMessage,
+    extract_statements,
+    find_confirmed,
+    find_unexplained,
+    select_first_named,
+    select_often_named,
+)
 from memory.ingest.reader import Allowance, Reader, read_rest
 
 NOW = time.time()
@@ -72,21 +79,34 @@ def unknown(**facts: object) -> Cache:
 def test_a_word_that_users_named_often_is_unexplained() -> None:
     cache = unknown()
 
-    assert find_unexplained(cache, heard(cache, "ask zorblat")) == ["zorblat"]
+    assert find_unexplained(cache, heard(cache, "ask zorblat")) == ["zorblat", "ask"]
+    assert select_often_named(cache, ["zorblat", "ask"]) == ["zorblat"]
+    assert select_often_named(unknown(saliency=1.1), ["zorblat"]) == []
     assert find_unexplained(cache, heard(cache, "ask zorblat", role="assistant")) == []
 
 
-@pytest.mark.parametrize("facts", [{"is_muted": True}, {"is_common": True, "saliency": 0.0}, {"saliency": 1.1}])
+@pytest.mark.parametrize("facts", [{"is_muted": True}, {"is_common": True, "saliency": 0.0}])
 def test_words_that_need_no_explanation(facts: dict[str, object]) -> None:
     cache = unknown(**facts)
 
-    assert find_unexplained(cache, heard(cache, "ask zorblat")) == []
+    assert find_unexplained(cache, heard(cache, "ask zorblat")) == ["ask"]
+
+
+def test_a_conversation_names_a_concept_first_where_no_user_has_named_it_before() -> None:
+    cache = unknown()
+    messages = [heard(cache, text, role=role) for text, role in (
+        ("restart zorblat", "assistant"), ("ask zorblat", "user"), ("zorblat and kvasir", "user"))]  # fmt: skip
+    prompt = [message.reading for message in messages]
+    second, third = (replace(message, prompt=prompt, index=index) for index, message in enumerate(messages) if index)
+
+    assert select_first_named(second, ["zorblat", "ask"]) == ["zorblat", "ask"]
+    assert select_first_named(third, ["zorblat", "kvasir"]) == ["kvasir"]
 
 
 def test_a_word_with_a_fact_is_explained() -> None:
     cache = world()
 
-    assert find_unexplained(cache, heard(cache, "ask gnommoweb")) == []
+    assert find_unexplained(cache, heard(cache, "ask gnommoweb")) == ["ask"]
 
 
 def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:

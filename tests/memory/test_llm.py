@@ -51,10 +51,8 @@ def model(request: pytest.FixtureRequest, llm: LlmServer) -> LanguageModel:
     return llm.model(request.param)
 
 
-def ask(model: LanguageModel) -> models.Answer:
-    return models.ask(
-        model, LlmCall.Purpose.EXPLAIN, "gnommoweb", system="You explain.", prompt="What is it?", schema=SCHEMA
-    )
+def ask(model: LanguageModel, purpose: LlmCall.Purpose = LlmCall.Purpose.EXPLAIN) -> models.Answer:
+    return models.ask(model, purpose, "gnommoweb", system="You explain.", prompt="What is it?", schema=SCHEMA)
 
 
 def set_config(**values: Any) -> None:
@@ -444,6 +442,20 @@ def test_the_days_budget_is_kept(llm: LlmServer, model: LanguageModel):
         ask(model)
 
     assert (len(llm.asked), LlmCall.objects.count()) == (2, 2)
+
+
+def test_a_share_of_the_budget_is_kept_for_conflicts(llm: LlmServer, model: LanguageModel):
+    set_config(llm_daily_calls=4, llm_resolver_share=0.5)
+    llm.answers_by(lambda _: Says(GOOD))
+    ask(model, LlmCall.Purpose.EXPLAIN)
+    ask(model, LlmCall.Purpose.EXPLAIN)
+
+    with pytest.raises(models.NoBudget, match="The 2 calls of today for unknown words"):
+        ask(model, LlmCall.Purpose.EXPLAIN)
+    ask(model, LlmCall.Purpose.RESOLVE)
+    ask(model, LlmCall.Purpose.RESOLVE)
+    with pytest.raises(models.NoBudget, match="The 4 calls of today"):
+        ask(model, LlmCall.Purpose.RESOLVE)
 
 
 def test_further_tries_count_for_the_budget_and_end_with_it(llm: LlmServer, model: LanguageModel):

@@ -73,9 +73,11 @@ def test_a_concept_over_the_write_threshold_is_explained_by_the_model_and_recall
 ) -> None:
     triple = {"concept": "ramanujan", "parent": "server", "dimension": "type", "is_isa": True, "confidence": 0.9}
     llm.answers({"reasoning": "It is restarted like a server.", "known": True, "triples": [triple]})
+    for who in ("dobby", "winky"):
+        Conversation(whole, agent=who).say(f"What is ramanujan, asks {who}?")
     conversation = Conversation(whole)
 
-    for number in range(OFTEN_ENOUGH_TO_ASK - 1):
+    for number in range(OFTEN_ENOUGH_TO_ASK - 3):
         conversation.say(f"Restart ramanujan, attempt {number}")
     whole.wait(lambda: whole.run("SELECT encounter_count FROM soas WHERE token = 'ramanujan' AND saliency > 1"))
     assert llm.asked == []
@@ -100,6 +102,8 @@ def test_what_the_model_does_not_know_is_not_asked_again_however_often_it_is_nam
 ) -> None:
     llm.asked.clear()
     llm.answers({"reasoning": "Nothing shows it.", "known": False, "triples": []})
+    for number in range(2):
+        Conversation(whole).say(f"What is zorblat, number {number}?")
     conversation = Conversation(whole)
 
     def is_asked_about() -> bool:

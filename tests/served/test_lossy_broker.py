@@ -116,6 +116,8 @@ def say(whole: Festinger, word: str, what: str, numbers: range, *, agent: str) -
 
 def explain(whole: Festinger, concept: str) -> None:
     """Named until a language model was asked about it: often at once, and again when that was counted."""
+    for number in range(2):
+        Conversation(whole).say(f"What is {concept}, number {number}?")
     conversation = Conversation(whole)
     for number in range(OFTEN_ENOUGH_TO_ASK):
         conversation.say(f"Restart {concept}, attempt {number}")

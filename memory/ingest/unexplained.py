@@ -1,0 +1,76 @@
+"""Hands over to the workers which unknown concepts a language model is to be asked about. Each question is a paid call,
+so neither one conversation nor one agent can cause many."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from memory import bounds
+from memory.cache.loader import all_rows
+from memory.cache.state import Cache
+from memory.db.connections import Connection, columns
+from memory.domain.voices import is_registered
+from memory.ingest.extraction import NewMessage
+
+CONVERSATIONS_MIN: Final = 3  # in which users have named it
+STRANGERS: Final = ""  # all agents without a token are one
+
+TOO_MANY: Final = bounds.define("explanations", "unknown words that one agent named beyond its quota of an hour")
+
+COUNT_CONVERSATIONS = """
+    UPDATE soas SET conversation_count = conversation_count + times
+    FROM (SELECT token, count(*) AS times FROM unnest(%s::text[]) AS token GROUP BY token ORDER BY token) AS named
+    WHERE soas.token = named.token
+"""
+# Those that are to be asked about, the most salient first; of each at most one in an hour.
+FIND_DUE = """
+    SELECT token FROM soas
+    WHERE token = ANY(%s) AND conversation_count >= %s AND saliency >= %s AND NOT (is_common OR is_muted)
+        AND NOT EXISTS (SELECT FROM urd WHERE urd.id = soas.id)
+        AND NOT EXISTS (
+            SELECT FROM observation
+            WHERE kind = 'concept' AND concept = token AND created_at > now() - interval '1 hour')
+    ORDER BY saliency DESC, token
+"""
+COUNT_LATELY = """
+    SELECT agent, count(*) FROM observation
+    WHERE kind = 'concept' AND created_at > now() - interval '1 hour' GROUP BY agent
+"""
+# The unique index keeps a concept that already waits from being queued twice.
+INSERT = """
+    INSERT INTO observation (kind, concept, digest, role, agent, said_at)
+    SELECT 'concept', concept, digest, role, agent, to_timestamp(at)
+    FROM unnest(%s::text[], %s::bytea[], %s::text[], %s::text[], %s::float8[])
+        AS unexplained (concept, digest, role, agent, at)
+    ON CONFLICT DO NOTHING
+"""
+
+
+async def count_conversations(connection: Connection, names: Iterable[str]) -> None:
+    """``names``: a concept as often as there are conversations that it is new in."""
+    if counted := list(names):
+        await connection.execute(COUNT_CONVERSATIONS, [counted])
+
+
+async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, NewMessage]) -> None:
+    """Of the concepts those that are due, with the message that named each; in an hour only so many of an agent."""
+    cursor = await connection.execute(FIND_DUE, [list(named), CONVERSATIONS_MIN, cache.tuning.saliency_write_threshold])
+    due = [token for (token,) in await cursor.fetchall()]
+    if not due:
+        return
+    lately: Counter[str] = Counter()
+    for agent, count in await all_rows(connection, COUNT_LATELY):
+        lately[_owner(agent)] += count
+    rows = []
+    for name in due:
+        message = named[name]
+        lately[_owner(message.agent)] += 1
+        if lately[_owner(message.agent)] > cache.tuning.quota_explanations_per_hour:
+            TOO_MANY.count_bite()
+        else:
+            rows.append((name, message.key, message.reading.role, message.agent, message.at))
+    await connection.execute(INSERT, columns(rows, 5))
+
+
+def _owner(agent: str) -> str:
+    return agent if is_registered(agent) else STRANGERS
