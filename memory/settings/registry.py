@@ -120,7 +120,7 @@ class Tuning:
     )
     recollection_placement: Literal["tail", "head_of_last", "append_only", "system"] = setting(
         RECOLLECTING,
-        "append_only",
+        "tail",
         "tail: new facts go to the end of the last message, where models heed them most; head_of_last: before its"
         " text; append_only: the first ones of a conversation to the top, later ones to the end. With these, what was"
         " said stays where it was, so that the model need not read all anew. system: always one block at the top.",

@@ -545,6 +545,10 @@ def test_whoever_shares_a_long_system_text_goes_on_with_its_top(proxy: Proxy) ->
 # --- at the end of the last message, from the first one on ---
 
 
+def test_the_default_is_the_end_of_the_last_message() -> None:
+    assert Tuning().recollection_placement == "tail"
+
+
 def test_the_first_block_goes_to_the_end_of_the_last_message_and_stays_there(tailing: Proxy) -> None:
     tailing.teach("gnommoweb", "repo")
     tailing.teach("kvasir", "worker")
