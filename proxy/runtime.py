@@ -63,7 +63,7 @@ class Runtime:
             loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
         )
-        self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL)
+        self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL, self.outbox.store)
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self._tasks: list[asyncio.Task[None]] = []
         self._telling: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks

@@ -15,6 +15,8 @@ Connection = psycopg.AsyncConnection[TupleRow]
 Item = TypeVar("Item")
 
 CONNECT_S = 5
+# SQL for a time in seconds since the epoch, by this machine's clock: what that has put into the future is now.
+PAST = "CASE WHEN {0} > extract(epoch FROM now()) + 60 THEN now() ELSE to_timestamp({0}) END"
 # Seconds. A connection that died silently is noticed within half a minute.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 

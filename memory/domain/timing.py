@@ -6,7 +6,10 @@ from typing import Final
 
 MICROSECOND: Final = 1e-6
 SHORTEST_STATEMENT: Final = 8  # characters, with what parts it from the next
+# Of one message: a person states a handful, and each is a row that a worker has to settle.
+STATEMENTS_MAX: Final = 20
 PUT_OFF_MAX: Final = 10_000  # messages
+AHEAD_MAX_S: Final = 1.0  # of the clock, which may itself have been ahead
 
 
 @dataclass(slots=True)
@@ -20,12 +23,14 @@ class FirstSeenClock:
 
     def first(self, message: Hashable, characters: int, now: float) -> float:
         """When the message, which is read now, was first seen. ``characters``: how long it is, as far as it is read."""
+        latest = round(now + AHEAD_MAX_S, 6)
         if self._put_off and (seen := self._put_off.pop(message, None)) is not None:
-            return seen
+            return min(seen, latest)
         # A microsecond for every statement that the message has room for: no two of a process get the same time. So
-        # the times may be a little ahead of the clock.
-        at = max(round(now, 6), self._next)
-        self._next = round(at + (characters // SHORTEST_STATEMENT + 1) * MICROSECOND, 6)
+        # the times may be a little ahead of the clock; where it went back, or there is too much, messages share one.
+        at = min(max(round(now, 6), self._next), latest)
+        statements = min(characters // SHORTEST_STATEMENT + 1, STATEMENTS_MAX)
+        self._next = round(at + statements * MICROSECOND, 6)
         return at
 
     def put_off(self, message: Hashable, characters: int, now: float) -> None:

@@ -24,6 +24,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Soas
 # Another voice that says the same closes this share of the doubt that is left.
 CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
+CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
 VoiceRole = tuple[str, str]
 # What becomes of a statement. Four are for the rules above these (resolution/intake): nobody vouches for it
@@ -43,6 +44,12 @@ Status = Literal[
 # What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.
 Differences = Literal["queue", "keep", "take"]
+
+
+def _past(time: datetime) -> datetime:
+    """Now, for what a clock that was wrong has put into the future: else nothing could ever be later."""
+    now = timezone.now()
+    return now if time > now + CLOCKS_DIFFER else time
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +177,7 @@ class Slots:
                 return Placement("conflict", ids, existing)
             if imported is None and is_weaker(assertion.attribution.channel, existing.channel):
                 return Placement("conflict", ids, existing)  # newer words do not displace stronger ones
-            if assertion.attribution.at < existing.said_at:
+            if assertion.attribution.at < _past(existing.said_at):
                 return Placement("outdated", ids, existing)
         # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
         if (closing := store.find_closing_edge(ids, self._edges.get)) is not None:
@@ -220,8 +227,8 @@ class Slots:
         voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
         voice = (voice_of(attribution.agent), attribution.role)
         noted = voices.get(voice)
-        edge.last_confirmed = max(edge.last_confirmed, attribution.at)
-        edge.said_at = max(edge.said_at, attribution.at)
+        edge.last_confirmed = max(_past(edge.last_confirmed), attribution.at)
+        edge.said_at = max(_past(edge.said_at), attribution.at)
         # After a bulk load the history does not name the author, but the edge does.
         is_author = not voices and voice_of(edge.agent) == voice_of(attribution.agent)
         if voice not in voices and voice not in self._voices[ids] and not is_author:

@@ -162,10 +162,15 @@ class Encounters:
             logger.exception("learn.failed", extra={"characters": len(message.text)})
 
     def take(self) -> Batch:
-        """Returns all that waits, and starts a new batch. Call ``learn`` first: messages that nobody has learned from
-        are in the batch without what they teach."""
+        """Returns what waits, and starts a new batch. Messages that nobody has learned from stay for the next one: once
+        a message is counted, it never teaches again."""
         batch, self._batch = self._batch, Batch()
         self._waiting_readings = self._waiting_texts = 0
+        for message in self._unlearned:
+            if batch.messages.pop(message.key, None) is not None:
+                self._put(message)
+                batch.counts.subtract(message.counted)
+                self._batch.counts.update(message.counted)
         self.wanted.clear()
         return batch
 
@@ -196,9 +201,7 @@ class Encounters:
             return
         if self._waiting_texts + len(message.text) > TEXTS_MAX:
             message = replace(message, text="")
-        self._waiting_readings += message.reading.size
-        self._waiting_texts += len(message.text)
-        self._batch.messages[message.key] = message
+        self._put(message)
         self._seen[message.key] = message.at
         if len(self._seen) > SEEN_MAX:
             del self._seen[next(iter(self._seen))]  # the oldest: dicts keep the order of insertion
@@ -206,6 +209,11 @@ class Encounters:
         self._count(message.counted, message.at)
         self._unlearned.append(message)
         self._has_unlearned.set()
+
+    def _put(self, message: NewMessage) -> None:
+        self._waiting_readings += message.reading.size
+        self._waiting_texts += len(message.text)
+        self._batch.messages[message.key] = message
 
     def _note(self, message: NewMessage, statements: list[Statement]) -> None:
         """Notes all that was learned from one message, at once."""

@@ -11,7 +11,7 @@ from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
-from memory.domain.timing import MICROSECOND
+from memory.domain.timing import MICROSECOND, STATEMENTS_MAX
 from memory.domain.types import Message, TripleIds
 from memory.ingest.reader import Reading, unwrap_readable
 
@@ -19,8 +19,6 @@ from memory.ingest.reader import Reading, unwrap_readable
 # recalled to it.
 CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR
-# Of one message: a person states a handful, and each is a row that a worker has to settle.
-STATEMENTS_MAX = 20
 UNEXPLAINED_MAX = 20  # concepts of one message: each is looked for in all of the prompt
 
 

@@ -3,14 +3,14 @@ name it in, and the questions that were asked."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 
 import psycopg
 
 from memory.cache.loader import SOAS, all_rows, batches
 from memory.cache.state import Cache
-from memory.db.connections import Connection, chunks, columns, first_line, open_connection
+from memory.db.connections import PAST, Connection, chunks, columns, first_line, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.types import SoasRow
 from memory.ingest import snippet_store, unexplained
@@ -30,27 +30,27 @@ LAST_WRITE_S = 4.0  # the same at the end, when the supervisor waits
 PORTION_BYTES = 500_000
 SEEN_LOADED = 100_000  # messages known from the start; the flush recognises older ones
 
-INSERT_MESSAGES = """
-    INSERT INTO seen_message (digest, last_seen) SELECT digest, to_timestamp(at)
+INSERT_MESSAGES = f"""
+    INSERT INTO seen_message (digest, last_seen) SELECT digest, {PAST.format("at")}
     FROM unnest(%s::bytea[], %s::float8[]) AS heard (digest, at) ON CONFLICT DO NOTHING RETURNING digest
 """
-UPDATE_MESSAGES = """
-    UPDATE seen_message SET last_seen = greatest(last_seen, to_timestamp(at))
+UPDATE_MESSAGES = f"""
+    UPDATE seen_message SET last_seen = least(greatest(last_seen, {PAST.format("at")}), now())
     FROM unnest(%s::bytea[], %s::float8[]) AS again (key, at) WHERE digest = key
 """
 SEEN = f"""
     SELECT digest, extract(epoch FROM last_seen)::float8 FROM seen_message ORDER BY last_seen DESC LIMIT {SEEN_LOADED}
 """
 # Two processes that ask at the same moment have asked once; a flush that is repeated has not asked again.
-ASK = """
-    UPDATE soas SET asked_count = asked_count + 1, asked_at = to_timestamp(asked.at)
+ASK = f"""
+    UPDATE soas SET asked_count = asked_count + 1, asked_at = {PAST.format("asked.at")}
     FROM unnest(%s::int[], %s::float8[]) AS asked (id, at)
     WHERE soas.id = asked.id AND (asked_at IS NULL OR asked_at < to_timestamp(asked.at) - interval '1 minute')
 """
 # Moves ``last_confirmed`` of facts to when they were mentioned, at most hourly for each.
 # SKIP LOCKED: a worker that places facts holds locks on edges, and a mention is not worth waiting for.
-CONFIRM = """
-    UPDATE urd SET last_confirmed = to_timestamp(at) FROM (
+CONFIRM = f"""
+    UPDATE urd SET last_confirmed = {PAST.format("at")} FROM (
         SELECT edge_id, at FROM urd JOIN unnest(%s::int[], %s::int[], %s::int[], %s::float8[])
             AS mentioned (concept, dim, parent, at) ON (urd.id, dim_id, parent_id) = (concept, dim, parent)
         WHERE last_confirmed < to_timestamp(at) - interval '1 hour' FOR UPDATE OF urd SKIP LOCKED
@@ -58,12 +58,25 @@ CONFIRM = """
 """
 
 
-class Flusher:
-    """Flushes every ``INTERVAL_S`` seconds, early when asked to, and once more at the end."""
+async def has_none() -> bool:
+    """Of a process whose messages state nothing."""
+    return True
 
-    def __init__(self, cache: Cache, encounters: Encounters, dsn: str) -> None:
+
+class Flusher:
+    """Flushes every ``INTERVAL_S`` seconds, early when asked to, and once more at the end. ``store_statements`` says
+    whether all that ``encounters`` has handed over survives the end of this process."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        encounters: Encounters,
+        dsn: str,
+        store_statements: Callable[[], Awaitable[bool]] = has_none,
+    ) -> None:
         self.cache = cache
         self.encounters = encounters
+        self._store_statements = store_statements
         self._dsn = dsn
         self._flushing = asyncio.Lock()
         self._vocabulary = Vocabulary(cache)
@@ -90,8 +103,14 @@ class Flusher:
         async with self._flushing:
             await self.encounters.learn()
             batch = self.encounters.take()
-            if batch:
+            if not batch:
+                return
+            # A message whose digest is stored never teaches again: what it states is stored first.
+            if await self._store_statements():
                 await self._try_to_write(batch)
+            else:
+                self.encounters.give_back(batch)
+                logger.warning("flush.put_off", extra={"messages": len(batch.messages)})
 
     async def flush_last(self) -> None:
         """The flush of a server that stops: what Postgres does not take in time is lost."""

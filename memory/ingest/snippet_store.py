@@ -10,7 +10,7 @@ import psycopg
 
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
-from memory.db.connections import Connection, chunks, columns
+from memory.db.connections import PAST, Connection, chunks, columns
 from memory.domain.recall.saliency import is_salient
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentences_naming
@@ -28,9 +28,9 @@ LONG_TEXT = 8_000  # characters: some 2 ms, for which the event loop may stand s
 SPEAKERS = frozenset({"user", "system", "tool"})
 OWN_VOICES = frozenset({"user", "system"})  # whose sentences count as what people said
 
-KEEP = """
+KEEP = f"""
     INSERT INTO evidence (concept_id, sentence, role, agent, said_at)
-    SELECT soas.id, said.sentence, said.role, said.agent, to_timestamp(said.at)
+    SELECT soas.id, said.sentence, said.role, said.agent, {PAST.format("said.at")}
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::float8[]) AS said (token, sentence, role, agent, at)
     JOIN soas USING (token)
     ORDER BY soas.id

@@ -8,7 +8,7 @@ from typing import Final
 from memory import bounds
 from memory.cache.loader import all_rows
 from memory.cache.state import Cache
-from memory.db.connections import Connection, columns
+from memory.db.connections import PAST, Connection, columns
 from memory.domain.voices import is_registered
 from memory.ingest.extraction import NewMessage
 
@@ -37,9 +37,9 @@ COUNT_LATELY = """
     WHERE kind = 'concept' AND created_at > now() - interval '1 hour' GROUP BY agent
 """
 # The unique index keeps a concept that already waits from being queued twice.
-INSERT = """
+INSERT = f"""
     INSERT INTO observation (kind, concept, digest, role, agent, said_at)
-    SELECT 'concept', concept, digest, role, agent, to_timestamp(at)
+    SELECT 'concept', concept, digest, role, agent, {PAST.format("at")}
     FROM unnest(%s::text[], %s::bytea[], %s::text[], %s::text[], %s::float8[])
         AS unexplained (concept, digest, role, agent, at)
     ON CONFLICT DO NOTHING

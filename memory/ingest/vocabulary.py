@@ -8,7 +8,7 @@ from typing import Final
 from memory import bounds
 from memory.cache.loader import Pace, all_rows
 from memory.cache.state import Cache
-from memory.db.connections import Connection, chunks, columns
+from memory.db.connections import PAST, Connection, chunks, columns
 from memory.ingest.extraction import NewMessage
 
 # New words in one statement. Over 2,000 in a notification would make every process reload everything.
@@ -24,19 +24,19 @@ STORED = "SELECT token FROM soas WHERE token = ANY(%s)"
 COUNT = "SELECT count(*) FROM soas"
 # Known words are updated and only new ones inserted: an upsert would use up a sequence value for every known word.
 # A word that rises above a threshold is announced: until then no other process has it.
-UPSERT = """
+UPSERT = f"""
     WITH met AS (SELECT * FROM unnest(%s::text[], %s::int[], %s::float8[]) AS met (token, count, seen)),
     known AS (
         UPDATE soas SET
             encounter_count = soas.encounter_count + met.count,
-            last_seen = greatest(soas.last_seen, to_timestamp(met.seen)),
+            last_seen = least(greatest(soas.last_seen, {PAST.format("met.seen")}), now()),
             saliency = CASE WHEN is_common THEN 0 ELSE log(soas.encounter_count + met.count) END
         FROM met WHERE soas.token = met.token
         RETURNING soas.id, soas.saliency, log(greatest(soas.encounter_count - met.count, 1)) AS before
     ),
     added AS (
         INSERT INTO soas (token, encounter_count, last_seen, saliency)
-        SELECT token, count, to_timestamp(seen), log(count) FROM met
+        SELECT token, count, {PAST.format("seen")}, log(count) FROM met
         WHERE NOT EXISTS (SELECT FROM soas WHERE soas.token = met.token)
         ORDER BY token
         ON CONFLICT (token) DO UPDATE SET

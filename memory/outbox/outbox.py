@@ -89,6 +89,11 @@ class Outbox:
             logger.error("observations.lost", extra={"statements": self.waiting})
         await self._close()
 
+    async def store(self) -> bool:
+        """Whether all that was added before is in the table or in a journal now."""
+        await self.write()
+        return not self.waiting
+
     async def write(self) -> None:
         """Writes what waits, or keeps it where neither Postgres nor the journal takes it. Never raises."""
         async with self._writing:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import psycopg
 
-from memory.db.connections import Connection, columns, first_line, open_connection
+from memory.db.connections import PAST, Connection, columns, first_line, open_connection
 from memory.domain.statement import Statement
 
 logger = logging.getLogger(__name__)
@@ -18,11 +18,11 @@ logger = logging.getLogger(__name__)
 WRITE_S = 10.0  # for one batch, before we give up on a Postgres that hangs
 HANG_UP_S = 0.5  # for libpq to notice that its connection is gone
 
-INSERT = """
+INSERT = f"""
     INSERT INTO observation
         (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel)
-    SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent, to_timestamp(at), evidence,
-        channel
+    SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent,
+        {PAST.format("at")}, evidence, channel
     FROM unnest(
         %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
         %s::float8[], %s::text[], %s::text[]

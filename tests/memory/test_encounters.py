@@ -101,8 +101,10 @@ def test_what_could_not_be_written_is_kept() -> None:
     encounters = Encounters(known("known"))
     hear(encounters, "known zorblat")
     encounters.note_asked([1], NOW)
+    asyncio.run(encounters.learn())
     batch = encounters.take()
     hear(encounters, "known zorblat again", now=NOW + 1)
+    asyncio.run(encounters.learn())
 
     encounters.give_back(batch)
 
@@ -115,6 +117,7 @@ def test_what_could_not_be_written_is_kept() -> None:
 def test_a_flush_puts_right_what_was_counted_too_often() -> None:
     encounters = Encounters(known(encounter_count=5))
     hear(encounters, "zorblat one", "zorblat two")
+    asyncio.run(encounters.learn())
     encounters.take()
     hear(encounters, "zorblat three")
 

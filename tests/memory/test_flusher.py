@@ -5,6 +5,8 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 
 import psycopg
 import pytest
@@ -155,6 +157,46 @@ def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
     play(dsn, scenario)
 
     assert stored(dsn) == {"zorblat": 1}
+
+
+def test_a_message_is_counted_once_what_it_states_is_stored(dsn: str) -> None:
+    counted_before: list[dict[str, int]] = []
+
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+
+        async def store(is_stored: bool) -> bool:
+            counted_before.append(stored(dsn))
+            process.hear(f"kvasir {len(counted_before)}")  # came meanwhile, and nobody has learned from it
+            return is_stored
+
+        process.hear("zorblat is a repo")
+        for is_stored in (False, True):
+            flusher = Flusher(process.cache, process.encounters, dsn, partial(store, is_stored))
+            await flusher.flush()
+        assert process.encounters.pending() == 1
+        assert stored(dsn) == {"zorblat": 1, "is": 1, "a": 1, "repo": 1, "kvasir": 1}
+        assert process.cache.soas_by_token["kvasir"].encounter_count == 2
+        await process.flusher.flush()
+
+        assert stored(dsn)["kvasir"] == process.cache.soas_by_token["kvasir"].encounter_count == 2
+
+    play(dsn, scenario)
+
+    assert counted_before == [{}, {}]
+
+
+def test_what_a_clock_puts_into_the_future_is_now(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        monkeypatch.setattr(time, "time", lambda: datetime.now().timestamp() + 10 * 365 * 86_400)
+        process.hear("zorblat")
+        await process.flusher.flush()
+
+    play(dsn, scenario)
+
+    for table in ("seen_message", "soas"):
+        assert rows(dsn, f"SELECT count(*) FROM {table} WHERE last_seen > now()") == [(0,)]
 
 
 def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:

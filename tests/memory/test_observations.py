@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -39,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 def statement(number: int, **changes: object) -> Statement:
     said = Statement(
         key=number.to_bytes(32, "big"), subject=f"zorblat{number}", parent="repo", dimension="type", is_isa=True,
-        confidence=0.8, role="user", agent="dobby", at=1_800_000_000.0 + number, evidence=f"zorblat{number} is a repo",
+        confidence=0.8, role="user", agent="dobby", at=1_700_000_000.0 + number, evidence=f"zorblat{number} is a repo",
     )  # fmt: skip
     return said._replace(**changes)  # type: ignore[arg-type]
 
@@ -104,7 +105,7 @@ def test_what_was_observed_is_a_row_soon(dsn: str, folder: Path) -> None:
 
 
 def test_the_statements_of_one_message_keep_their_order(dsn: str, folder: Path) -> None:
-    said = [statement(number, key=bytes(32), at=1_800_000_000.0 + number / 1e6) for number in range(50)]
+    said = [statement(number, key=bytes(32), at=1_700_000_000.0 + number / 1e6) for number in range(50)]
 
     async def run() -> None:
         async with running(dsn, folder) as observations:
@@ -131,13 +132,13 @@ def test_what_is_there_already_stays_as_it_is_and_wakes_nobody(dsn: str, folder:
 
     with psycopg.connect(dsn) as client:
         rows = client.execute("SELECT state, extract(epoch FROM said_at)::float8 FROM observation").fetchall()
-    assert (rows, woken.times) == ([("done", 1_800_000_001.0)], 1)
+    assert (rows, woken.times) == ([("done", 1_700_000_001.0)], 1)
 
 
 def test_a_statement_that_the_table_refuses_takes_no_other_along(
     dsn: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad = {3: {"key": b"short"}, 7: {"confidence": 2.0}, 8: {"parent": "x" * 65}, 11: {"at": float("nan")}}
+    bad = {3: {"key": b"short"}, 7: {"confidence": 2.0}, 8: {"parent": "x" * 65}, 11: {"confidence": float("nan")}}
 
     async def run() -> None:
         async with running(dsn, folder) as observations:
@@ -149,6 +150,21 @@ def test_a_statement_that_the_table_refuses_takes_no_other_along(
 
     assert concepts(dsn) == [name for number, name in enumerate(names(20)) if number not in bad]
     assert [record.message for record in caplog.records].count("observation.refused") == len(bad)
+
+
+def test_what_a_clock_puts_into_the_future_is_said_now_in_its_order(dsn: str, folder: Path) -> None:
+    async def run() -> None:
+        async with running(dsn, folder) as observations:
+            observations.add(statement(number, at=5e9 + number) for number in (1, 2))
+            observations.add([statement(3, at=time.time() + 0.5)])
+            assert await eventually(lambda: observations.waiting == 0)
+
+    asyncio.run(run())
+
+    assert concepts(dsn) == names(4)[1:]
+    with psycopg.connect(dsn) as client:
+        query = "SELECT concept FROM observation WHERE said_at <= created_at ORDER BY said_at, id"
+        assert [name for (name,) in client.execute(query)] == names(3)[1:]
 
 
 def test_texts_that_postgres_does_not_take_are_mended(dsn: str, folder: Path) -> None:

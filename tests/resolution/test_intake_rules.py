@@ -16,7 +16,7 @@ from tests.resolution.worlds import say
 
 pytestmark = pytest.mark.django_db
 
-NOW = timezone.now()
+NOW = timezone.now() - timedelta(days=1)  # later ones are past, too: what is said in the future is said now
 HOUR = timedelta(hours=1)
 HERE, THERE = b"h" * 16, b"t" * 16
 
@@ -149,6 +149,14 @@ class TestTheNewerWins:
         say("gnommoweb isa repo type", at=NOW + 2 * HOUR)
 
         assert say("gnommoweb isa service type", at=NOW + HOUR).status == "outdated"
+
+    def test_what_a_wrong_clock_has_put_into_the_future_stands_no_longer_than_other_facts(self) -> None:
+        say("gnommoweb isa repo type", at=NOW + 3650 * 24 * HOUR)
+        later = timezone.now() + timedelta(seconds=5)
+
+        assert say("gnommoweb isa service type", at=NOW).status == "outdated"
+        assert say("gnommoweb isa service type", at=later).status == "superseded"
+        assert edge().said_at == later
 
     def test_a_newcomer_that_closes_a_ring_is_queued_and_the_world_stays(self) -> None:
         say("aa isa c type", at=NOW)

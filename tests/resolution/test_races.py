@@ -30,7 +30,7 @@ from tests.resolution.racers import ROUNDS, Racers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-NOW = timezone.now()
+NOW = timezone.now() - timedelta(days=1)  # what is said in the future is said now
 
 
 @pytest.fixture(autouse=True)
