@@ -118,7 +118,14 @@ KINDS: dict[str, Misuse] = {
     "a stream without done": Misuse(chat("no-done")),
     "thousands of new words": Misuse(chat("llama3", " ".join(f"zorblat{number:x}" for number in range(8_000)))),
     "an unknown model": Misuse(chat("nobody")),
-    "too long a model's name": Misuse(chat("x" * 201), bites="model_name"),
+    # No message takes a block, so its Modelfile would be asked for.
+    "too long a model's name": Misuse(
+        request(
+            "POST /api/chat",
+            orjson.dumps({"model": "x" * 201, "messages": [{"role": "assistant", "content": "hi"}], "stream": False}),
+        ),
+        bites="model_name",
+    ),
     "too many messages": Misuse(repeat(b'{"role":"user","content":"hi"},', PARTS_MAX), bites="request_parts"),
     "too many values": Misuse(
         repeat(b'{"role":"user","content":[[],[],[],[],[],[]]},', PARTS_MAX - 1), bites="request_values"

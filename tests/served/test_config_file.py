@@ -140,14 +140,14 @@ def test_a_move_is_followed_by_passing_requests_and_what_is_known_of_models(
 ) -> None:
     teach = configured.served.teach("kobold -isa creature")
     assert teach.status_code in (200, 201)
-    configured.served.chat(("user", "Where is kobold?"))
+    configured.served.chat(("assistant", "The kobold is here."))  # no message takes a block: only the top would
     assert eventually(lambda: shown(ollama) == 1, within_s=FOLLOWS_S)
 
     configured.write(f"upstream: {{url: {other.url}}}")
     assert configured.follows(lambda _: configured.upstream == other.url)
 
     assert configured.served.client.get("/api/tags").status_code == 200
-    configured.served.chat(("user", "Where is kobold now?"))
+    configured.served.chat(("assistant", "The kobold is here, too."))
     assert eventually(lambda: shown(other) == 1, within_s=FOLLOWS_S)
     assert [request.path for request in ollama.requests() if request.path == "/api/tags"] == []
 

@@ -122,7 +122,7 @@ def test_what_was_decomposed_does_not_come_back_with_its_old_sentences(whole: Fe
     lines = block("vexnode: [purpose] gateway [hardware] server"), block("vexnode: [hardware] server [purpose] gateway")
     line = again[0][3]
     assert line in lines
-    assert again == [{3: line}, {3: line}, {0: line}, {0: line}, {0: line}]
+    assert again == [{3: line}, {3: line}, {1: line}, {1: line}, {1: line}]
     assert (without_confidence(whole.edges("vexnode")), whole.queue("vexnode")) == (
         without_confidence(before[0]),
         before[1],
