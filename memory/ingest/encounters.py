@@ -150,9 +150,12 @@ class Encounters:
                     self._unlearned.popleft()
 
     async def _learn_from(self, message: NewMessage, pace: Pace) -> None:
+        size = message.reading.size
         try:
             for _ in read_rest(self.cache, message.reading):
                 await pace.step()
+            if message.key in self._batch.messages:
+                self._waiting_readings += message.reading.size - size
             statements = []
             for statement in extract_statements(self.cache, message):
                 statements.append(statement)
