@@ -8,13 +8,16 @@ from hashlib import blake2b
 from sys import getsizeof
 from typing import Any, NamedTuple
 
+from memory import bounds
 from memory.cache.state import Cache
+from memory.domain.channels import TENTATIVE
 from memory.domain.cues.extractor import CueMatch, iter_cues, iter_names_near_cues, names_near_cues
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.redaction import blank_in_steps, blank_secrets
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
+from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
 
 # What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
@@ -32,6 +35,12 @@ ENVELOPE_MAX = 500_000
 # Of the words that are read in one step, while a prompt waits and afterwards.
 HURRIED_STEP_CHARACTERS = 8_000
 STEP_CHARACTERS = 4_000
+
+# Statements of one message that are read, whoever they are by: two milliseconds for ten of them.
+MATCHES_MAX = 100
+TOO_MANY_STATEMENTS = bounds.define(
+    "statements", f"messages with more statements than the {STATEMENTS_MAX} that are learned of one"
+)
 
 _BLANK = re.compile(r"\s")
 
@@ -228,11 +237,18 @@ def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
         found.emphasised.update(some.emphasised)
         yield
     if reading.triples is None or len(text) > CUE_SENTENCES_MAX:
-        triples = []
+        triples: list[CueMatch] = []
+        own: set[tuple[str, str, str]] = set()
         for triple in iter_cues(text, reading.role, vocabulary=cache):
             if triple is not None:
                 triples.append(triple)
+                if triple.channel not in TENTATIVE:
+                    own.add((triple.subject, triple.parent, triple.dimension))
             yield
+            # What is quoted or repeated may all be left out later; what somebody states is not.
+            if len(own) >= STATEMENTS_MAX or len(triples) >= MATCHES_MAX:
+                TOO_MANY_STATEMENTS.count_bite()
+                break
         reading.triples = tuple(triples)
     _put_words(cache, reading, found)
 

@@ -16,6 +16,7 @@ from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
+    TOO_MANY_STATEMENTS,
     Allowance,
     MessageKey,
     Reader,
@@ -293,6 +294,20 @@ def test_readings_take_what_is_accounted_for(text: str) -> None:
 def keyed(text: str) -> tuple[MessageKey, Message]:
     message = Message("user", text)
     return MessageKey.of(message), message
+
+
+def test_of_a_message_full_of_statements_as_many_are_read_as_are_learned() -> None:
+    own = " ".join(f"zorblat{number} is a repo." for number in range(300))
+    quoted = "".join(f"> winky{number} is a repo.\n" for number in range(30))
+    before = TOO_MANY_STATEMENTS.bites
+
+    readings = [first_sight(Cache(), text) for text in (own, f"{quoted}\nkvasir is a service.")]
+    for reading in readings:
+        finish(read_rest(Cache(), reading))
+
+    assert [triple.subject for triple in readings[0].triples] == [f"zorblat{number}" for number in range(20)]
+    assert (len(readings[1].triples), readings[1].triples[-1].subject) == (31, "kvasir")
+    assert TOO_MANY_STATEMENTS.bites == before + 1
 
 
 def test_long_words_and_names_leave_nothing_behind() -> None:
