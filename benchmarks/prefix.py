@@ -2,7 +2,8 @@
 again all that comes after the first difference.
 
 The same conversation in three formats, on one server process, on three that take turns, of which one is restarted in
-the middle, and, to compare, with all recollections in one block at the top.
+the middle, with the other placements of blocks that stay, and, to compare, with all recollections in one block at the
+top.
 """
 
 import asyncio
@@ -37,11 +38,12 @@ SEED = 20
 Formats = Mapping[str, tuple[str, agent.Write]]  # by name, path and writer
 FORMATS: Formats = {"chat": agent.CHAT, "rebuilt tail": agent.FLATTENED, "messages": agent.MESSAGES}
 ONE, SEVERAL, SYSTEM = "one process", f"{PROCESSES} processes", "system"
+OTHERS = ("head_of_last", "append_only", SYSTEM)  # the placements that are not the default
 TITLE = (
     "{turns} turns growing to {kilobytes} KB, 8 facts: the part of what the client's prompts share that stays shared"
 )
 AIM = "least >= 100 %"
-AT_THE_TOP = "UPDATE config SET value = 'system' WHERE key = 'recollection_placement'"
+PLACED = "UPDATE config SET value = '{}' WHERE key = 'recollection_placement'"
 LAST = b"GET /last HTTP/1.1\r\nHost: model\r\n\r\n"
 # Also one that breaks off.
 BLOCK = re.compile(f"{OPENING}.*?(?:{CLOSING}|\\Z)", re.DOTALL)
@@ -87,7 +89,7 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
         for way, courses in (
             (ONE, on_one(home, mock, talk)),
             (SEVERAL, on_several(home, mock, talk)),
-            (SYSTEM, on_one(home, mock, talk, settings=AT_THE_TOP)),
+            *((placement, on_one(home, mock, talk, settings=PLACED.format(placement))) for placement in OTHERS),
         ):
             for name, course in courses.items():
                 rows[f"{name}, {way}"] = row(course.turns)

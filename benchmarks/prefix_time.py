@@ -14,7 +14,7 @@ from benchmarks.plan import Plan
 from benchmarks.servers import model
 
 FORMATS = {"chat": agent.CHAT}
-WITHOUT, APPENDED, SYSTEM = "without s", "append-only s", "system s"
+WITHOUT, TAIL, SYSTEM = "without s", "tail s", "system s"
 TITLE = "seconds to the first token of SmolLM2-135M, {turns} turns growing to {characters} KB; 8 facts"
 
 
@@ -24,11 +24,12 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
         return
     talk = agent.dialogue(prefix.SEED, plan.llm_turns, plan.llm_kilobytes * 1000)
     with model(home) as mock:
-        appended = prefix.on_one(home, mock, talk, FORMATS)["chat"].turns
-        at_the_top = prefix.on_one(home, mock, talk, FORMATS, settings=prefix.AT_THE_TOP)["chat"].turns
+        at_the_end = prefix.on_one(home, mock, talk, FORMATS)["chat"].turns
+        at_top = prefix.PLACED.format(prefix.SYSTEM)
+        at_the_top = prefix.on_one(home, mock, talk, FORMATS, settings=at_top)["chat"].turns
     prompts = {
-        WITHOUT: [turn.client for turn in appended],
-        APPENDED: [turn.model for turn in appended],
+        WITHOUT: [turn.client for turn in at_the_end],
+        TAIL: [turn.model for turn in at_the_end],
         SYSTEM: [turn.model for turn in at_the_top],
     }
     title = TITLE.format(turns=plan.llm_turns, characters=plan.llm_kilobytes)
@@ -46,5 +47,5 @@ def rows(taken: dict[str, list[llm.Taken]]) -> Rows:
 
 def row(ways: dict[str, list[llm.Taken]], taken: Sequence[Sequence[llm.Taken]]) -> dict[str, float]:
     by_way = dict(zip(ways, taken, strict=True))
-    tokens = sum(one.tokens for one in by_way[APPENDED])
+    tokens = sum(one.tokens for one in by_way[TAIL])
     return {"tokens": tokens} | {way: sum(one.seconds for one in of_way) for way, of_way in by_way.items()}

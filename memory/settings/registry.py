@@ -121,11 +121,12 @@ class Tuning:
     recollection_max_total_tokens: Annotated[int, Field(ge=0, le=100_000)] = setting(
         RECOLLECTING, 1000, "Length of all blocks of one conversation, in model tokens of four characters."
     )
-    recollection_placement: Literal["append_only", "system"] = setting(
+    recollection_placement: Literal["tail", "head_of_last", "append_only", "system"] = setting(
         RECOLLECTING,
-        "append_only",
-        "append_only: what was said stays where it was, new facts go to the prompt's end, so that the model need not"
-        " read all anew; system: always one block at the top.",
+        "tail",
+        "tail: new facts go to the end of the last message, where models heed them most; head_of_last: before its"
+        " text; append_only: the first ones of a conversation to the top, later ones to the end. With these, what was"
+        " said stays where it was, so that the model need not read all anew. system: always one block at the top.",
     )
     zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
         RECOLLECTING, 3, "Unknown concepts asked about in one block, at most; 0 asks nothing."

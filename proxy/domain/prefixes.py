@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from typing import NamedTuple
 
 import orjson
 
@@ -22,6 +23,14 @@ CUTS = (65_536, 16_384, 4_096, SHARED_MIN)
 # Clients rebuild the tail of a message, mostly from the end of a line on. So many lines are told apart.
 LINES_MAX = 16
 LINES_WITHIN = 4_096
+
+
+class Spot(NamedTuple):
+    """Where a block stands in a prompt: before the text of a part or at its end. They sort as they follow each
+    other."""
+
+    part: int  # its index
+    is_end: bool
 
 
 def opening_of(roles: Iterable[str]) -> int | None:
@@ -71,6 +80,14 @@ class Thread:
         opening = opening_of(part.role for part in prompt.parts)
         return cls(prompt, links, len(links) - 1 if opening is None else opening)
 
+    def place_of(self, spot: Spot) -> bytes:
+        """The digest of all that comes before a block there."""
+        if spot.is_end:
+            return self.links[spot.part]
+        # Reversed: what stands before a text is not at the end of the part before. Its own text does not count, since
+        # clients rebuild the end of that, and what comes after the block would have to be evaluated again.
+        return (self.links[spot.part - 1] if spot.part else root(self.prompt))[::-1]
+
     @property
     def key(self) -> bytes:
         """What tells the conversation: all up to its opening."""
@@ -83,12 +100,12 @@ class Thread:
         # Of a short opening at least half has to agree: its first words begin many conversations.
         half = len(self.prompt.parts[self.opening].text) / 2
         lines = [key for end, key in self._of_opening if self._system_characters + end >= SHARED_MIN or end >= half]
-        return lines + self._of_system
+        return lines + self.of_system
 
     @cached_property
     def all_keys(self) -> list[bytes]:
         """Keys under which others may find the conversation."""
-        return [self.key, *(key for _, key in self._of_opening), *self._of_system]
+        return [self.key, *(key for _, key in self._of_opening), *self.of_system]
 
     @cached_property
     def _system_characters(self) -> int:
@@ -99,7 +116,8 @@ class Thread:
         return self._within(self.opening)
 
     @cached_property
-    def _of_system(self) -> list[bytes]:
+    def of_system(self) -> list[bytes]:
+        """Those keys that say nothing of how the opening begins."""
         if self._system_characters < SHARED_MIN:
             return []
         cuts = [key for end, key in self._within(0) if end in CUTS]

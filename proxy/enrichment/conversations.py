@@ -4,16 +4,16 @@ Clients resend the whole history each turn. A model need not evaluate again what
 that was once put into a prompt is put there again, byte for byte, and what is new goes to the end.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
-from memory.domain.recall.rendering import Block
+from memory.domain.recall.rendering import NOTHING, Block
 from memory.recall.mentions import Beginning, MaybeReading, Mentions
-from proxy.domain.prefixes import Thread
+from proxy.domain.prefixes import Spot, Thread
 
 HOUR = 3600.0
-TAILS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
+BLOCKS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
 SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
 KEY_BYTES = 200  # a digest and its places in dicts
 CHARACTER_BYTES = 2  # of a block's text: half of them may hold a character outside of Latin-1
@@ -27,7 +27,7 @@ class Injection:
 
     conversation: bytes  # its key
     keys: tuple[bytes, ...]  # all keys of a new one
-    place: bytes  # the link after which a tail stands, empty for the top
+    place: bytes  # the digest of all that comes before the block, empty for the top
     block: Block  # empty where nothing stands there (any more)
     system: str | None  # the Modelfile's SYSTEM that had to come before the block
     at: float
@@ -42,36 +42,40 @@ class Conversation:
     top: Block  # before the first text of all its prompts
     system: str | None  # the Modelfile's SYSTEM that had to come before it
     at: float  # when it began, or was last written to the log as a whole
-    tails: dict[bytes, tuple[Block, float]] = field(default_factory=dict)  # by link, and when they were put there
+    blocks: dict[bytes, tuple[Block, float]] = field(default_factory=dict)  # by place, and when they were put there
     size: int = 0  # bytes, roughly
+    # The places in its last prompt that a block may be put to only once: what follows them has been evaluated.
+    passed: frozenset[bytes] = frozenset()
 
     def __post_init__(self) -> None:
         self.size = KEY_BYTES * len(self.keys) + _size_of(self.top) + CHARACTER_BYTES * len(self.system or "")
 
     def put(self, place: bytes, block: Block, at: float) -> None:
-        """Puts the block after this link; an empty block removes what stood there."""
+        """Puts the block there; an empty block removes what stood there."""
         # What another process did may be heard of late, when something newer is known already.
-        if place in self.tails and self.tails[place][1] > at:
+        if place in self.blocks and self.blocks[place][1] > at:
             return
         self._remove(place)
-        self.tails[place] = (block, at)
+        self.blocks[place] = (block, at)
         self.size += KEY_BYTES + _size_of(block)
-        if len(self.tails) > TAILS_MAX:
-            self._remove(next(iter(self.tails)))
+        if len(self.blocks) > BLOCKS_MAX:
+            self._remove(next(iter(self.blocks)))
 
     def _remove(self, place: bytes) -> None:
-        if (tail := self.tails.pop(place, None)) is not None:
-            self.size -= KEY_BYTES + _size_of(tail[0])
+        if (found := self.blocks.pop(place, None)) is not None:
+            self.size -= KEY_BYTES + _size_of(found[0])
 
-    def use_tails(self, links: Iterable[bytes]) -> dict[int, Block]:
-        """The blocks further down that have their place in this request, by the index of the part at whose end. They
-        become the last to be dropped."""
-        found: dict[int, Block] = {}
-        for index, link in enumerate(links) if self.tails else ():
-            if (tail := self.tails.pop(link, None)) is not None:
-                self.tails[link] = tail  # dicts keep the order of insertion: this one moves to the end
-                if tail[0]:
-                    found[index] = tail[0]
+    def use_blocks(self, thread: Thread) -> dict[Spot, Block]:
+        """The blocks further down that have their place in this request, in order. They become the last to be
+        dropped."""
+        found: dict[Spot, Block] = {}
+        spots = (Spot(index, is_end) for index in range(len(thread.links)) for is_end in (False, True))
+        for spot in spots if self.blocks else ():
+            place = thread.place_of(spot)
+            if (kept := self.blocks.pop(place, None)) is not None:
+                self.blocks[place] = kept  # dicts keep the order of insertion: this one moves to the end
+                if kept[0]:
+                    found[spot] = kept[0]
         return found
 
 
@@ -104,8 +108,19 @@ class Conversations:
             self._use(own, now)
             return own
         keys = (thread.key, *thread.shared)
-        near = next((self._by_key[key] for key in keys if key in self._by_key), None)
-        return None if near is None else self.begin(thread, near.top, near.system, now)
+        key = next((key for key in keys if key in self._by_key), None)
+        if key is None:
+            return None
+        near = self._by_key[key]
+        fork = self.begin(thread, near.top, near.system, now)
+        if key not in thread.of_system:
+            # Both openings begin alike, so what stands before the one has to stand before the other.
+            fork.passed = near.passed
+            place = thread.place_of(Spot(thread.opening, is_end=False))
+            block, _ = near.blocks.get(place, (NOTHING, now))
+            if block:
+                self.put(fork, place, block, now)
+        return fork
 
     def begin(self, thread: Thread, top: Block, system: str | None, now: float) -> Conversation:
         """Begins a conversation, or rebuilds it: only ``top`` stands in it."""
@@ -115,7 +130,7 @@ class Conversations:
         return conversation
 
     def put(self, conversation: Conversation, place: bytes, block: Block, now: float) -> None:
-        """Puts the block after this link; an empty one removes what stood there."""
+        """Puts the block there; an empty one removes what stood there."""
         self._put(conversation, place, block, now)
         self._record(Injection(conversation.key, (), place, block, None, now))
 
@@ -170,7 +185,7 @@ class Conversations:
         if now - conversation.at > HOUR:
             conversation.at = now
             self._record_top(conversation)
-            for place, (block, _) in conversation.tails.items():
+            for place, (block, _) in conversation.blocks.items():
                 self._record(Injection(conversation.key, (), place, block, None, now))
 
     def _record_top(self, conversation: Conversation) -> None:

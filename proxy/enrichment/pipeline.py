@@ -6,7 +6,7 @@ request goes on.
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, TypedDict
@@ -289,9 +289,12 @@ def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
     """The edit with the note at the very end, where it takes nothing from what the next prompt shares with this one,
     and without the repeats."""
     last = len(prompt.parts) - 1
-    tails: Mapping[int, str] = edit.tails
+    heads, tails = edit.heads, edit.tails
     if met.note and prompt.parts[last].takes_block:
         tails = {**tails, last: join_texts(tails.get(last, ""), met.note)}
     if met.without:
-        tails = {index: text for index, text in tails.items() if prompt.parts[index].place not in met.without}
-    return Edit(edit.top, edit.modelfile_system, tails, met.without)
+        heads, tails = (
+            {index: text for index, text in blocks.items() if prompt.parts[index].place not in met.without}
+            for blocks in (heads, tails)
+        )
+    return Edit(edit.top, edit.modelfile_system, tails, met.without, heads)

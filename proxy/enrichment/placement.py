@@ -1,14 +1,14 @@
 """Where recollections go in a prompt, and which blocks stay in it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
 from memory.domain.recall.rendering import NOTHING, Block, join_blocks
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, recollect, still_holds
-from proxy.domain.formats.base import GAP, Edit
-from proxy.domain.prefixes import Thread
+from proxy.domain.formats.base import GAP, Edit, Part, Prompt
+from proxy.domain.prefixes import Spot, Thread
 from proxy.enrichment.conversations import Conversation, Conversations
 from proxy.upstream.modelfiles import Modelfiles
 
@@ -20,8 +20,8 @@ class Standing:
     """The blocks that stay in a prompt. Where the top does not hold any more (``is_stale``), none of them do."""
 
     top: Block = NOTHING
-    tails: dict[int, Block] = field(default_factory=dict)  # by the index of the part at whose end they stand
-    removed: list[int] = field(default_factory=list)  # parts whose blocks do not hold any more
+    blocks: dict[Spot, Block] = field(default_factory=dict)  # those further down, in order
+    removed: list[Spot] = field(default_factory=list)  # where blocks stood that do not hold any more
     is_stale: bool = False
 
 
@@ -36,8 +36,9 @@ class Placed:
     @property
     def text(self) -> str:
         """All blocks of the prompt, as they follow each other."""
-        tails = self.edit.tails
-        return GAP.join(block for block in (self.edit.top, *(tails[index] for index in sorted(tails))) if block)
+        blocks = {Spot(index, is_end=False): block for index, block in self.edit.heads.items()}
+        blocks |= {Spot(index, is_end=True): block for index, block in self.edit.tails.items()}
+        return GAP.join(block for block in (self.edit.top, *(blocks[spot] for spot in sorted(blocks))) if block)
 
 
 class BlockPlacer:
@@ -50,55 +51,66 @@ class BlockPlacer:
 
     def place(self, thread: Thread, mentions: Mentions, now: float) -> Placed:
         """Decides what is put into the prompt, and records it with the conversation."""
-        prompt, last = thread.prompt, len(thread.prompt.parts) - 1
-        system = None if prompt.has_system else self._modelfiles.system_of(prompt.model)
-        has_top = prompt.has_system or system is not None
-        if self._cache.tuning.recollection_placement == "system":
-            return self._place_at_top(thread, mentions, system, has_top, now)
+        placement = self._cache.tuning.recollection_placement
+        if placement == "system":
+            return self._place_at_top(thread, mentions, now)
         # Blocks stay where they were first put, byte for byte, so that the upstream's prompt cache stays valid.
         conversation = self._conversations.resume(thread, now)
+        spots = find_spots(thread.prompt.parts, placement)
+        may_use_top = placement == "append_only" or not spots
+        has_own_top = conversation is not None and bool(conversation.top)
+        system = self._modelfile_of(thread.prompt) if may_use_top or has_own_top else None
         standing = self._select_standing(conversation, thread, system, now)
-        shown = join_blocks((standing.top, *standing.tails.values()), GAP)
+        shown = join_blocks((standing.top, *standing.blocks.values()), GAP)
         recollection = recollect(self._cache, mentions, now, shown)
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
+        begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
         # evaluate all that follows once more.
-        goes_to_top = bool(block) and has_top and (conversation is None or standing.is_stale)
-        goes_to_end = bool(block) and not goes_to_top and prompt.parts[last].takes_block
+        goes_to_top = bool(block) and begins and may_use_top and (thread.prompt.has_system or system is not None)
+        spot = None
+        if block and not goes_to_top:
+            spot = next((spot for spot in spots if begins or _is_open(spot, thread, conversation, standing)), None)
         if conversation is None or standing.is_stale:
             standing.top = block if goes_to_top else NOTHING
             conversation = self._conversations.begin(thread, standing.top, system, now)
-        if goes_to_end:
-            changed[last] = standing.tails[last] = join_blocks((standing.tails.get(last, NOTHING), block), GAP)
+        if spot is not None:
+            changed[spot] = standing.blocks[spot] = join_blocks((standing.blocks.get(spot, NOTHING), block), GAP)
+        conversation.passed = frozenset(thread.place_of(spot) for spot in spots)
         edit = self._keep_standing(conversation, thread, standing, changed, now)
-        return (
-            Placed(edit, recollection, is_shown=True) if goes_to_top or goes_to_end else _leave_out(edit, recollection)
-        )
+        if goes_to_top or spot is not None:
+            return Placed(edit, recollection, is_shown=True)
+        return _leave_out(edit, recollection)
 
     def put_back(self, thread: Thread, now: float) -> Edit:
         """Of a prompt of which only the beginning was read: the blocks that stand there, and nothing new."""
         conversation = self._conversations.resume(thread, now)
         if conversation is None or self._cache.tuning.recollection_placement == "system":
             return Edit()
-        system = None if thread.prompt.has_system else self._modelfiles.system_of(thread.prompt.model)
+        system = self._modelfile_of(thread.prompt) if conversation.top else None
         standing = self._select_standing(conversation, thread, system, now)
         if standing.is_stale:
             conversation = self._conversations.begin(thread, NOTHING, system, now)
         return self._keep_standing(conversation, thread, standing, dict.fromkeys(standing.removed, NOTHING), now)
 
-    def _keep_standing(
-        self, conversation: Conversation, thread: Thread, standing: Standing, changed: Mapping[int, Block], now: float
-    ) -> Edit:
-        """Records the tails that have changed, by the index of their part."""
-        for index, change in changed.items():
-            self._conversations.put(conversation, thread.links[index], change, now)
-        tails = {index: tail.text for index, tail in standing.tails.items()}
-        return Edit(standing.top.text, conversation.system or "", tails)
+    def _modelfile_of(self, prompt: Prompt) -> str | None:
+        """The Modelfile's SYSTEM where a block at the top has to come after it; None while it is not known."""
+        return None if prompt.has_system else self._modelfiles.system_of(prompt.model)
 
-    def _place_at_top(
-        self, thread: Thread, mentions: Mentions, system: str | None, has_top: bool, now: float
-    ) -> Placed:
+    def _keep_standing(
+        self, conversation: Conversation, thread: Thread, standing: Standing, changed: Mapping[Spot, Block], now: float
+    ) -> Edit:
+        """Records the blocks further down that have changed."""
+        for spot, change in changed.items():
+            self._conversations.put(conversation, thread.place_of(spot), change, now)
+        tails = {spot.part: block.text for spot, block in standing.blocks.items() if spot.is_end}
+        heads = {spot.part: block.text for spot, block in standing.blocks.items() if not spot.is_end}
+        return Edit(standing.top.text, conversation.system or "", tails, heads=heads)
+
+    def _place_at_top(self, thread: Thread, mentions: Mentions, now: float) -> Placed:
         """One block, made anew each time; at the end where there is no top to put it."""
+        system = self._modelfile_of(thread.prompt)
+        has_top = thread.prompt.has_system or system is not None
         conversation = self._conversations.resume(thread, now)
         asked_before = conversation.top.questions if conversation is not None else ()
         recollection = recollect(self._cache, mentions, now, Block(questions=asked_before))
@@ -120,18 +132,46 @@ class BlockPlacer:
         if conversation is None:
             return Standing()
         parts = thread.prompt.parts
-        tails = {at: block for at, block in conversation.use_tails(thread.links).items() if parts[at].takes_block}
+        blocks = {
+            spot: block
+            for spot, block in conversation.use_blocks(thread).items()
+            if parts[spot.part].takes_block and (spot.is_end or parts[spot.part].takes_head)
+        }
         # The Modelfile's SYSTEM stands before the top: where that has changed, the whole prompt is new to the model.
         is_other_system = bool(conversation.top) and system is not None and system != conversation.system
         if is_other_system or not still_holds(self._cache, conversation.top, now):
             return Standing(is_stale=True)
-        kept: dict[int, Block] = {}
-        for index, block in tails.items():
+        kept: dict[Spot, Block] = {}
+        for spot, block in blocks.items():
             if not still_holds(self._cache, block, now):
                 # Without it, whatever follows has to be evaluated again in any case: so all later ones go as well.
-                return Standing(conversation.top, kept, [other for other in tails if other >= index])
-            kept[index] = block
+                return Standing(conversation.top, kept, [other for other in blocks if other >= spot])
+            kept[spot] = block
         return Standing(conversation.top, kept)
+
+
+def find_spots(parts: Sequence[Part], placement: str) -> list[Spot]:
+    """Where a new block may go in the message that the model answers, the best place first; none where that takes no
+    block."""
+    index = len(parts) - 1
+    if placement != "append_only":
+        # An answer that the client has begun, and what the system says last.
+        while index > 0 and parts[index].role == "assistant":
+            index -= 1
+        while index > 0 and parts[index].role == "system":
+            index -= 1
+    if not parts[index].takes_block:
+        return []
+    has_head = placement == "head_of_last" and parts[index].takes_head
+    return [Spot(index, is_end=False), Spot(index, is_end=True)] if has_head else [Spot(index, is_end=True)]
+
+
+def _is_open(spot: Spot, thread: Thread, conversation: Conversation | None, standing: Standing) -> bool:
+    """Whether a block there leaves all in place that the model has evaluated of this prompt, as far as is known."""
+    if spot == (len(thread.links) - 1, True) or any(removed <= spot for removed in standing.removed):
+        return True
+    place = thread.place_of(spot)
+    return conversation is None or (place not in conversation.blocks and place not in conversation.passed)
 
 
 def _leave_out(edit: Edit, recollection: Recollection) -> Placed:

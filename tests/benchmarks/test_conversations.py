@@ -59,13 +59,13 @@ def test_without_its_packages_the_model_is_skipped_with_a_reason(monkeypatch, ca
 
 
 def test_times_to_the_first_token_stand_beside_each_other_turn_by_turn():
-    ways = (prefix_time.WITHOUT, prefix_time.APPENDED, prefix_time.SYSTEM)
+    ways = (prefix_time.WITHOUT, prefix_time.TAIL, prefix_time.SYSTEM)
     taken = {way: [Taken(100 + extra, 1.0 + extra), Taken(200, 2.0)] for extra, way in enumerate(ways)}
 
     rows = prefix_time.rows(taken)
 
-    assert rows["turn 1"] == {"tokens": 101, "without s": 1.0, "append-only s": 2.0, "system s": 3.0}
-    assert rows["all"] == {"tokens": 301, "without s": 3.0, "append-only s": 4.0, "system s": 5.0}
+    assert rows["turn 1"] == {"tokens": 101, "without s": 1.0, "tail s": 2.0, "system s": 3.0}
+    assert rows["all"] == {"tokens": 301, "without s": 3.0, "tail s": 4.0, "system s": 5.0}
 
 
 def test_a_short_conversation_has_all_its_concepts():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import settings
 
@@ -39,7 +40,22 @@ def direct() -> Iterator[Side]:
 @pytest.fixture(scope="session")
 def festinger() -> Iterator[Side]:
     """Knows the facts: a prompt that names one of their concepts would show it, were it not for the header."""
-    database = new_database(settings.DATABASE_URL, "festinger_conformance")
+    yield from knowing(new_database(settings.DATABASE_URL, "festinger_conformance"))
+
+
+@pytest.fixture(scope="session")
+def appending() -> Iterator[Side]:
+    """The same, and puts the first block of a conversation at the top."""
+    database = new_database(settings.DATABASE_URL, "festinger_conformance_appending")
+    with psycopg.connect(database) as client:
+        client.execute(
+            "INSERT INTO config (key, value, updated_at) VALUES ('recollection_placement', 'append_only', now())"
+            " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        )
+    yield from knowing(database)
+
+
+def knowing(database: str) -> Iterator[Side]:
     with StandIn() as ollama:
         served = Served(upstream=ollama.url, database=database).wait_ready()
         assert [served.teach(fact).status_code for fact in FACTS] == [201, 201]

@@ -10,29 +10,25 @@ from typing import Any
 
 import pytest
 
-from standin.behaviours import PIRATE, SKY
+from standin.behaviours import SKY
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
-    BLOCK,
     GAP,
     LOOP,
     Put,
     after,
     all_of,
-    as_first_message,
-    before,
     only_differ_in,
     only_puts,
     question,
     task,
-    wait_known,
 )
 from tests.conformance.sides import OFF, PROMPTS, Call, Side, adrained, drained, nothing_differs
 
 DETAILS = ("/api/show",)  # it asks for the size of the model's context
 PIXEL = b"\x89PNG\r\n\x1a\n"
 RESULT = "it is at the gnommoweb"
-THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
+LAST_MESSAGE = after("messages", -1, "content")
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +134,7 @@ def test_with_enrichment_off_nothing_differs(index: SimpleNamespace, direct: Sid
 
 
 @pytest.fixture
-def said(index: SimpleNamespace, direct: Side, festinger: Side) -> str:
-    """After ``index``: without it nothing needs to be known."""
-    wait_known(direct, festinger, "llama3", "system-model")
+def said() -> str:
     return question()
 
 
@@ -150,16 +144,19 @@ def turns(model: Model, said: str) -> Any:
 
 
 RECALLED: dict[str, tuple[Callable[[Model, str], Any], list[Put]]] = {
-    "chat": (lambda model, said: model.of("llama3", temperature=0.5).chat(model.hello(said)), [THE_SYSTEMS_MESSAGE]),
-    "stream": (lambda model, said: drained(model.of("llama3").stream_chat(model.hello(said))), [THE_SYSTEMS_MESSAGE]),
-    "image": (lambda model, said: model.of("llama3").chat(model.shown(said)), [as_first_message()]),
+    "chat": (lambda model, said: model.of("llama3", temperature=0.5).chat(model.hello(said)), [LAST_MESSAGE]),
+    "stream": (lambda model, said: drained(model.of("llama3").stream_chat(model.hello(said))), [LAST_MESSAGE]),
+    "image": (lambda model, said: model.of("llama3").chat(model.shown(said)), [LAST_MESSAGE]),
     "modelfile": (
         lambda model, said: model.of("system-model").complete(said),
-        [as_first_message(PIRATE + GAP + BLOCK)],
+        [LAST_MESSAGE],
     ),
     "turns": (
         turns,
-        [THE_SYSTEMS_MESSAGE, all_of(THE_SYSTEMS_MESSAGE, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+        [
+            LAST_MESSAGE,
+            all_of(after("messages", 1, "content"), after("messages", -1, "content", text=ANOTHER_BLOCK)),
+        ],
     ),
 }
 

@@ -9,23 +9,18 @@ from typing import Any
 
 import pytest
 
-from standin.behaviours import PIRATE, SKY
+from standin.behaviours import SKY
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
-    BLOCK,
     GAP,
     LOOP,
     Put,
     after,
     all_of,
-    as_field,
-    as_first_message,
-    before,
     only_differ_in,
     only_puts,
     question,
     task,
-    wait_known,
 )
 from tests.conformance.sides import OFF, PROMPTS, Call, Side, nothing_differs
 
@@ -136,7 +131,7 @@ def test_with_enrichment_off_nothing_differs(
 
 # --- with recollections ---
 
-THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
+LAST_MESSAGE = after("messages", -1, "content")
 Requests = Callable[[str], list[tuple[str, dict[str, Any]]]]
 
 
@@ -153,29 +148,32 @@ def turns(said: str) -> list[tuple[str, dict[str, Any]]]:
 RECALLED: dict[str, tuple[Requests, list[Put]]] = {
     "chat": (
         lambda said: [("chat", {"model": "llama3", "messages": [SYSTEM, user(said)], "options": {"seed": 7}})],
-        [THE_SYSTEMS_MESSAGE],
+        [LAST_MESSAGE],
     ),
     "chat-stream-tools": (
         lambda said: [
             ("chat", {"model": "tool-call", "messages": [SYSTEM, user(said)], "tools": [TOOL], "stream": True})
         ],
-        [THE_SYSTEMS_MESSAGE],
+        [LAST_MESSAGE],
     ),
     "chat-modelfile": (
         lambda said: [("chat", {"model": "system-model", "messages": [user(said)]})],
-        [as_first_message(PIRATE + GAP + BLOCK)],
+        [LAST_MESSAGE],
     ),
     "turns": (
         turns,
-        [THE_SYSTEMS_MESSAGE, all_of(THE_SYSTEMS_MESSAGE, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+        [
+            LAST_MESSAGE,
+            all_of(after("messages", 1, "content"), after("messages", -1, "content", text=ANOTHER_BLOCK)),
+        ],
     ),
     "generate": (
         lambda said: [("generate", {"model": "llama3", "prompt": said, "system": "Be kind.", "format": SCHEMA})],
-        [before("system")],
+        [after("prompt")],
     ),
     "generate-stream": (
         lambda said: [("generate", {"model": "llama3", "prompt": said, "images": [PIXEL], "stream": True})],
-        [as_field("system")],
+        [after("prompt")],
     ),
 }
 
@@ -184,7 +182,6 @@ RECALLED: dict[str, tuple[Requests, list[Put]]] = {
 def test_a_recollection_is_all_that_changes(
     npm: Npm, direct: Side, festinger: Side, requests: Requests, puts: list[Put]
 ) -> None:
-    wait_known(direct, festinger, "llama3", "system-model")
     asked = requests(question())
 
     only_puts(direct, festinger, lambda url: [npm.ask(url, *one) for one in asked], *puts)

@@ -1,5 +1,5 @@
 """With enrichment on, what clients of Ollama's own API send arrives with a recollection at its place, and is otherwise
-as it was sent."""
+as it was sent: by default, and where the first block of a conversation goes to the top."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ from tests.conformance.changed import (
     question,
     wait_known,
 )
-from tests.conformance.sides import Side, drained
+from tests.conformance.sides import Call, Side, drained
 
 SYSTEM = "Be kind. é"
 SYSTEMS = {"role": "system", "content": SYSTEM}
@@ -39,8 +39,8 @@ THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _known(direct: Side, festinger: Side) -> None:
-    wait_known(direct, festinger, "llama3", "tool-call", "thinker", "system-model")
+def _known(direct: Side, appending: Side) -> None:
+    wait_known(direct, appending, "llama3", "tool-call", "thinker", "system-model")
 
 
 @pytest.fixture
@@ -114,6 +114,18 @@ THROUGH_OLLAMA: dict[str, tuple[Callable[[ollama.Client, str], Any], list[Put]]]
     ),
 }
 
+# Where it goes by default. It is at the end of the last message, and stays there.
+LAST_MESSAGE = after("messages", -1, "content")
+TWO_TURNS = [
+    after("messages", 1, "content"),
+    all_of(after("messages", 1, "content"), after("messages", -1, "content", text=ANOTHER_BLOCK)),
+]
+OLLAMAS_ENDS: dict[str, list[Put]] = {
+    "chat-two-systems": [after("messages", 1, "content")],
+    "chat-turns": TWO_TURNS,
+    **{key: [after("prompt")] for key in [name for name in THROUGH_OLLAMA if name.startswith("generate")]},
+}
+
 # Where the model server fails, with a recollection in the prompt.
 FAILING: dict[str, tuple[str, bool]] = {
     "404": ("nobody", False),
@@ -129,23 +141,34 @@ FAILING: dict[str, tuple[str, bool]] = {
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_OLLAMA.values(), ids=THROUGH_OLLAMA.keys())
 def test_ollama(
-    direct: Side, festinger: Side, said: str, call: Callable[[ollama.Client, str], Any], puts: list[Put]
+    direct: Side, appending: Side, said: str, call: Callable[[ollama.Client, str], Any], puts: list[Put]
 ) -> None:
     def ask(url: str) -> Any:
         with ollama.Client(host=url, trust_env=False, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, festinger, ask, *puts)
+    only_puts(direct, appending, ask, *puts)
+
+
+@pytest.mark.parametrize("name", THROUGH_OLLAMA)
+def test_ollama_by_default(direct: Side, festinger: Side, said: str, name: str) -> None:
+    call, _ = THROUGH_OLLAMA[name]
+
+    def ask(url: str) -> Any:
+        with ollama.Client(host=url, trust_env=False, timeout=10) as client:
+            return call(client, said)
+
+    only_puts(direct, festinger, ask, *OLLAMAS_ENDS.get(name, [LAST_MESSAGE]))
 
 
 @pytest.mark.parametrize(("model", "stream"), FAILING.values(), ids=FAILING.keys())
-def test_ollama_fails_as_it_does_directly(direct: Side, festinger: Side, said: str, model: str, stream: bool) -> None:
+def test_ollama_fails_as_it_does_directly(direct: Side, appending: Side, said: str, model: str, stream: bool) -> None:
     def ask(url: str) -> Any:
         with ollama.Client(host=url, trust_env=False, timeout=10) as client:
             answer = client.chat(model, [SYSTEMS, user(said)], stream=stream)
             return drained(answer) if stream else answer
 
-    only_puts(direct, festinger, ask, THE_SYSTEMS_MESSAGE)
+    only_puts(direct, appending, ask, THE_SYSTEMS_MESSAGE)
 
 
 # --- langchain-ollama ---
@@ -176,10 +199,7 @@ THROUGH_LANGCHAIN: dict[str, tuple[Callable[[ChatOllama, str], Any], list[Put]]]
 }
 
 
-@pytest.mark.parametrize(("call", "puts"), THROUGH_LANGCHAIN.values(), ids=THROUGH_LANGCHAIN.keys())
-def test_langchain(
-    direct: Side, festinger: Side, said: str, call: Callable[[ChatOllama, str], Any], puts: list[Put]
-) -> None:
+def through_langchain(call: Callable[[ChatOllama, str], Any], said: str) -> Call:
     async def ask(url: str) -> Any:
         model = ChatOllama(model="llama3", base_url=url, client_kwargs={"trust_env": False}, temperature=0.5, top_k=7)
         try:
@@ -188,10 +208,24 @@ def test_langchain(
             model._client.close()
             await model._async_client.close()
 
-    only_puts(direct, festinger, ask, *puts)
+    return ask
 
 
-def test_langchains_text(direct: Side, festinger: Side, said: str) -> None:
+@pytest.mark.parametrize(("call", "puts"), THROUGH_LANGCHAIN.values(), ids=THROUGH_LANGCHAIN.keys())
+def test_langchain(
+    direct: Side, appending: Side, said: str, call: Callable[[ChatOllama, str], Any], puts: list[Put]
+) -> None:
+    only_puts(direct, appending, through_langchain(call, said), *puts)
+
+
+@pytest.mark.parametrize("name", THROUGH_LANGCHAIN)
+def test_langchain_by_default(direct: Side, festinger: Side, said: str, name: str) -> None:
+    call, _ = THROUGH_LANGCHAIN[name]
+
+    only_puts(direct, festinger, through_langchain(call, said), *(TWO_TURNS if name == "turns" else [LAST_MESSAGE]))
+
+
+def test_langchains_text(direct: Side, festinger: Side, appending: Side, said: str) -> None:
     async def ask(url: str) -> Any:
         model = OllamaLLM(model="llama3", base_url=url, client_kwargs={"trust_env": False})
         try:
@@ -200,4 +234,5 @@ def test_langchains_text(direct: Side, festinger: Side, said: str) -> None:
             model._client.close()
             await model._async_client.close()
 
-    only_puts(direct, festinger, ask, as_field("system"))
+    only_puts(direct, appending, ask, as_field("system"))
+    only_puts(direct, festinger, ask, after("prompt"))

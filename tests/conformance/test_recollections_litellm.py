@@ -42,8 +42,8 @@ Ask = Callable[[Client, str], Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _known(direct: Side, festinger: Side) -> None:
-    wait_known(direct, festinger, "llama3")
+def _known(direct: Side, appending: Side) -> None:
+    wait_known(direct, appending, "llama3")
 
 
 @pytest.fixture
@@ -90,9 +90,15 @@ TAILS: dict[str, Put] = {
     "openai": after("messages", -1, "content", text=ANOTHER_BLOCK),
     "anthropic": as_item("messages", -1, "content", index=-1, item={"type": "text", "text": GAP + ANOTHER_BLOCK}),
 }
+# Where the first one goes by default.
+ENDS: dict[str, Put] = {
+    "ollama": at_the_flattened_end(BLOCK),
+    "ollama_chat": after("messages", -1, "content"),
+    "openai": after("messages", -1, "content"),
+    "anthropic": as_item("messages", -1, "content", index=-1, item={"type": "text", "text": GAP + BLOCK}),
+}
 
-
-@pytest.mark.parametrize(
+each_prompt = pytest.mark.parametrize(
     ("provider", "ask"),
     [
         pytest.param(provider, ask, id=f"{name}-{provider}")
@@ -100,15 +106,46 @@ TAILS: dict[str, Put] = {
         for provider in providers.split()
     ],
 )
-def test_a_prompt(litellm: Any, direct: Side, festinger: Side, said: str, provider: str, ask: Ask) -> None:
-    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
+
+
+@each_prompt
+def test_a_prompt_by_default(litellm: Any, direct: Side, festinger: Side, said: str, provider: str, ask: Ask) -> None:
+    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), ENDS[provider])
+
+
+@each_prompt
+def test_a_prompt(litellm: Any, direct: Side, appending: Side, said: str, provider: str, ask: Ask) -> None:
+    only_puts(direct, appending, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
 
 
 @pytest.mark.parametrize("provider", PUTS)
-def test_two_turns(litellm: Any, direct: Side, festinger: Side, said: str, provider: str) -> None:
+def test_two_turns(litellm: Any, direct: Side, appending: Side, said: str, provider: str) -> None:
     first, again = PUTS[provider], all_of(PUTS[provider], TAILS[provider])
 
-    only_puts(direct, festinger, lambda url: turns(Client(litellm, provider, url), said), first, again)
+    only_puts(direct, appending, lambda url: turns(Client(litellm, provider, url), said), first, again)
+
+
+@pytest.mark.parametrize("provider", ENDS)
+def test_two_turns_by_default(litellm: Any, direct: Side, festinger: Side, said: str, provider: str) -> None:
+    kept = {
+        "ollama": in_its_section(said),
+        "anthropic": as_item("messages", 0, "content", index=-1, item={"type": "text", "text": GAP + BLOCK}),
+    }.get(provider, after("messages", 1, "content"))
+
+    only_puts(
+        direct,
+        festinger,
+        lambda url: turns(Client(litellm, provider, url), said),
+        ENDS[provider],
+        all_of(kept, TAILS[provider]),
+    )
+
+
+def in_its_section(said: str) -> Put:
+    def put(payload: dict[str, Any]) -> None:
+        payload["prompt"] = payload["prompt"].replace(said, said + GAP + BLOCK, 1)
+
+    return put
 
 
 OTHER: dict[str, tuple[str, Ask, Put]] = {
@@ -137,6 +174,21 @@ OTHER: dict[str, tuple[str, Ask, Put]] = {
 
 @pytest.mark.parametrize(("provider", "ask", "put"), OTHER.values(), ids=OTHER.keys())
 def test_other_prompts(
-    litellm: Any, direct: Side, festinger: Side, said: str, provider: str, ask: Ask, put: Put
+    litellm: Any, direct: Side, appending: Side, said: str, provider: str, ask: Ask, put: Put
 ) -> None:
-    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), put)
+    only_puts(direct, appending, lambda url: ask(Client(litellm, provider, url), said), put)
+
+
+OTHER_ENDS: dict[str, Put] = {
+    "completion": before("prompt"),
+    "generate": after("prompt"),
+    "response": after("input"),
+    "message": after("messages", -1, "content"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_other_prompts_by_default(litellm: Any, direct: Side, festinger: Side, said: str, name: str) -> None:
+    provider, ask, _ = OTHER[name]
+
+    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), OTHER_ENDS[name])

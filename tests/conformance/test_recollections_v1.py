@@ -37,8 +37,8 @@ THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _known(direct: Side, festinger: Side) -> None:
-    wait_known(direct, festinger, "llama3", "tool-call", "thinker", "system-model")
+def _known(direct: Side, appending: Side) -> None:
+    wait_known(direct, appending, "llama3", "tool-call", "thinker", "system-model")
 
 
 @pytest.fixture
@@ -217,17 +217,54 @@ THROUGH_OPENAI: dict[str, tuple[Callable[[openai.OpenAI, str], Any], list[Put]]]
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_OPENAI.values(), ids=THROUGH_OPENAI.keys())
 def test_openai(
-    direct: Side, festinger: Side, said: str, call: Callable[[openai.OpenAI, str], Any], puts: list[Put]
+    direct: Side, appending: Side, said: str, call: Callable[[openai.OpenAI, str], Any], puts: list[Put]
 ) -> None:
     def ask(url: str) -> Any:
         with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, festinger, ask, *puts)
+    only_puts(direct, appending, ask, *puts)
 
 
-def test_openais_asynchronous_client(direct: Side, festinger: Side, said: str) -> None:
-    only_puts(direct, festinger, lambda url: achat(url, said), THE_SYSTEMS_MESSAGE)
+LAST_MESSAGE = after("messages", -1, "content")
+SEEN = as_item("messages", 1, "content", index=-1, item=CHAT_BLOCK)
+INPUT_SEEN = as_item("input", 0, "content", index=-1, item={"type": "input_text", "text": GAP + BLOCK})
+# Where it goes by default.
+OPENAIS_ENDS: dict[str, list[Put]] = {
+    "chat-modelfile": [as_item("messages", -1, "content", index=-1, item=CHAT_BLOCK)],
+    "chat-turns": [SEEN, all_of(SEEN, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+    "chat-turns-in-blocks": [
+        after("messages", 1, "content"),
+        all_of(
+            after("messages", 1, "content"),
+            as_item("messages", -1, "content", index=-1, item={"type": "text", "text": ANOTHER_BLOCK}),
+        ),
+    ],
+    "completion": [before("prompt")],
+    "completion-stream": [before("prompt")],
+    **{key: [after("input")] for key in ("response", "response-stream", "response-no-system", "response-modelfile")},
+    **{
+        key: [after("input", -1, "content")]
+        for key in ("response-developer", "response-system-blocks", "response-schema")
+    },
+    "response-turns": [INPUT_SEEN, all_of(INPUT_SEEN, after("input", -1, "output", text=ANOTHER_BLOCK))],
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_OPENAI)
+def test_openai_by_default(direct: Side, festinger: Side, said: str, name: str) -> None:
+    call, _ = THROUGH_OPENAI[name]
+
+    def ask(url: str) -> Any:
+        with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=10) as client:
+            return call(client, said)
+
+    only_puts(direct, festinger, ask, *OPENAIS_ENDS.get(name, [LAST_MESSAGE]))
+
+
+def test_openais_asynchronous_client(direct: Side, festinger: Side, appending: Side, said: str) -> None:
+    only_puts(direct, appending, lambda url: achat(url, said), THE_SYSTEMS_MESSAGE)
+    only_puts(direct, festinger, lambda url: achat(url, said), LAST_MESSAGE)
 
 
 # --- anthropic ---
@@ -305,10 +342,33 @@ THROUGH_ANTHROPIC: dict[str, tuple[Callable[[anthropic.Anthropic, str], Any], li
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_ANTHROPIC.values(), ids=THROUGH_ANTHROPIC.keys())
 def test_anthropic(
-    direct: Side, festinger: Side, said: str, call: Callable[[anthropic.Anthropic, str], Any], puts: list[Put]
+    direct: Side, appending: Side, said: str, call: Callable[[anthropic.Anthropic, str], Any], puts: list[Put]
 ) -> None:
     def ask(url: str) -> Any:
         with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, festinger, ask, *puts)
+    only_puts(direct, appending, ask, *puts)
+
+
+# Where it goes by default.
+SHOWN = as_item("messages", 0, "content", index=-1, item={"type": "text", "text": GAP + BLOCK})
+ANTHROPICS_ENDS: dict[str, list[Put]] = {
+    "system-blocks": [SHOWN],
+    "no-system": [SHOWN],
+    "turns": [
+        SHOWN,
+        all_of(SHOWN, as_item("messages", -1, "content", index=-1, item={"type": "text", "text": ANOTHER_BLOCK})),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_ANTHROPIC)
+def test_anthropic_by_default(direct: Side, festinger: Side, said: str, name: str) -> None:
+    call, _ = THROUGH_ANTHROPIC[name]
+
+    def ask(url: str) -> Any:
+        with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=10) as client:
+            return call(client, said)
+
+    only_puts(direct, festinger, ask, *ANTHROPICS_ENDS.get(name, [LAST_MESSAGE]))

@@ -16,7 +16,7 @@ from memory.ingest.reader import Allowance, Reader, complete_reading
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 from proxy.domain.prefixes import SHARED_MIN, Thread
-from proxy.enrichment.conversations import HOUR, TAILS_MAX, Conversation, Conversations, Injection
+from proxy.enrichment.conversations import BLOCKS_MAX, HOUR, Conversation, Conversations, Injection
 from tests.proxy.threads import Said, thread
 
 NOW = 1_800_000_000.0
@@ -30,7 +30,7 @@ def standing(memory: Conversations, asked: Thread, now: float = NOW) -> tuple[st
     found = memory.resume(asked, now)
     if found is None:
         return None
-    return found.top.text, {index: block.text for index, block in found.use_tails(asked.links).items()}
+    return found.top.text, {spot.part: block.text for spot, block in found.use_blocks(asked).items()}
 
 
 def put(memory: Conversations, asked: Thread, block: str, now: float = NOW) -> None:
@@ -116,7 +116,7 @@ def test_a_conversation_that_begins_again_holds_only_its_new_top() -> None:
 
     found = memory.resume(asked, NOW + 1)
     assert found is not None
-    assert (found.top.text, found.system, found.use_tails(asked.links)) == ("new top", "a SYSTEM", {})
+    assert (found.top.text, found.system, found.use_blocks(asked)) == ("new top", "a SYSTEM", {})
     assert len(memory) == 1
 
 
@@ -259,7 +259,7 @@ def test_what_it_holds_is_what_it_counts(played: list[Change]) -> None:
 
 def anew(known: Conversation) -> Conversation:
     made = Conversation(known.key, known.keys, known.top, known.system, known.at)
-    for place, (text, at) in known.tails.items():
+    for place, (text, at) in known.blocks.items():
         made.put(place, text, at)
     return made
 
@@ -285,7 +285,7 @@ def test_of_too_many_blocks_those_go_that_stood_nowhere_lately() -> None:
     memory.begin(asked, Block("top"), None, NOW)
     put(memory, asked, "stays")
 
-    for turn in range(2 * TAILS_MAX):
+    for turn in range(2 * BLOCKS_MAX):
         rebuilt = thread(*HELLO, *MORE, ("assistant", "yes"), ("user", f"[EXTRAS] {turn}"))
         assert standing(memory, rebuilt) == ("top", {3: "stays"})
         put(memory, rebuilt, "rebuilt")
@@ -293,7 +293,7 @@ def test_of_too_many_blocks_those_go_that_stood_nowhere_lately() -> None:
     assert standing(memory, asked) == ("top", {3: "stays"})
     found = memory.resume(asked, NOW)
     assert found is not None
-    assert len(found.tails) == TAILS_MAX
+    assert len(found.blocks) == BLOCKS_MAX
 
 
 # --- over several processes ---

@@ -11,12 +11,12 @@ from memory.domain.recall.saliency import DAY
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
-from proxy.domain.formats.base import GAP, Edit
-from proxy.domain.prefixes import SHARED_MIN
+from proxy.domain.formats.base import GAP, Edit, Part
+from proxy.domain.prefixes import SHARED_MIN, Thread
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.upstream.modelfiles import Modelfiles
-from tests.proxy.threads import Said, thread
+from tests.proxy.threads import Said, thread, thread_of
 
 NOW = 1_800_000_000.0
 CONCEPTS = ["gnommoweb", "kvasir", "dobby", "plumbus"]
@@ -43,6 +43,7 @@ class Proxy:
 
     models: Models = field(default_factory=Models)
     now: float = NOW
+    placement: str = "append_only"
 
     def __post_init__(self) -> None:
         self.cache = Cache()
@@ -54,7 +55,8 @@ class Proxy:
         self.placer = BlockPlacer(self.cache, self.conversations, cast(Modelfiles, self.models))
 
     def tune(self, **settings: object) -> None:
-        self.cache.tuning = replace(Tuning(), **{"zero_hit_max": 0, **settings})  # type: ignore[arg-type]
+        settings = {"zero_hit_max": 0, "recollection_placement": self.placement, **settings}
+        self.cache.tuning = replace(Tuning(), **settings)  # type: ignore[arg-type]
 
     def teach(self, concept: str, parent: str, dim: str = TYPE, **more: Any) -> None:
         """Each dimension holds one parent."""
@@ -70,9 +72,11 @@ class Proxy:
         return self.cache.soas_by_token[concept].id, self.cache.soas_by_token[dim].id
 
     def asks(self, *said: Said) -> Placed:
+        return self.sends(thread(*said))
+
+    def sends(self, asked: Thread) -> Placed:
         self.now += 1
-        asked = thread(*said)
-        readings = [self.reader.read(Message(role, text)) for role, text in said]
+        readings = [self.reader.read(Message(part.role, part.text)) for part in asked.prompt.parts]
         placed = self.placer.place(asked, self.conversations.mentions(self.cache, asked, readings), self.now)
         if placed.is_shown:
             for row in placed.recollection.asked:
@@ -96,7 +100,18 @@ class Talk:
 
 @pytest.fixture
 def proxy() -> Proxy:
+    """With the first block at the top: there are most cases to tell apart."""
     return Proxy()
+
+
+@pytest.fixture
+def tailing() -> Proxy:
+    return Proxy(placement="tail")
+
+
+@pytest.fixture
+def heading() -> Proxy:
+    return Proxy(placement="head_of_last")
 
 
 # --- only the first request has a block at the top ---
@@ -366,6 +381,16 @@ def test_a_question_is_asked_once_in_a_conversation(proxy: Proxy) -> None:
     assert Talk(proxy, SYSTEM).says("so what is kvasir?") == Edit(top=asked)
 
 
+def test_what_ends_a_block_is_a_fact_if_there_is_one(proxy: Proxy) -> None:
+    proxy.tune(zero_hit_max=3)
+    proxy.teach("dobby", "worker")
+    proxy.teach("gnommoweb", "repo")
+
+    placed = proxy.asks(SYSTEM, ("user", "ask gnommoweb, kvasir and dobby"))
+
+    assert placed.text == render_block([question("kvasir"), "gnommoweb: [type] repo", "dobby: [type] worker"])
+
+
 def test_a_question_that_was_answered_is_taken_out_and_the_answer_stands(proxy: Proxy) -> None:
     proxy.tune(zero_hit_max=3)
     talk = Talk(proxy, SYSTEM)
@@ -515,6 +540,196 @@ def test_whoever_shares_a_long_system_text_goes_on_with_its_top(proxy: Proxy) ->
     Talk(proxy, long).says("look at gnommoweb")
 
     assert Talk(proxy, long).says("ask kvasir") == Edit(top=REPO, tails={1: WORKER})
+
+
+# --- at the end of the last message, from the first one on ---
+
+
+def test_the_default_is_the_end_of_the_last_message() -> None:
+    assert Tuning().recollection_placement == "tail"
+
+
+def test_the_first_block_goes_to_the_end_of_the_last_message_and_stays_there(tailing: Proxy) -> None:
+    tailing.teach("gnommoweb", "repo")
+    tailing.teach("kvasir", "worker")
+    talk = Talk(tailing, SYSTEM)
+
+    assert talk.says("look at gnommoweb") == Edit(tails={1: REPO})
+    assert talk.says("ask kvasir") == Edit(tails={1: REPO, 3: WORKER})
+    assert talk.says("and now?") == Edit(tails={1: REPO, 3: WORKER})
+
+
+@pytest.mark.parametrize("modelfile", [None, "", "You are a pirate."])
+def test_at_the_end_the_modelfile_does_not_matter(tailing: Proxy, modelfile: str | None) -> None:
+    tailing.teach("gnommoweb", "repo")
+    tailing.models.system = modelfile
+
+    assert Talk(tailing).says("look at gnommoweb") == Edit(tails={0: REPO})
+
+
+@pytest.mark.parametrize("placement", ["tail", "head_of_last"])
+def test_whoever_shares_a_long_system_text_shares_its_evaluation(placement: str) -> None:
+    proxy = Proxy(placement=placement)
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    long: Said = ("system", "x" * SHARED_MIN)
+    Talk(proxy, long).says("look at gnommoweb")
+
+    edit = Talk(proxy, long).says("ask kvasir")
+
+    assert (edit.top, {**edit.heads, **edit.tails}) == ("", {1: WORKER})
+
+
+AFTER_IT: dict[str, list[Said]] = {
+    "the answer is begun": [("assistant", "First")],
+    "in several parts": [("assistant", ""), ("assistant", "First")],
+    "the system speaks": [("system", "Be brief.")],
+    "both": [("system", "Be brief."), ("assistant", "First")],
+}
+
+
+@pytest.mark.parametrize("after", AFTER_IT.values(), ids=AFTER_IT)
+def test_where_others_speak_after_it_the_last_message_of_the_user_takes_the_block(
+    tailing: Proxy, after: list[Said]
+) -> None:
+    tailing.teach("gnommoweb", "repo")
+    tailing.teach("kvasir", "worker")
+    first: list[Said] = [SYSTEM, ("user", "look at gnommoweb")]
+    second: list[Said] = [*first, ("assistant", "First I look."), ("user", "ask kvasir")]
+
+    assert tailing.asks(*first, *after).edit == Edit(tails={1: REPO})
+    assert tailing.asks(*second, *after).edit == Edit(tails={1: REPO, 3: WORKER})
+
+
+@pytest.mark.parametrize("placement", ["tail", "head_of_last"])
+def test_an_answer_that_goes_on_is_not_evaluated_again_for_what_it_names(placement: str) -> None:
+    proxy = Proxy(placement=placement)
+    proxy.teach("kvasir", "worker")
+    said: list[Said] = [SYSTEM, ("user", "hello")]
+    proxy.asks(*said, ("assistant", "First"))
+
+    placed = proxy.asks(*said, ("assistant", "First I ask kvasir"))
+
+    assert (placed.edit, placed.is_shown) == (Edit(), False)
+    edit = proxy.asks(*said, ("assistant", "First I ask kvasir"), ("user", "do")).edit
+    assert {**edit.heads, **edit.tails} == {3: WORKER}
+
+
+def test_a_fact_that_changed_makes_the_answer_that_is_begun_anew_in_any_case(tailing: Proxy) -> None:
+    tailing.teach("kvasir", "worker")
+    said: list[Said] = [SYSTEM, ("user", "ask kvasir"), ("assistant", "First")]
+    assert tailing.asks(*said).edit == Edit(tails={1: WORKER})
+
+    tailing.teach("kvasir", "service")
+
+    assert tailing.asks(*said).edit == Edit(tails={1: render_block(["kvasir: [type] service"])})
+
+
+def test_a_block_that_does_not_hold_goes_with_all_later_ones_and_what_holds_comes_last(tailing: Proxy) -> None:
+    for concept in ("gnommoweb", "kvasir", "dobby"):
+        tailing.teach(concept, "worker")
+    talk = Talk(tailing, SYSTEM)
+    for concept in ("gnommoweb", "kvasir", "dobby"):
+        talk.says(f"ask {concept}")
+    first = render_block(["gnommoweb: [type] worker"])
+
+    tailing.teach("kvasir", "service")
+
+    fresh = render_block(["kvasir: [type] service", "dobby: [type] worker"])
+    assert talk.says("so?") == Edit(tails={1: first, 7: fresh})
+
+
+def nothing_takes_a_block() -> Thread:
+    """As a plain prompt that is to be completed."""
+    return thread_of([Part("user", "look at gnommoweb", 0)])
+
+
+@pytest.mark.parametrize("placement", ["tail", "head_of_last", "append_only"])
+@pytest.mark.parametrize(("modelfile", "top"), [("", REPO), (None, "")])
+def test_where_no_part_takes_a_block_it_goes_to_the_top_if_there_is_one(
+    placement: str, modelfile: str | None, top: str
+) -> None:
+    proxy = Proxy(Models(modelfile), placement=placement)
+    proxy.teach("gnommoweb", "repo")
+
+    assert [proxy.sends(nothing_takes_a_block()).edit for _ in range(2)] == [Edit(top=top)] * 2
+
+
+def test_a_top_of_another_placement_stays_until_it_does_not_hold(tailing: Proxy) -> None:
+    tailing.tune(recollection_placement="append_only")
+    tailing.teach("gnommoweb", "repo")
+    tailing.teach("kvasir", "worker")
+    talk = Talk(tailing, SYSTEM)
+    talk.says("look at gnommoweb")
+    tailing.tune()
+    assert talk.says("ask kvasir") == Edit(top=REPO, tails={3: WORKER})
+
+    tailing.teach("gnommoweb", "container")
+
+    fresh = render_block(["gnommoweb: [type] container", "kvasir: [type] worker"])
+    assert talk.says("so?") == Edit(tails={5: fresh})
+
+
+# --- before the last message's text ---
+
+
+def test_a_block_goes_before_the_last_messages_text_and_stays_there(heading: Proxy) -> None:
+    heading.teach("gnommoweb", "repo")
+    heading.teach("kvasir", "worker")
+    talk = Talk(heading, SYSTEM)
+
+    assert talk.says("look at gnommoweb") == Edit(heads={1: REPO})
+    assert talk.says("ask kvasir") == Edit(heads={1: REPO, 3: WORKER})
+    assert talk.says("and now?") == Edit(heads={1: REPO, 3: WORKER})
+
+
+def test_what_comes_to_be_known_of_a_text_that_was_evaluated_goes_after_it(heading: Proxy) -> None:
+    said: list[Said] = [SYSTEM, ("user", "gnommoweb and kvasir")]
+    heading.teach("gnommoweb", "repo")
+    assert heading.asks(*said).edit == Edit(heads={1: REPO})
+
+    heading.teach("kvasir", "worker")
+
+    assert [heading.asks(*said).edit for _ in range(2)] == [Edit(heads={1: REPO}, tails={1: WORKER})] * 2
+
+
+def test_a_text_without_a_block_before_it_gets_none_there_later(heading: Proxy) -> None:
+    said: list[Said] = [SYSTEM, ("user", "ask kvasir")]
+    heading.asks(*said)
+
+    heading.teach("kvasir", "worker")
+
+    assert heading.asks(*said).edit == Edit(tails={1: WORKER})
+
+
+def test_what_stands_before_a_text_stays_where_the_client_rebuilds_its_end(heading: Proxy) -> None:
+    """Also before the opening, by whose first lines the conversation is known."""
+    heading.teach("gnommoweb", "repo")
+    heading.teach("kvasir", "worker")
+    begun = "look at gnommoweb"
+    first = heading.asks(SYSTEM, ("user", f"{begun}\n[EXTRAS] one")).edit
+    rebuilt = heading.asks(SYSTEM, ("user", f"{begun}\n[EXTRAS] kvasir")).edit
+    gone_on = heading.asks(SYSTEM, ("user", begun), ("assistant", "Yes."), ("user", "so?")).edit
+
+    assert first == Edit(heads={1: REPO})
+    assert rebuilt == Edit(heads={1: REPO}, tails={1: WORKER})
+    assert gone_on == Edit(heads={1: REPO})
+
+
+def test_a_part_that_takes_no_block_before_its_text_takes_it_at_the_end(heading: Proxy) -> None:
+    heading.teach("gnommoweb", "repo")
+    result = Part("tool", "look at gnommoweb", 1, takes_block=True, takes_head=False)
+
+    assert heading.sends(thread_of([Part("user", "hello", 0, takes_block=True), result])).edit == Edit(tails={1: REPO})
+
+
+def test_the_text_is_all_blocks_in_their_order_also_before_and_after_one_message(heading: Proxy) -> None:
+    heading.teach("gnommoweb", "repo")
+    said: list[Said] = [SYSTEM, ("user", "gnommoweb and kvasir")]
+    heading.asks(*said)
+    heading.teach("kvasir", "worker")
+
+    assert heading.asks(*said).text == REPO + GAP + WORKER
 
 
 # --- always at the top ---

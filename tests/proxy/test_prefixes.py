@@ -1,10 +1,11 @@
 """What a model has evaluated stays of use: blocks stay where they are, new ones go to the end, none contradicts
 another.
 
-Random conversations, of clients that go on, rebuild the tail of their last message, retry and fork, while the graph
-changes."""
+Random conversations, of clients that go on, rebuild the tail of their last message, begin the answer, retry and fork,
+while the graph changes."""
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ NOW = 1_800_000_000.0
 CONCEPTS = [f"zorb{number}" for number in range(12)]
 PARENTS = ["repo", "service", "worker", "agent"]
 DIMS = ["type", "membership", "runs-on"]
+STAYING = ["tail", "head_of_last", "append_only"]  # the placements with which blocks stay where they were put
 LONG = "You are the agent of a great house, and you do what you are asked to do. " * 20
 
 
@@ -79,23 +81,32 @@ class Proxy:
 sentences = st.lists(st.sampled_from([*CONCEPTS, "Please", "look", "at", "it."]), min_size=1, max_size=6).map(" ".join)
 
 
+Change = tuple[int, int, int] | None
+
+
 @dataclass(frozen=True)
 class Step:
     """What happens between two requests: the client goes on from the turn ``back`` turns ago, with these texts, and
-    with this tail at its last message, which it leaves out the next time."""
+    with this tail at its last message, which it leaves out the next time. Where it is ``again``, it sends the same once
+    more with that tail, when the change is known."""
 
     back: int
     texts: list[str]
     tail: str
-    change: tuple[int, int, int] | None
+    change: Change
+    prefill: str = ""  # with which the client begins the answer
+    again: str | None = None
 
 
+tails = st.one_of(st.just(""), sentences.map(lambda said: f"\n[EXTRAS] {said}"))
 steps = st.builds(
     Step,
     back=st.sampled_from([0, 0, 0, 0, 1, 2]),
     texts=st.lists(sentences, min_size=2, max_size=2),
-    tail=st.one_of(st.just(""), sentences.map(lambda said: f"\n[EXTRAS] {said}")),
+    tail=tails,
     change=st.one_of(st.none(), st.tuples(st.integers(0, 11), st.integers(0, 2), st.integers(0, 3))),
+    prefill=st.one_of(st.just(""), st.just(""), sentences),
+    again=st.one_of(st.none(), st.none(), tails),
 )
 systems = st.sampled_from(["", "Be brief.", LONG])
 
@@ -108,36 +119,48 @@ def put_edge(cache: Cache, concept: int, dim: int, parent: int) -> None:
     cache.put_edges(concept_id, [*edges, made])
 
 
-def requests_of(system: str, opening: str, played: list[Step]) -> list[list[Turn]]:
-    """The turns of each request."""
+def requests_of(system: str, opening: str, played: list[Step]) -> Iterator[tuple[Change, list[Turn]]]:
+    """What changes before each request, and its turns."""
     turns: list[Turn] = [("system", system)] if system else []
     turns.append(("user", opening))
     start = len(turns)
-    sent = []
     for step in played:
         role, text = turns[-1]
-        sent.append([*turns[:-1], (role, text + step.tail)])
+        prefill = [("assistant", step.prefill)] if step.prefill else []
+        tail = step.tail
+        if step.again is not None:
+            yield None, [*turns[:-1], (role, text + tail), *prefill]
+            # A short opening with another tail begins another conversation.
+            tail = step.again if len(turns) > start else tail
+        yield step.change, [*turns[:-1], (role, text + tail), *prefill]
         turns = turns[: max(start, len(turns) - 2 * step.back)]
-        turns = [*turns, ("assistant", step.texts[0]), ("user", step.texts[1])]
-    return sent
+        turns = [*turns, ("assistant", step.prefill + step.texts[0]), ("user", step.texts[1])]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
-@example(LONG, "zorb0 look", [Step(0, ["zorb1", "zorb2"], "\n[EXTRAS] zorb3", (0, 0, 0))] * 4)
-def test_what_two_requests_share_is_never_shortened(name: str, system: str, opening: str, played: list[Step]) -> None:
+AGENT = [Step(0, ["zorb1", "zorb2"], "\n[EXTRAS] zorb3", (0, 0, 0))] * 4
+each_format = pytest.mark.parametrize("name", FORMATS)
+
+
+@each_format
+@given(st.sampled_from(STAYING), systems, sentences, st.lists(steps, min_size=2, max_size=8))
+@example("tail", LONG, "zorb0 look", AGENT)
+@example("head_of_last", LONG, "zorb0 look", AGENT)
+@example("append_only", LONG, "zorb0 look", AGENT)
+def test_what_two_requests_share_is_never_shortened(
+    name: str, placement: str, system: str, opening: str, played: list[Step]
+) -> None:
     """While what was shown stands: here facts are only added, for concepts that nobody was asked about."""
     path, write = FORMATS[name]
     cache = world()
-    cache.tuning = replace(cache.tuning, zero_hit_max=0)
+    cache.tuning = replace(cache.tuning, recollection_placement=placement, zero_hit_max=0)  # type: ignore[arg-type]
     proxy = Proxy(cache, formats.FORMATS[path])
     before: tuple[str, str] | None = None
     taken: set[tuple[int, int]] = set()
 
-    for step, turns in zip(played, requests_of(system, opening, played), strict=True):
-        if step.change is not None and step.change[:2] not in taken:
-            taken.add(step.change[:2])
-            put_edge(cache, *step.change)
+    for change, turns in requests_of(system, opening, played):
+        if change is not None and change[:2] not in taken:
+            taken.add(change[:2])
+            put_edge(cache, *change)
         payload = write(turns)
         client, model = rendered(payload), rendered(proxy.sends(payload))
         if before is not None:
@@ -147,19 +170,20 @@ def test_what_two_requests_share_is_never_shortened(name: str, system: str, open
         before = (client, model)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
+@each_format
+@given(st.sampled_from([*STAYING, "system"]), systems, sentences, st.lists(steps, min_size=2, max_size=8))
 def test_no_prompt_holds_two_lines_that_contradict_each_other(
-    name: str, system: str, opening: str, played: list[Step]
+    name: str, placement: str, system: str, opening: str, played: list[Step]
 ) -> None:
     """Facts change as they like, and all that a prompt says is what is known now."""
     path, write = FORMATS[name]
     cache = world()
+    cache.tuning = replace(cache.tuning, recollection_placement=placement)  # type: ignore[arg-type]
     proxy = Proxy(cache, formats.FORMATS[path])
 
-    for step, turns in zip(played, requests_of(system, opening, played), strict=True):
-        if step.change is not None:
-            put_edge(cache, *step.change)
+    for change, turns in requests_of(system, opening, played):
+        if change is not None:
+            put_edge(cache, *change)
         model = rendered(proxy.sends(write(turns)))
 
         said = [fact for block in blocks_of(model) for fact in facts_in(block).items()]

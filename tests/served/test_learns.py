@@ -63,7 +63,7 @@ def test_a_cue_is_placed_and_recalled_with_the_next_prompt(whole: Festinger, llm
     whole.wait_recalled("gnommoweb: [glitch_university] repo")
     recalled = block("gnommoweb: [glitch_university] repo")
     assert conversation.say("Where is it?") == {3: recalled}
-    assert Conversation(whole, agent="winky", proxy=1).say("test gnommoweb") == {0: recalled}
+    assert Conversation(whole, agent="winky", proxy=1).say("test gnommoweb") == {1: recalled}
     assert whole.edges("gnommoweb") == [("gnommoweb", "repo", "glitch_university", True, 0.8, "inferred")]
     assert llm.asked == []  # it was not named often enough
 
@@ -84,7 +84,7 @@ def test_a_concept_over_the_write_threshold_is_explained_by_the_model_and_recall
     conversation.say("Restart ramanujan for the last time")
 
     whole.wait_recalled("ramanujan: [type] server")
-    assert Conversation(whole, proxy=1).say("Test ramanujan") == {0: block("ramanujan: [type] server")}
+    assert Conversation(whole, proxy=1).say("Test ramanujan") == {1: block("ramanujan: [type] server")}
     assert whole.edges("ramanujan") == [("ramanujan", "server", "type", True, 0.8, "cloud_llm")]
     assert whole.run("SELECT novelty FROM soas WHERE token = 'ramanujan'") == [(1.0,)]
     [asked] = llm.asked

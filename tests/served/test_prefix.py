@@ -97,11 +97,10 @@ def turns_of(system: str) -> Iterator[list[Turn]]:
 
 
 def with_blocks(turns: list[Turn], blocks: dict[int, str]) -> list[Turn]:
-    """Before the system's text, after any other's."""
     put_in = list(turns)
     for index, text in blocks.items():
         role, said = turns[index]
-        put_in[index] = (role, text + GAP + said if role == "system" else said + GAP + text)
+        put_in[index] = (role, said + GAP + text)
     return put_in
 
 
@@ -113,7 +112,7 @@ def test_a_conversation_over_three_processes_keeps_its_prefix(
     for number in range(len(CONCEPTS)):
         if number == 4:
             restart(three, 1, upstream, own)  # it is its turn
-        blocks[2 * number + 1 if number else 0] = recalled(CONCEPTS[number])
+        blocks[2 * number + 1] = recalled(CONCEPTS[number])
         written = rows_of(own, recalled(CONCEPTS[number]))
         for name in CONVERSATIONS:
             path, write = FORMATS[name]
@@ -131,10 +130,10 @@ def test_so_does_one_whose_last_message_is_rebuilt_at_each_turn(
     """As an agent does it that ends each prompt with what is new, and leaves that out the next time."""
     sent = defaultdict[str, list[tuple[str, str]]](list)  # as the client wrote it, as the model received it
 
-    for number in range(len(CONCEPTS)):
+    for number in range(len(CONCEPTS) - 1):  # one block takes no more
         if number == 4:
             restart(three, 1, upstream, own)
-        new = recalled(CONCEPTS[0], NAMED_BY_TAILS) if not number else recalled(*CONCEPTS[1 : number + 1])
+        new = recalled(*CONCEPTS[: number + 1], NAMED_BY_TAILS)
         written = rows_of(own, new)
         for name in CONVERSATIONS:
             path, write = FORMATS[name]
@@ -142,8 +141,7 @@ def test_so_does_one_whose_last_message_is_rebuilt_at_each_turn(
             rebuilt: list[Turn] = [*turns[:-1], ("user", f"{turns[-1][1]}\n[EXTRAS] {NAMED_BY_TAILS}, step {number}")]
             received = put(path, write(rebuilt), three[number % PROCESSES], ollama)
 
-            blocks = {0: recalled(CONCEPTS[0], NAMED_BY_TAILS)} | ({len(turns) - 1: new} if number else {})
-            assert received == write(with_blocks(rebuilt, blocks)), name
+            assert received == write(with_blocks(rebuilt, {len(turns) - 1: new})), name
             sent[name].append((rendered(write(rebuilt)), rendered(received)))
         assert eventually(partial(has_more, own, new, written + len(CONVERSATIONS) - 1))
         in_step(three[(number + 1) % PROCESSES])
@@ -160,7 +158,7 @@ def test_a_fact_that_changed_is_made_anew_by_the_next_process(
     more: list[Turn] = [("assistant", "It says yes."), ("user", "Once more.")]
     assert three[0].teach("plumbus -isa worker").status_code == 201
     before = put(path, write(said), three[0], ollama)
-    assert before == write(with_blocks(said, {0: recalled("zorb1", "plumbus")}))
+    assert before == write(with_blocks(said, {1: recalled("zorb1", "plumbus")}))
 
     own.run(
         "UPDATE urd SET parent_id = (SELECT id FROM soas WHERE token = 'repo')"
@@ -169,11 +167,11 @@ def test_a_fact_that_changed_is_made_anew_by_the_next_process(
     in_step(three[1])
 
     fresh = block("zorb1: [type] worker", "plumbus: [type] repo")
-    assert put(path, write([*said, *more]), three[1], ollama) == write(with_blocks([*said, *more], {0: fresh}))
+    assert put(path, write([*said, *more]), three[1], ollama) == write(with_blocks([*said, *more], {3: fresh}))
     assert eventually(lambda: rows_of(own, fresh))
     in_step(three[2])
     again = [*said, *more, *more]
-    assert put(path, write(again), three[2], ollama) == write(with_blocks(again, {0: fresh}))
+    assert put(path, write(again), three[2], ollama) == write(with_blocks(again, {3: fresh}))
 
 
 def test_what_is_put_into_a_prompt_is_written_soon(own: OwnPostgres, three: list[Served], ollama: StandIn) -> None:
@@ -187,8 +185,12 @@ def test_what_is_put_into_a_prompt_is_written_soon(own: OwnPostgres, three: list
         columns = "length(conversation), length(keys) > 0, length(place), block, system"
         return own.run(f"SELECT {columns} FROM injection WHERE id > %s ORDER BY id", before)
 
-    rows = eventually(lambda: len(written()) == 2 and written())
-    assert rows == [(16, True, 0, recalled("zorb2"), None), (16, False, 16, recalled("zorb3"), None)]
+    rows = eventually(lambda: len(written()) == 3 and written())
+    assert rows == [
+        (16, True, 0, "", None),
+        (16, False, 16, recalled("zorb2"), None),
+        (16, False, 16, recalled("zorb3"), None),
+    ]
 
 
 def test_nothing_of_the_prompts_own_texts_is_written(own: OwnPostgres, three: list[Served], ollama: StandIn) -> None:
@@ -206,11 +208,11 @@ def test_without_postgres_a_process_remembers_alone_and_tells_the_others_later(
     path, write = FORMATS["chat"]
     requests = list(turns_of("You are cut off."))
     written = rows_of(own, recalled(CONCEPTS[0]))  # by the conversations of other tests
-    top = put(path, write(requests[0]), three[0], ollama)
+    first = put(path, write(requests[0]), three[0], ollama)
     assert eventually(partial(has_more, own, recalled(CONCEPTS[0]), written))
     in_step(three[1])
-    blocks = {0: recalled(CONCEPTS[0])}
-    assert top == write(with_blocks(requests[0], blocks))
+    blocks = {1: recalled(CONCEPTS[0])}
+    assert first == write(with_blocks(requests[0], blocks))
 
     own.stop()
     try:
@@ -219,7 +221,7 @@ def test_without_postgres_a_process_remembers_alone_and_tells_the_others_later(
             received = put(path, write(requests[number]), three[0], ollama)
             assert received == write(with_blocks(requests[number], blocks))
         # Another process does not know of the last two turns: it says at the end what they had said.
-        lost = {0: recalled(CONCEPTS[0]), len(requests[3]) - 1: recalled(*CONCEPTS[1:4])}
+        lost = {1: recalled(CONCEPTS[0]), len(requests[3]) - 1: recalled(*CONCEPTS[1:4])}
         assert put(path, write(requests[3]), three[1], ollama) == write(with_blocks(requests[3], lost))
     finally:
         own.start()

@@ -2,9 +2,11 @@
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
+import pytest
 
 from tests.served.server import Served
 from tests.standin import Recorded, StandIn
@@ -41,11 +43,26 @@ def test_a_taught_fact_reaches_the_model_with_the_next_prompt(server: Served, ol
 
     assert answer.status_code == 201
     assert contents(ollama) == [
-        block("gnommoweb: [glitch_university] repo") + "\n\nS",
-        "where is gnommoweb?",
+        "S",
+        "where is gnommoweb?\n\n" + block("gnommoweb: [glitch_university] repo"),
     ]
 
 
+@pytest.fixture
+def appending(server: Served, database: str) -> Iterator[None]:
+    """The first block of a conversation goes to the top."""
+
+    def set_placement(value: str) -> None:
+        with psycopg.connect(database) as client:
+            client.execute("UPDATE config SET value = %s WHERE key = 'recollection_placement'", (value,))
+        server.client.post("/reload").raise_for_status()
+
+    set_placement("append_only")
+    yield
+    set_placement("tail")
+
+
+@pytest.mark.usefixtures("appending")
 def test_without_a_system_message_the_block_waits_for_the_modelfile(server: Served, ollama: StandIn) -> None:
     """A conversation that began before it was known stays as it is; those that begin later have the block at the
     top."""
@@ -75,7 +92,7 @@ def test_the_content_type_does_not_matter(server: Served, ollama: StandIn) -> No
         headers={"Content-Type": "application/octet-stream"},
     )
 
-    assert sent(ollama)["system"] == block("borogove: [type] bird") + "\n\nS"
+    assert sent(ollama)["prompt"] == "a borogove\n\n" + block("borogove: [type] bird")
 
 
 def test_with_festinger_off_the_model_gets_exactly_the_clients_bytes(server: Served, ollama: StandIn) -> None:
@@ -97,7 +114,7 @@ def test_a_contradiction_shows_its_mark_in_the_next_prompt(server: Served, ollam
     assert answer.status_code == 202
     assert answer.json()["existing"] == {"concept": "dobby", "parent": "worker", "dimension": "type", "is_isa": True}
     assert answer.json()["collision_type"] == "isa_isa"
-    assert contents(ollama)[0] == block("dobby: [type?] worker — conflict pending") + "\n\nS"
+    assert contents(ollama)[1] == "ask dobby\n\n" + block("dobby: [type?] worker — conflict pending")
 
 
 def test_a_contradiction_within_the_prompt_shows_its_mark_at_once(server: Served, ollama: StandIn) -> None:
@@ -105,7 +122,8 @@ def test_a_contradiction_within_the_prompt_shows_its_mark_at_once(server: Served
 
     server.chat(("system", "S"), ("user", "vexnode is a container deployed on Docker"))
 
-    assert contents(ollama)[0] == block("vexnode: [type?] server — conflict pending") + "\n\nS"
+    said = "vexnode is a container deployed on Docker"
+    assert contents(ollama)[1] == said + "\n\n" + block("vexnode: [type?] server — conflict pending")
 
 
 def test_a_new_word_used_in_four_messages_is_asked_about_in_the_next_block(server: Served, ollama: StandIn) -> None:

@@ -168,7 +168,7 @@ def test_what_a_library_brings_back_is_in_nobody_elses_block(
     assert whole.queue(f"smaug{client}") == []
     assert conversation.resend() == before
     asked = Conversation(whole, agent="kreacher").say(f"Restart {concept_of(client, 0)}.")
-    assert asked == {0: block(f"{concept_of(client, 0)}: [type] gadget")}
+    assert asked == {1: block(f"{concept_of(client, 0)}: [type] gadget")}
 
 
 def test_a_cron_agent_that_reads_the_same_page_each_day_promotes_nothing_but_a_second_agent_does(

@@ -42,8 +42,8 @@ def prompted(server: Served, ollama: StandIn, concept: str) -> str:
     """The concept's line in the recollection of a new conversation's first prompt."""
     server.chat(("system", "S"), ("user", f"restart {concept}"), ("user", str(time.monotonic_ns())))
     chats = [request.json() for request in ollama.requests() if request.path == "/api/chat"]
-    system = chats[-1]["messages"][0]
-    [line] = [line for line in system["content"].splitlines() if line.startswith(f"{concept}:")]
+    last = chats[-1]["messages"][-1]
+    [line] = [line for line in last["content"].splitlines() if line.startswith(f"{concept}:")]
     return line
 
 

@@ -71,7 +71,7 @@ def test_a_contradiction_in_a_prompt_is_decomposed_by_the_nightly_job(whole: Fes
     shown = Conversation(whole).say("gnommoweb is a container deployed on Docker")
     whole.wait_settled()
 
-    assert shown == {0: block("gnommoweb: [type?] repo — conflict pending")}
+    assert shown == {1: block("gnommoweb: [type?] repo — conflict pending")}
     assert whole.edges("gnommoweb") == [edge]
     assert whole.queue() == [("gnommoweb", "type", "repo", "container", "isa_isa", "pending")]
     assert ids(whole, "artifact-type", "deployment-type") == [None, None]
@@ -91,7 +91,7 @@ def test_a_contradiction_in_a_prompt_is_decomposed_by_the_nightly_job(whole: Fes
     if deployment > artifact:  # type: ignore[operator]  # the canonical query: ORDER BY dim_id DESC
         in_order = "[deployment-type] container [artifact-type] repo"
     whole.wait_recalled(f"gnommoweb: {in_order}")
-    assert Conversation(whole, proxy=1).say("Test gnommoweb") == {0: block(f"gnommoweb: {in_order}")}
+    assert Conversation(whole, proxy=1).say("Test gnommoweb") == {1: block(f"gnommoweb: {in_order}")}
 
 
 # --- the source's integration tests T37 and T38 ---
@@ -156,7 +156,7 @@ def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger
     whole.wait_settled()
 
     recalled = block("kreacher: [membership] grimmauld_place")
-    assert again == [{3: recalled}, {0: recalled}]
+    assert again == [{3: recalled}, {1: recalled}]
     assert whole.edges("kreacher") == before
     assert [row[5] for row in whole.queue("kreacher")] == ["dismissed"]
     assert [outcome for *_, outcome in whole.observed("kreacher")] == ["inserted", "conflict", "decided"]
@@ -174,7 +174,7 @@ def test_another_agent_reopens_what_was_dismissed(whole: Festinger, llm: LlmServ
     shown = Conversation(whole, agent="hagrid").say("Look: buckbeak belongs to Owlery Tower")
     whole.wait_settled()
 
-    assert shown == {0: block("buckbeak: [membership?] grimmauld_place — conflict pending")}
+    assert shown == {1: block("buckbeak: [membership?] grimmauld_place — conflict pending")}
     assert [row[5] for row in whole.queue("buckbeak")] == ["dismissed", "pending"]
 
 

@@ -123,4 +123,4 @@ def test_what_the_model_said_first_is_learned_when_the_person_confirms_it(whole:
     conversation.say("Right: skandha is a repo of Glitch University.")
 
     whole.wait_recalled("skandha: [glitch_university] repo")
-    assert Conversation(whole, agent="winky").say("Test skandha") == {0: block("skandha: [glitch_university] repo")}
+    assert Conversation(whole, agent="winky").say("Test skandha") == {1: block("skandha: [glitch_university] repo")}

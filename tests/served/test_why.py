@@ -110,5 +110,5 @@ def test_new_text_beyond_the_budget_is_read_when_it_is_sent_again(server: Served
         why(server, answer.headers["x-festinger-request"])["unread_characters"] for answer in (first, second, third)
     ]
     assert unread[0] > unread[1] > unread[2] == 0
-    assert "wumpus: [type] repo" in ollama.last().json()["messages"][0]["content"]
+    assert "wumpus: [type] repo" in ollama.last().json()["messages"][3]["content"]
     assert server.client.get("/health").json()["partly_enriched"] >= 2

@@ -156,9 +156,11 @@ def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) 
     def link(model: str, key: int) -> str:
         return f'href="/admin/resolution/{model}/{key}/change/"'
 
-    assert link("decision", decision.pk) in page("conflict", claim.pk)
-    assert link("decision", undoing.pk) in page("conflict", claim.pk)
-    for other in (("conflict", claim.pk), ("run", run.pk), ("decision", undoing.pk)):
+    assert claim.conflict_id is not None
+    assert link("decision", decision.pk) in page("conflict", claim.conflict_id)
+    assert link("decision", undoing.pk) in page("conflict", claim.conflict_id)
+    assert f'href="{claim.get_absolute_url()}"' in page("decision", decision.pk)
+    for other in (("run", run.pk), ("decision", undoing.pk)):
         assert link(*other) in page("decision", decision.pk)
     assert link("decision", decision.pk) in page("decision", undoing.pk)
     assert link("decision", decision.pk) in page("run", run.pk)

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from festinger_site import home
-from festinger_site.management.commands.demo import SYSTEM, Command, NotShown
+from festinger_site.management.commands.demo import Command, NotShown
 
 START_S, STOP_S = 240, 60
 TITLES = [
@@ -106,9 +106,9 @@ class DeafModel:
     url = "http://model.test"
 
     def hears(self, message: str) -> str:
-        return SYSTEM
+        return message
 
 
 def test_a_step_that_does_not_show_what_it_should_is_a_failure():
-    with pytest.raises(NotShown, match="a <recollection> block should stand before"):
+    with pytest.raises(NotShown, match="a <recollection> block should stand after"):
         Command(stdout=StringIO()).prompt(DeafModel(), "Hello", expected=())

@@ -54,13 +54,13 @@ class Model:
     url: str
 
     def hears(self, message: str) -> str:
-        """The system message that reached the model together with this message of a user."""
+        """What reached the model of this message of a user, with all that was added to it."""
         answer = self.http.post(f"{self.url}/api/chat", json=as_request(message))
         answer.raise_for_status()
         system, user = json.loads(answer.json()["message"]["content"])
-        if user != {"role": "user", "content": message}:
-            raise NotShown(f"the user's message should arrive unchanged, and is: {user}")
-        return str(system["content"])
+        if system != {"role": "system", "content": SYSTEM}:
+            raise NotShown(f"the system message should arrive unchanged, and is: {system}")
+        return str(user["content"])
 
     def wait_for_worker(self) -> None:
         # It starts after the proxy. What is said before is learned as well, but later than the demo claims.
@@ -163,7 +163,7 @@ class Command(BaseCommand):
         self.line(f"Four prompts name {WORD}. The first of them:")
         self.show_command(as_curl(model.url, FOUR_MESSAGES[0]))
         for message in FOUR_MESSAGES:
-            if model.hears(message) != SYSTEM:
+            if model.hears(message) != message:
                 raise NotShown(f"a prompt about an unknown word should pass as it is: {message}")
         self.line("The model received all four as they were sent. But a word in four messages is worth a question.")
         waited = model.wait_until_known(WORD)
@@ -181,14 +181,14 @@ class Command(BaseCommand):
 
     def prompt(self, model: Model, message: str, *, expected: tuple[str, ...]) -> None:
         """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
-        system = model.hears(message)
+        heard = model.hears(message)
         self.show_command(as_curl(model.url, message))
-        self.line("The model received the user's message unchanged, and this system message:")
-        self.line(indent(system, "  | ", lambda line: True))
-        block, _, rest = system.partition("</recollection>\n\n")
+        self.line("The model received the system message unchanged, and this message of the user:")
+        self.line(indent(heard, "  | ", lambda line: True))
+        said, _, block = heard.partition("\n\n<recollection>\n")
         lines = block.splitlines()
-        if lines[:1] != ["<recollection>"] or rest != SYSTEM:
-            raise NotShown("a <recollection> block should stand before the system message, and does not.")
+        if said != message or lines[-1:] != ["</recollection>"]:
+            raise NotShown("a <recollection> block should stand after the user's message, and does not.")
         for start in expected:
             if not any(line.startswith(start) for line in lines):
                 raise NotShown(f"a line of the block should read: {start}")

@@ -39,8 +39,8 @@ class Candidate:
 
 @dataclass(slots=True)
 class Selection:
-    """What goes into a block, in the order it is printed: each concept's facts, then the candidates to ask about; and
-    for every candidate why it is in or out."""
+    """What goes into a block: each concept's facts and the candidates to ask about, both in the order they are printed,
+    and for every candidate why it is in or out."""
 
     facts: list[ShownFact] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)  # of the facts, one a concept
@@ -50,7 +50,8 @@ class Selection:
     def block(self) -> Block:
         """Empty where nothing was selected."""
         questions = tuple(candidate.token for candidate in self.asked)
-        return Block(render_block([*self.lines, *map(question, questions)]), tuple(self.facts), questions)
+        # Facts last: a small model takes up what it reads last, and would answer with the question.
+        return Block(render_block([*map(question, questions), *self.lines]), tuple(self.facts), questions)
 
 
 @dataclass(frozen=True, slots=True)

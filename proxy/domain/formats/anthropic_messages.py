@@ -63,10 +63,18 @@ def split_user_message(content: list[Any], place: int) -> list[Part]:
             payloads.text_of(each),
             place,
             takes_block=number == last and payloads.takes_text(content),
+            takes_head=(role, number) != ("tool", last),  # results of tools come first in their message
             has_media=payloads.has_media(each) or (number == last and payloads.has_media(content)),
         )
         for number, (role, each) in enumerate(said, 1)
     ]
+
+
+def put_before_text(content: Any, block: str) -> Any:
+    """The content with the block before what the user says, but after the results of tools, which have to come
+    first."""
+    kinds = [type_of(one) for one in content] if isinstance(content, list) else []
+    return STYLE.put_before(content, block, at=next((at for at, kind in enumerate(kinds) if kind != "tool_result"), 0))
 
 
 def type_of(block: object) -> object:
@@ -158,9 +166,10 @@ class AnthropicMessages(payloads.SamplingBesidePrompt):
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
         messages: list[Any] = payload["messages"]
         first = 1 if prompt.has_system else 0
-        for index, block in edit.tails.items():
-            message = messages[prompt.parts[index].place - first]
-            message["content"] = STYLE.put_after(message["content"], block)
+        for blocks, put in ((edit.tails, STYLE.put_after), (edit.heads, put_before_text)):
+            for index, block in blocks.items():
+                message = messages[prompt.parts[index].place - first]
+                message["content"] = put(message["content"], block)
         if edit.without:
             messages[:] = [message for place, message in enumerate(messages, first) if place not in edit.without]
         if edit.top:

@@ -40,6 +40,7 @@ class Part:
     takes_block: bool = False  # at its end: it is the last of its place, said by a user or a tool
     calls: tuple[ToolCall, ...] = ()
     has_media: bool = False  # it also shows something that is no text, such as a picture
+    takes_head: bool = True  # where it takes a block at its end, it also does before its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,11 @@ class Edit:
     top: str = ""  # a block before its first text
     modelfile_system: str = ""  # goes before the block where the first text has to be made
     tails: Mapping[int, str] = field(default_factory=dict)  # by index of a part that takes blocks: put at its end
-    without: frozenset[int] = frozenset()  # the places that are taken out; no tail is for one of them
+    without: frozenset[int] = frozenset()  # the places that are taken out; no tail and no head is for one of them
+    heads: Mapping[int, str] = field(default_factory=dict)  # by index of such a part: put before its text
 
     def __bool__(self) -> bool:
-        return bool(self.top or self.tails or self.without)
+        return bool(self.top or self.tails or self.heads or self.without)
 
 
 class WireFormat(Protocol):

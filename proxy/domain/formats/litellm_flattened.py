@@ -77,15 +77,20 @@ def put_on_top(prompt: str, block: str) -> str:
 
 
 def edit_sections(text: str, prompt: FlattenedPrompt, edit: Edit) -> str:
-    """The text with the edit's tails at the end of sections, and without those that are taken out."""
+    """The text with the edit's blocks in its sections, and without those that are taken out."""
     pieces: list[str] = []
     at, ends = 0, [found.start for found in prompt.sections[1:]] + [len(text)]
     for place, (found, end) in enumerate(zip(prompt.sections, ends, strict=True), prompt.before):
         if place in edit.without:
             pieces.append(text[at : found.start])
             at = end
-        # A block goes right after the text: the white space before the next header stays where it is.
-        elif place in edit.tails:  # which are by the index of a part: the same as its place
+            continue
+        # Blocks are by the index of a part, which is the same as its place.
+        if place in edit.heads:
+            pieces += (text[at : found.text_start], edit.heads[place], GAP)
+            at = found.text_start
+        # Right after the text: the white space before the next header stays where it is.
+        if place in edit.tails:
             pieces += (text[at : found.text_end], GAP, edit.tails[place])
             at = found.text_end
     pieces.append(text[at:])

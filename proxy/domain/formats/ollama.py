@@ -3,7 +3,9 @@
 Their answers are one JSON object, or a line of JSON for each chunk; the last line is done.
 """
 
+import re
 from abc import ABC, abstractmethod
+from typing import Final
 
 import orjson
 
@@ -25,6 +27,9 @@ from proxy.domain.formats.streams import (
 )
 
 DEFAULT_TEMPERATURE = 0.8
+# How prompts that ask for code to be filled in mark the hole, in the words of the models that can: Qwen, StarCoder,
+# Granite and Gemma; DeepSeek; CodeLlama; Codestral.
+FILLS_IN: Final = re.compile(r"<[|｜]?fim[_▁-]\w+[|｜]?>|\A\s*(?:<PRE>|\[SUFFIX\])")
 
 
 class OllamaFormat(ABC):
@@ -151,17 +156,22 @@ class OllamaGenerate(OllamaFormat):
         if litellm_flattened.is_flattened(prompt):
             has_system = bool(system) or prompt.startswith(litellm_flattened.SYSTEM_HEADER)
             return litellm_flattened.read(prompt, top, model, has_system=has_system, is_stream=asks_stream)
-        parts = [*top, Part("user", prompt, len(top), takes_block=True)]
+        # The model goes on exactly at the end of a prompt that has a hole for code.
+        parts = [*top, Part("user", prompt, len(top), takes_block=FILLS_IN.search(prompt) is None)]
         return Prompt(model, parts, bool(system), asks_stream)
 
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
         text, system = payload["prompt"], payload.get("system")
         if isinstance(prompt, litellm_flattened.FlattenedPrompt):
             text = litellm_flattened.edit_sections(text, prompt, edit)
-        elif tail := edit.tails.get(len(prompt.parts) - 1):
-            # Before the white space at its end, which stays the last thing that the model reads.
-            said = text.rstrip()
-            text = join_texts(said, tail) + text[len(said) :]
+        else:
+            last = len(prompt.parts) - 1
+            if tail := edit.tails.get(last):
+                # Before the white space at its end, which stays the last thing that the model reads.
+                said = text.rstrip()
+                text = join_texts(said, tail) + text[len(said) :]
+            if head := edit.heads.get(last):
+                text = head + GAP + text
         # A system text switches off the Modelfile's SYSTEM, so a new one has to begin with that.
         if edit.top and system:
             payload["system"] = edit.top + GAP + system

@@ -3,7 +3,7 @@
 Its answers are one JSON object, or the named events in which a response's items grow, one after the other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -100,14 +100,14 @@ def is_system(item: object) -> bool:
     return payloads.role_of(item) == "system" and payloads.takes_text(item.get("content"))
 
 
-def put_at_end(payload: Payload, number: int, block: str) -> None:
-    """Puts the block at the end of the item of that number, or of the whole input where that is a string."""
+def put_into(payload: Payload, number: int, put: Callable[[Any, str], Any], block: str) -> None:
+    """Puts the block into the item of that number, or into the whole input where that is a string."""
     if isinstance(payload["input"], str):
-        payload["input"] = join_texts(payload["input"], block)
+        payload["input"] = put(payload["input"], block)
         return
     item = payload["input"][number]
     field = "content" if kind_of(item) == "message" else "output"
-    item[field] = STYLE.put_after(item[field], block)
+    item[field] = put(item[field], block)
 
 
 def write_numbered(numbers: Iterator[int], kind: str, **fields: object) -> bytes:
@@ -231,8 +231,9 @@ class OpenAIResponses(payloads.SamplingBesidePrompt):
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
         instructions = payload.get("instructions")
         first = 1 if instructions else 0
-        for index, block in edit.tails.items():
-            put_at_end(payload, prompt.parts[index].place - first, block)
+        for blocks, put in ((edit.tails, STYLE.put_after), (edit.heads, STYLE.put_before)):
+            for index, block in blocks.items():
+                put_into(payload, prompt.parts[index].place - first, put, block)
         # Items are taken out last: has_system and the places are as the request came.
         items = payload["input"]
         if edit.top and prompt.has_system and not instructions:

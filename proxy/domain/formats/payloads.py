@@ -149,11 +149,11 @@ class BlockStyle:
     kind: str  # the type of such a block
     gap: str  # keeps it apart from its neighbours; empty where Ollama makes a message of each block
 
-    def put_before(self, content: Any, block: str) -> Any:
-        """The content with the block at its beginning."""
+    def put_before(self, content: Any, block: str, at: int = 0) -> Any:
+        """The content with the block at its beginning, or, in a list, before the block of index ``at``."""
         if isinstance(content, str):
             return join_texts(block, content) if content else block
-        content.insert(0, {"type": self.kind, "text": block + self.gap})
+        content.insert(at, {"type": self.kind, "text": block + self.gap})
         return content
 
     def put_after(self, content: Any, block: str) -> Any:
@@ -184,10 +184,11 @@ class MessageList(ABC):
 
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
         messages: list[Any] = payload["messages"]
-        # Tails go by the places as they are in the payload, so they come before anything is put in or taken out.
-        for index, block in edit.tails.items():
-            message = messages[prompt.parts[index].place]
-            message["content"] = self.style.put_after(message["content"], block)
+        # These go by the places as they are in the payload, so they come before anything is put in or taken out.
+        for blocks, put in ((edit.tails, self.style.put_after), (edit.heads, self.style.put_before)):
+            for index, block in blocks.items():
+                message = messages[prompt.parts[index].place]
+                message["content"] = put(message["content"], block)
         if edit.top and prompt.has_system:
             messages[0]["content"] = self.style.put_before(messages[0]["content"], edit.top)
         if edit.without:

@@ -115,6 +115,34 @@ def test_the_tail_of_a_plain_prompt_is_that_of_the_part_after_the_system() -> No
     assert applied(GENERATE, payload, Edit(tails={1: B})) == payload | {"prompt": f"hi\n\n{B}"}
 
 
+def test_the_head_of_a_plain_prompt_is_its_beginning() -> None:
+    payload = generate(" hi", system="S")
+
+    assert applied(GENERATE, payload, Edit(heads={1: B})) == payload | {"prompt": f"{B}\n\n hi"}
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<|fim_prefix|>def f(<|fim_suffix|>)<|fim_middle|>",
+        "<fim-prefix>def f(<fim-suffix>)<fim-middle>",
+        "<｜fim▁begin｜>def f(<｜fim▁hole｜>)<｜fim▁end｜>",
+        "<PRE> def f( <SUF>) <MID>",
+        "[SUFFIX])[PREFIX]def f(",
+    ],
+)
+def test_a_prompt_with_a_hole_for_code_takes_a_block_at_the_top_only(prompt: str) -> None:
+    assert read(GENERATE, generate(prompt)).parts == [Part("user", prompt, 0)]
+
+
+def test_heads_stand_at_the_beginning_of_their_sections() -> None:
+    changed = applied(GENERATE, generate(FLAT), Edit(tails={3: "two"}, heads={1: "one", 3: "three"}))
+
+    assert changed["prompt"] == (
+        "### System:\nSYS\n\n### User:\none\n\nu1\n\n### Assistant:\na1\n\n### User:\nthree\n\nu2\n\ntwo\n\n"
+    )
+
+
 def test_tails_stand_at_the_end_of_their_sections() -> None:
     changed = applied(GENERATE, generate(FLAT), Edit(B, "", {1: "one", 3: "two"}))
 

@@ -65,7 +65,7 @@ def test_results_of_tools_are_said_before_what_the_user_says() -> None:
 def test_after_results_alone_the_last_one_takes_the_block() -> None:
     prompt = read(MESSAGES, request(("user", [result("r"), result("s"), IMAGE])))
 
-    assert prompt.parts == [Part("tool", "r", 0), Part("tool", "s", 0, takes_block=True, has_media=True)]
+    assert prompt.parts == [Part("tool", "r", 0), Part("tool", "s", 0, True, (), has_media=True, takes_head=False)]
 
 
 def test_an_answer_has_its_text_and_its_calls() -> None:
@@ -125,6 +125,20 @@ def test_tails_are_a_text_after_everything_else() -> None:
 
     assert changed == request(
         ("user", "u\n\none"), ("user", [*said, text("\n\ntwo")]), ("user", [result("r"), text("three")]), system="S"
+    )
+
+
+def test_heads_come_before_what_the_user_says_and_after_the_results_of_tools() -> None:
+    said = [result("r"), text("u", **CACHED)]
+    payload = request(("user", "u"), ("user", said), ("user", [IMAGE, text("v")]), system="S")
+
+    changed = applied(MESSAGES, payload, Edit(heads={1: "one", 3: "two", 4: "three"}))
+
+    assert changed == request(
+        ("user", "one\n\nu"),
+        ("user", [result("r"), text("two\n\n"), text("u", **CACHED)]),
+        ("user", [text("three\n\n"), IMAGE, text("v")]),
+        system="S",
     )
 
 

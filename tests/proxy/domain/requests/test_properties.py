@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,10 @@ def tails(prompt: Prompt, chosen: set[int]) -> dict[int, str]:
     return {index: tail(index) for index in sorted(chosen) if index < len(prompt.parts) and takes(prompt, index)}
 
 
+def heads(prompt: Prompt, chosen: set[int]) -> dict[int, str]:
+    return {index: f"<head {index}>" for index in tails(prompt, chosen) if prompt.parts[index].takes_head}
+
+
 def takes(prompt: Prompt, index: int) -> bool:
     return prompt.parts[index].takes_block
 
@@ -42,17 +47,27 @@ some = st.sets(st.integers(0, 30))
 
 @each_case
 @searching
-@given(systems, conversations, conversations, some, some, st.sampled_from(["", B]))
+@given(systems, conversations, conversations, some, some, some, st.sampled_from(["", B]))
 def test_what_is_put_into_a_request_stays_before_what_is_appended_to_it(
-    case: Case, system: str, said: list[Turn], more: list[Turn], old: set[int], new: set[int], top: str
+    case: Case,
+    system: str,
+    said: list[Turn],
+    more: list[Turn],
+    old: set[int],
+    new: set[int],
+    before_texts: set[int],
+    top: str,
 ) -> None:
     first, second = case.build(system, said), case.build(system, said + more)
     before, after = read_or_skip(case, first), read_or_skip(case, second)
     kept = {index: block for index, block in tails(before, old).items() if before.parts[index] == after.parts[index]}
     added = {index: block for index, block in tails(after, new).items() if index >= len(before.parts)}
+    at_heads = heads(after, before_texts)
+    known = {index: block for index, block in heads(before, before_texts).items() if index in at_heads}
+    at_heads = {index: block for index, block in at_heads.items() if index in known or index >= len(before.parts)}
 
-    sent = case.seen(applied(case.wire, first, Edit(top, "MARIO", kept)))
-    then = case.seen(applied(case.wire, second, Edit(top, "MARIO", kept | added)))
+    sent = case.seen(applied(case.wire, first, Edit(top, "MARIO", kept, heads=known)))
+    then = case.seen(applied(case.wire, second, Edit(top, "MARIO", kept | added, heads=at_heads)))
 
     assert then[: len(sent)] == sent
 
@@ -74,13 +89,13 @@ def test_a_part_that_takes_blocks_stays_when_the_conversation_goes_on(
 
 @each_case
 @searching
-@given(systems, conversations, some, st.sampled_from(["", B]))
+@given(systems, conversations, some, some, st.sampled_from(["", B]))
 def test_what_was_put_in_is_read_where_it_was_put(
-    case: Case, system: str, said: list[Turn], chosen: set[int], top: str
+    case: Case, system: str, said: list[Turn], chosen: set[int], before_texts: set[int], top: str
 ) -> None:
     payload = case.build(system, said)
     prompt = read_or_skip(case, payload)
-    edit = Edit(top, "MARIO", tails(prompt, chosen))
+    edit = Edit(top, "MARIO", tails(prompt, chosen), heads=heads(prompt, before_texts))
 
     again = case.wire.read(applied(case.wire, payload, edit))
 
@@ -98,7 +113,8 @@ def test_what_is_taken_out_is_gone_and_nothing_else(
     prompt = read_or_skip(case, payload)
     out &= {part.place for part in prompt.parts if part.role != "system"}
     assume({part.place for part in prompt.parts if part.role != "system"} - out)
-    edit = Edit(top, "MARIO", tails(prompt, chosen), frozenset(out))
+    stay = {index for index in chosen if index < len(prompt.parts) and prompt.parts[index].place not in out}
+    edit = Edit(top, "MARIO", tails(prompt, stay), frozenset(out), heads(prompt, {one for one in stay if one % 2}))
 
     again = case.wire.read(applied(case.wire, payload, edit))
 
@@ -116,6 +132,8 @@ def expected(case: Case, prompt: Prompt, edit: Edit) -> list[tuple[str, str]]:
         if part.place in edit.without:
             continue
         block = edit.tails.get(index, "")
+        if head := edit.heads.get(index):
+            part = replace(part, text=f"{head}\n\n{part.text}")
         if case.name == "messages" and part.role == "tool":  # the block is a text of the user's after the results
             found += [("tool", part.text), ("user", block)]
         else:
@@ -129,8 +147,8 @@ def expected(case: Case, prompt: Prompt, edit: Edit) -> list[tuple[str, str]]:
 
 
 def squeezed(text: str) -> str:
-    """Formats differ in how many line breaks stand between blocks."""
-    return re.sub(r"\n+", "\n", text).strip()
+    """Formats differ in how many line breaks stand between blocks, and in what white space of a text they leave."""
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
 
 
 @each_case
@@ -194,11 +212,13 @@ def test_any_object_is_left_alone_or_gets_each_block_once(payload: Payload) -> N
 
 def fill(wire: WireFormat, payload: Payload, prompt: Prompt) -> None:
     """Puts a block wherever one can be put."""
-    chosen = tails(prompt, set(range(len(prompt.parts))))
+    everywhere = set(range(len(prompt.parts)))
+    at_ends, at_heads = tails(prompt, everywhere), heads(prompt, everywhere)
 
-    wire.apply(payload, prompt, Edit(B, "MARIO", chosen))
+    wire.apply(payload, prompt, Edit(B, "MARIO", at_ends, heads=at_heads))
 
-    assert [repr(payload).count(block) for block in ("</recollection>", *chosen.values())] == [1] * (1 + len(chosen))
+    blocks = ["</recollection>", *at_ends.values(), *at_heads.values()]
+    assert [repr(payload).count(block) for block in blocks] == [1] * len(blocks)
 
 
 def check(prompt: Prompt) -> None:

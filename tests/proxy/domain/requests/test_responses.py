@@ -115,6 +115,18 @@ def test_the_tail_of_a_string_stands_at_its_end() -> None:
     assert applied(RESPONSES, payload, Edit(tails={1: B})) == payload | {"input": "u\n\n" + B}
 
 
+def test_heads_stand_at_the_beginning_of_a_string_and_of_items() -> None:
+    items = [said("user", [heard("u")]), {**RESULT, "output": '{"a": 1}'}]
+
+    changed = applied(RESPONSES, response(items), Edit(heads={0: "one", 1: "two"}))
+
+    assert applied(RESPONSES, response("u"), Edit(heads={0: B})) == response(f"{B}\n\nu")
+    assert changed["input"] == [
+        said("user", [heard("one\n\n"), heard("u")]),
+        {**RESULT, "output": 'two\n\n{"a": 1}'},
+    ]
+
+
 def test_tails_stand_at_the_end_of_messages_and_of_results() -> None:
     image = {"type": "input_image", "image_url": "data:;base64,AA=="}
     items = [said("user", [heard("u"), image]), said("user", [image]), RESULT, {**RESULT, "output": [heard("r")]}]
