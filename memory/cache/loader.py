@@ -13,6 +13,7 @@ from psycopg.rows import TupleRow
 
 from memory.cache.state import AgentRow, Cache, RulingRow
 from memory.db.connections import Connection
+from memory.domain.steps import Steps
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.settings import registry
 
@@ -126,6 +127,15 @@ class Pace:
         if time.perf_counter() >= self._until:
             await asyncio.sleep(self._rest_s)
             self._until = time.perf_counter() + self._slice_s
+
+    async def run(self, steps: Steps[Value]) -> Value:
+        while True:
+            try:
+                next(steps)
+            except StopIteration as stop:
+                result: Value = stop.value
+                return result
+            await self.step()
 
 
 async def batches(

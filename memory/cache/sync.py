@@ -30,6 +30,10 @@ NAME = "coherence"
 RETRY_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 BARRIER_S = 2.0
 RELOAD_S = 120.0
+# How often it is tried whether announcements arrive, and how long they may take: a pooler between this process and
+# Postgres may lose them while the connection stands.
+HEARD_EVERY_S = 60.0
+HEARD_WITHIN_S = 10.0
 
 Announce = Callable[[str], Awaitable[None]]
 
@@ -164,6 +168,7 @@ class Coherence:
 
     async def _follow(self, connection: Connection) -> None:
         loading = asyncio.create_task(self._load_when_asked())
+        testing = asyncio.create_task(self._test_hearing())
         self._loads_asked += 1
         self.is_listening = True
         try:
@@ -173,8 +178,29 @@ class Coherence:
                 await self._apply(connection, received)
         finally:
             self.is_listening = False
-            loading.cancel()
-            await asyncio.gather(loading, return_exceptions=True)
+            for task in (loading, testing):
+                task.cancel()
+            await asyncio.gather(loading, testing, return_exceptions=True)
+
+    async def _test_hearing(self) -> None:
+        """Loads everything whenever a barrier that another connection announces does not come."""
+        while True:
+            await asyncio.sleep(HEARD_EVERY_S)
+            try:
+                async with open_connection(self._dsn, NAME) as other:
+
+                    async def announce(payload: str, other: Connection = other) -> None:
+                        await other.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
+
+                    async with asyncio.timeout(HEARD_WITHIN_S):
+                        await self._pass_barrier(announce)
+                self.is_listening = True
+            except TimeoutError:
+                self.is_listening = False
+                logger.warning("coherence.deaf", extra={"seconds": HEARD_WITHIN_S})
+                await self._ask_load()
+            except (psycopg.Error, OSError) as error:  # Postgres is away: the connection that listens notices it, too
+                logger.warning("coherence.not_tested", extra={"error": first_line(error)})
 
     async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
         """Applies what was announced, with one query for each table."""

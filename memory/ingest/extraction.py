@@ -9,6 +9,7 @@ from memory.domain.channels import READ_TRUST, TENTATIVE, Channel, is_weaker
 from memory.domain.cues.extractor import CueMatch
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement
+from memory.domain.steps import Steps
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND, STATEMENTS_MAX
@@ -119,7 +120,7 @@ def select_often_named(cache: Cache, names: Iterable[str]) -> list[str]:
     return [name for name in names if (row := rows.get(name)) is not None and row.saliency >= threshold]
 
 
-def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
+def find_confirmed(cache: Cache, message: NewMessage) -> Steps[set[TripleIds]]:
     """The facts, not confirmed within the hour, whose concept and parent the message names in one sentence."""
     if message.reading.role not in CONFIRMING_ROLES or message.is_quoted or not message.text:
         return set()
@@ -134,4 +135,5 @@ def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
     if not pairs:
         return set()
     text = without_quotations(unwrap_readable(cache, Message(message.reading.role, message.text)).text)
-    return {triple for pair in share_a_sentence(text, pairs) for triple in pairs[pair]}
+    yield
+    return {triple for pair in (yield from share_a_sentence(text, pairs)) for triple in pairs[pair]}

@@ -123,10 +123,9 @@ class Flusher:
     async def _try_to_write(self, batch: Batch) -> None:
         try:
             await self._write(batch)
-        except (psycopg.IntegrityError, psycopg.DataError):
+        except (psycopg.IntegrityError, psycopg.DataError) as error:
             # It would fail again, and keep everything after it from being written.
-            self.encounters.dropped += len(batch.messages)
-            logger.exception("flush.refused", extra={"messages": len(batch.messages)})
+            self._drop(len(batch.messages), error)
         except (psycopg.Error, OSError) as error:
             # Possibly it was written after all: then the digests are there, and nothing counts twice.
             self.encounters.give_back(batch)
@@ -142,20 +141,39 @@ class Flusher:
         new: list[NewMessage] = []
         async with open_connection(self._dsn, "flusher") as connection:
             for portion in split_portions(batch.messages.values()):
-                # Counts are exact: a message counts in the transaction that stores its digest. So a flush of which
-                # nobody knows whether it was committed is simply done again.
-                async with take_turn(connection):
-                    inserted = await insert_new_messages(connection, portion)
-                    await self._vocabulary.count_words(connection, inserted)
-                    first_named = (name for message in inserted for name in batch.first_named.get(message.key, ()))
-                    await unexplained.count_conversations(connection, first_named)
-                new += inserted
+                new += await self._write_messages(connection, portion, batch)
             async with take_turn(connection):
                 for again in chunks(batch.seen_again.items(), WORDS_A_STATEMENT):
                     await connection.execute(UPDATE_MESSAGES, columns(again, 2))
                 await connection.execute(ASK, columns(batch.asked.items(), 2))
             await self._take_over_rows(connection, batch.counts)
             await self._write_learned(connection, batch, new)
+
+    async def _write_messages(
+        self, connection: Connection, messages: list[NewMessage], batch: Batch
+    ) -> list[NewMessage]:
+        """Those that are new. What Postgres refuses is halved until the bad message is found, which is dropped."""
+        try:
+            # Counts are exact: a message counts in the transaction that stores its digest. So a flush of which nobody
+            # knows whether it was committed is simply done again.
+            async with take_turn(connection):
+                inserted = await insert_new_messages(connection, messages)
+                await self._vocabulary.count_words(connection, inserted)
+                first_named = (name for message in inserted for name in batch.first_named.get(message.key, ()))
+                await unexplained.count_conversations(connection, first_named)
+                return inserted
+        except (psycopg.IntegrityError, psycopg.DataError) as error:
+            if len(messages) == 1:
+                self._drop(1, error)
+                return []
+        middle = len(messages) // 2
+        first = await self._write_messages(connection, messages[:middle], batch)
+        return first + await self._write_messages(connection, messages[middle:], batch)
+
+    def _drop(self, messages: int, error: psycopg.Error) -> None:
+        self.encounters.dropped += messages
+        # Without a traceback: Postgres' detail quotes the row.
+        logger.error("flush.refused", extra={"messages": messages, "error": first_line(error)})
 
     async def _take_over_rows(self, connection: Connection, names: Iterable[str]) -> None:
         for some in chunks(names, WORDS_A_STATEMENT):

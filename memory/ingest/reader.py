@@ -5,21 +5,26 @@ import time
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
+from sys import getsizeof
 from typing import Any, NamedTuple
 
+from memory import bounds
 from memory.cache.state import Cache
+from memory.domain.channels import TENTATIVE
 from memory.domain.cues.extractor import CueMatch, iter_cues, iter_names_near_cues, names_near_cues
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.redaction import blank_in_steps, blank_secrets
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
+from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
 
 # What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
 READINGS_MAX_BYTES = 64_000_000
-READING_BYTES = 600  # without its words and names
-CHARACTER_BYTES = 4  # of its text: each word once in a string, and in a set or two if it is a name
+READING_BYTES = 600  # without its words, names and statements
+WORD_BYTES = 60  # of a name, beside its place in a set; its characters are counted as often as there are
+TRIPLE_BYTES = 300
 # How much of one message is read at once, in characters: all streams wait meanwhile. Where text is full of cues, a
 # sentence takes 8 microseconds a character; text with combining marks takes 4.
 CUE_TEXT_MAX = 65_536
@@ -30,6 +35,12 @@ ENVELOPE_MAX = 500_000
 # Of the words that are read in one step, while a prompt waits and afterwards.
 HURRIED_STEP_CHARACTERS = 8_000
 STEP_CHARACTERS = 4_000
+
+# Statements of one message that are read, whoever they are by: two milliseconds for ten of them.
+MATCHES_MAX = 100
+TOO_MANY_STATEMENTS = bounds.define(
+    "statements", f"messages with more statements than the {STATEMENTS_MAX} that are learned of one"
+)
 
 _BLANK = re.compile(r"\s")
 
@@ -42,18 +53,36 @@ class Reading:
     digest: bytes
     role: str
     text: str  # empty once all of it is read
-    size: int  # bytes, roughly
     edition: int  # the cache's, when ``names`` were told from ordinary words
     words: str = ""  # each once, in one string with spaces between: a set of them takes many times the memory
     names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
     parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
     emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
     triples: tuple[CueMatch, ...] | None = None  # the first statements, until all are read; None: not looked for yet
+    size: int = READING_BYTES  # bytes, roughly
+    use: "MemoryUse | None" = None  # of the reader that remembers it
 
     def put(self, found: WordSets, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
         self.names = frozenset((found.tokens | found.emphasised) - nameless)
         self.parts = self.names - found.tokens
+
+    def measure(self) -> None:
+        """Call it when something was read: what a text says can take twenty times as much as the text."""
+        before = self.size
+        texts, sets = (self.text, self.words), (self.names, self.parts, self.emphasised)
+        # Each word is an object of its own, once in all sets.
+        words = WORD_BYTES * max(map(len, sets)) + len(self.words)
+        self.size = (
+            READING_BYTES + words + sum(map(getsizeof, (*texts, *sets))) + TRIPLE_BYTES * len(self.triples or ())
+        )
+        if self.use is not None:
+            self.use.bytes += self.size - before
+
+
+@dataclass(slots=True)
+class MemoryUse:
+    bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -96,7 +125,7 @@ class Reader:
     # Readings are remembered, because clients resend the whole history each turn.
     cache: Cache
     _readings: dict[MessageKey, Reading] = field(default_factory=dict)
-    _size: int = 0
+    _use: MemoryUse = field(default_factory=MemoryUse)
 
     def read(self, message: Message) -> Reading:
         key = MessageKey.of(message)
@@ -133,18 +162,18 @@ class Reader:
         if reading is None or reading.edition == self.cache.edition:
             return reading
         if reading.text:  # only what was a name then is known of it: it has to be read again
-            self._size -= self._readings.pop(key).size
+            self._forget(key)
             return None
         reading.put(WordSets(set(reading.words.split()), set(reading.emphasised)), self.cache.nameless)
         reading.edition = self.cache.edition
+        reading.measure()
         return reading
 
     def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
         said = unwrap_readable(self.cache, message)
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
-        size = READING_BYTES + CHARACTER_BYTES * len(said.text)
-        reading = Reading(digest_message(message), said.role, said.text, size, self.cache.edition)
+        reading = Reading(digest_message(message), said.role, said.text, self.cache.edition)
         nameless = self.cache.nameless
         found = WordSets(set(), set())
         for part in split_for_reading(said.text, HURRIED_STEP_CHARACTERS):
@@ -163,11 +192,17 @@ class Reader:
         if (known := self._readings.get(key)) is not None:
             return known
         self._readings[key] = reading
-        self._size += reading.size
-        while self._size > READINGS_MAX_BYTES:
-            oldest = self._readings.pop(next(iter(self._readings)))
-            self._size -= oldest.size
+        reading.measure()
+        reading.use = self._use
+        self._use.bytes += reading.size
+        while self._use.bytes > READINGS_MAX_BYTES and len(self._readings) > 1:  # the newest is in use
+            self._forget(next(iter(self._readings)))
         return reading
+
+    def _forget(self, key: MessageKey) -> None:
+        reading = self._readings.pop(key)
+        reading.use = None
+        self._use.bytes -= reading.size
 
 
 def complete_reading(cache: Cache, reading: Reading) -> Reading:
@@ -202,11 +237,18 @@ def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
         found.emphasised.update(some.emphasised)
         yield
     if reading.triples is None or len(text) > CUE_SENTENCES_MAX:
-        triples = []
+        triples: list[CueMatch] = []
+        own: set[tuple[str, str, str]] = set()
         for triple in iter_cues(text, reading.role, vocabulary=cache):
             if triple is not None:
                 triples.append(triple)
+                if triple.channel not in TENTATIVE:
+                    own.add((triple.subject, triple.parent, triple.dimension))
             yield
+            # What is quoted or repeated may all be left out later; what somebody states is not.
+            if len(own) >= STATEMENTS_MAX or len(triples) >= MATCHES_MAX:
+                TOO_MANY_STATEMENTS.count_bite()
+                break
         reading.triples = tuple(triples)
     _put_words(cache, reading, found)
 
@@ -215,6 +257,7 @@ def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
     reading.words = " ".join(found.tokens)
     reading.put(found, cache.nameless)
     reading.text, reading.edition = "", cache.edition
+    reading.measure()
 
 
 def split_for_reading(text: str, size: int) -> Iterator[str]:

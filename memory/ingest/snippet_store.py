@@ -10,7 +10,7 @@ import psycopg
 
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
-from memory.db.connections import PAST, Connection, chunks, columns
+from memory.db.connections import PAST, Connection, chunks, columns, first_line
 from memory.domain.recall.saliency import is_salient
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentences_naming
@@ -65,8 +65,9 @@ async def store_snippets(connection: Connection, cache: Cache, new: Iterable[New
                 cursor = await connection.execute(KEEP, columns(some, 5))
                 concepts = {concept for (concept,) in await cursor.fetchall()}
                 await connection.execute(TRIM, [sorted(concepts), KEPT])
-        except (psycopg.IntegrityError, psycopg.DataError):
-            logger.exception("evidence.refused")
+        except (psycopg.IntegrityError, psycopg.DataError) as error:
+            # Without a traceback: Postgres' detail quotes the row, and so what somebody said.
+            logger.error("evidence.refused", extra={"error": first_line(error)})
 
 
 async def collect_snippets(cache: Cache, new: Iterable[NewMessage]) -> list[Snippet]:

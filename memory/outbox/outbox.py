@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import psycopg
 
@@ -34,6 +34,14 @@ LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
 BATCH = 500  # statements a write
 JOURNAL_BATCH = 5_000  # the same into the journal, some 3 MB
 LOGGED_EVERY_S = 60.0
+
+
+class Copied(NamedTuple):
+    """What became of a journal's statements, how many lines are torn, and whether the file could be read to its end."""
+
+    stored: Stored
+    unreadable: int
+    is_whole: bool = True
 
 
 class Outbox:
@@ -237,24 +245,34 @@ class Outbox:
             return
         if file is not None:
             with file:
-                stored, unreadable = await self._copy(file)
-                # Only when all of it is in the table: replayed twice, a statement is stored once.
-                await asyncio.to_thread(path.unlink, missing_ok=True)
-            self._count_dropped(stored.refused, "refused")
-            self._count_dropped(unreadable, "unreadable")
-            logger.info("journal.replayed", extra={"file": path.name, "new": stored.new, "unreadable": unreadable})
+                copied = await self._copy(file)
+                if copied.is_whole:
+                    # Only when all of it is in the table: replayed twice, a statement is stored once.
+                    await asyncio.to_thread(path.unlink, missing_ok=True)
+            self._count_dropped(copied.stored.refused, "refused")
+            self._count_dropped(copied.unreadable, "unreadable")
+            logger.info(
+                "journal.replayed",
+                extra={"file": path.name, "new": copied.stored.new, "unreadable": copied.unreadable},
+            )
 
-    async def _copy(self, file: BinaryIO) -> tuple[Stored, int]:
-        """Copies a journal to the table; what became of its statements, and how many lines are torn."""
+    async def _copy(self, file: BinaryIO) -> Copied:
+        """Copies a journal to the table."""
         stored, unreadable = Stored(), 0
-        while lines := await asyncio.to_thread(next_lines, file, BATCH):
+        while True:
+            try:
+                lines = await asyncio.to_thread(next_lines, file, BATCH)
+            except OSError as error:  # of the disk: it is tried again, after the files behind it
+                self._log_journal_error("journal.not_read", error)
+                return Copied(stored, unreadable, is_whole=False)
+            if not lines:
+                return Copied(stored, unreadable)
             statements = [statement for line in lines if (statement := decode(line)) is not None]
             unreadable += len(lines) - len(statements)
             more = await self._replayed_to.insert(statements)
             if more.new:
                 self._waker.ask()
             stored = Stored(stored.new + more.new, stored.refused + more.refused)
-        return stored, unreadable
 
     async def _close(self) -> None:
         if self._absence is not None:

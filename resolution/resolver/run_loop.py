@@ -163,7 +163,9 @@ class Course:
         except (Over, RunLost):
             raise
         except Exception as error:
-            logger.exception("resolution.failed", extra={"run": self.row.pk, "conflict": claim.conflict_id})
+            # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
+            facts = {"run": self.row.pk, "conflict": claim.conflict_id, "error": first_line(error)}
+            logger.error("resolution.failed", exc_info=not isinstance(error, Error), extra=facts)
             return self.fail(claim, f"internal error: {type(error).__name__}: {first_line(error)}")
 
     def ask(self, claim: Claim, model: LanguageModel) -> Verdict:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from memory.cache import sync
 from memory.cache.loader import BATCH_ROWS, refresh_soas
 from memory.cache.state import Cache, RulingRow
 from memory.cache.sync import NAME, Coherence
-from memory.db.connections import open_connection
+from memory.db.connections import Connection, open_connection
 from memory.domain.recall.selection import Bounds, in_force
 from memory.domain.types import EdgeRow
 from memory.graph.store import ensure_tokens
@@ -181,6 +182,37 @@ def test_a_lost_connection_is_opened_again_and_everything_read_anew(dsn: str) ->
             return await eventually(lambda: parents_of(cache, "gnommoweb") == ["repo"])
 
     assert asyncio.run(scenario())
+
+
+def test_a_process_that_hears_nothing_loads_everything_again_and_again(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a pooler: the connection stands, and what is announced is lost."""
+    monkeypatch.setattr(sync, "HEARD_EVERY_S", 0.05)
+    monkeypatch.setattr(sync, "HEARD_WITHIN_S", 0.3)
+    is_deaf, apply = True, Coherence._apply
+
+    async def hear(coherence: Coherence, connection: Connection, payloads: Sequence[str]) -> None:
+        await apply(coherence, connection, () if is_deaf else payloads)
+
+    monkeypatch.setattr(Coherence, "_apply", hear)
+
+    async def scenario() -> None:
+        nonlocal is_deaf
+        cache = Cache()
+        coherence = Coherence(cache, dsn)
+        task = asyncio.create_task(coherence.run())
+        await asyncio.wait_for(coherence.tried.wait(), WITHIN_S)
+        async with open_connection(dsn, "test") as client:
+            await client.execute(SEED)
+        assert await eventually(lambda: parents_of(cache, "gnommoweb") == ["repo"])
+        assert await eventually(lambda: not coherence.is_listening)
+        is_deaf = False
+        assert await eventually(lambda: coherence.is_listening)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(scenario())
 
 
 def test_a_payload_that_cannot_be_read_ends_nothing(dsn: str) -> None:

@@ -228,6 +228,27 @@ def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pyt
     assert stored(dsn)["zorblat"] == 5
 
 
+def test_a_message_that_postgres_refuses_takes_no_other_along(dsn: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
+        process = await start()
+        process.hear(*(f"zorblat {number}" for number in range(9)))
+        await process.encounters.learn()
+        [bad] = [m.reading for m in process.encounters._batch.messages.values() if m.text == "zorblat 5"]
+        bad.words = "zorblat my]secret"
+        await process.flusher.flush()
+
+        assert (process.encounters.dropped, process.encounters.pending()) == (1, 0)
+
+    with caplog.at_level(logging.ERROR):
+        play(dsn, scenario)
+
+    assert stored(dsn) == {"zorblat": 8}
+    [record] = caplog.records
+    assert (record.message, record.exc_info) == ("flush.refused", None)
+    assert "soas_token_stays_in_its_alphabet" in vars(record)["error"]
+    assert "my]secret" not in caplog.text
+
+
 def test_evidence_that_fails_costs_no_count(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise ValueError

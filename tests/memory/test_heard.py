@@ -112,13 +112,13 @@ def test_a_word_with_a_fact_is_explained() -> None:
 def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
     cache = world()
 
-    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
-    assert find_confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
-    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
+    assert finish(find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb."))) == {(GNOMMOWEB, TYPE, REPO)}
+    assert finish(find_confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb."))) == set()
+    assert finish(find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant"))) == set()
 
 
 def test_a_fact_is_confirmed_at_most_hourly() -> None:
     cache = world()
     cache.put_edges(GNOMMOWEB, [EdgeRow(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 1_800)])
 
-    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()
+    assert finish(find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb."))) == set()

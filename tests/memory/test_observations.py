@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psycopg
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from memory.domain.statement import Statement, encode
 from memory.outbox import outbox as module
 from memory.outbox.buffer import Backlog
-from memory.outbox.journal import Journal
+from memory.outbox.journal import Journal, next_lines
 from memory.outbox.outbox import Outbox
 from tests import waiting
 from tests.served.postgres import OwnPostgres
@@ -446,6 +446,36 @@ def test_a_replay_that_broke_off_is_repeated_and_doubles_nothing(
 
     assert batches > 3
     assert concepts(dsn) == names(5)
+
+
+def test_a_journal_that_the_disk_does_not_give_stops_none_behind_it(
+    dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        left_behind(folder, encode(statement(number)))
+    bad = left_in(folder)[0]
+    is_mended = False
+
+    def read(file: BinaryIO, count: int) -> list[bytes]:
+        if file.name == str(bad) and not is_mended:
+            raise OSError("Input/output error")
+        return next_lines(file, count)
+
+    monkeypatch.setattr(module, "next_lines", read)
+    monkeypatch.setattr(module, "REPLAY_S", 0.05)
+
+    async def run() -> None:
+        nonlocal is_mended
+        async with running(dsn, folder) as observations:
+            assert await eventually(lambda: left_in(folder) == [bad])
+            assert concepts(dsn) == names(2, start=1)
+            is_mended = True
+            assert await eventually(lambda: not left_in(folder))
+            assert observations.dropped == 0
+
+    asyncio.run(run())
+
+    assert concepts(dsn) == names(3)
 
 
 def test_processes_that_replay_at_once_share_the_journals(

@@ -1,19 +1,24 @@
 """Reading messages: what is remembered, and what is left for the next time."""
 
 import time
+import tracemalloc
 from math import inf
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
 from memory.domain.steps import finish
-from memory.domain.text.tokenizer import find_words
+from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
+from memory.domain.text.unicode import normal_text
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
+    TOO_MANY_STATEMENTS,
     Allowance,
+    MessageKey,
     Reader,
     Reading,
     complete_reading,
@@ -55,7 +60,7 @@ def test_two_requests_that_bring_the_same_message_at_once_share_its_reading() ->
     readings = [*finish(other), *finish(one), *finish(reader.read_within(said, Allowance(100, inf)))]
 
     [reading] = {id(reading): reading for reading in readings if reading is not None}.values()
-    assert reader._size == reading.size
+    assert reader._use.bytes == reading.size
 
 
 def test_a_resent_message_is_read_once() -> None:
@@ -117,7 +122,7 @@ def test_a_text_that_stands_twice_in_a_request_is_read_and_weighed_once() -> Non
     said = [Message("user", "restart zorblat")] * 3
 
     assert read_within(reader, said, characters=20) == [True, True, True]
-    assert reader._size == sum(reading.size for reading in reader._readings.values())
+    assert reader._use.bytes == sum(reading.size for reading in reader._readings.values())
 
 
 def test_a_resent_message_not_read_to_its_end_is_read_again_once_more_words_are_names() -> None:
@@ -131,7 +136,7 @@ def test_a_resent_message_not_read_to_its_end_is_read_again_once_more_words_are_
     [reading] = finish(reader.read_within([said], Allowance.of(cache)))
     assert reading is not None
     assert reading.names == {"mercury"}
-    assert reader._size == reading.size
+    assert reader._use.bytes == reading.size
 
 
 # --- the allowance ---
@@ -258,3 +263,66 @@ def test_what_stands_in_a_secret_is_no_word_and_states_nothing() -> None:
         }
         assert find_hidden([read, reading], {"hunter2", "zorblat"}) == {"hunter2"}
         assert find_hidden([read, first_sight(cache, "ask hunter2")], {"hunter2"}) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(f"{number:x}zq" for number in range(3_000)),
+        " ".join(f"ask A{number:x}zq B{number:x}zq," for number in range(2_000)),
+        "gnommoweb is a repo of Zorblat. " * 100,
+        " ".join(f"Q{number}" * 20 for number in range(300)),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_readings_take_what_is_accounted_for(text: str) -> None:
+    Reader(Cache()).read(Message("user", text))  # what is remembered of words has bounds of its own
+    reader = Reader(Cache())
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(3):
+            list(read_rest(reader.cache, finish(reader._read(*keyed(f"{text} {number}")))))
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+    assert taken < 1.3 * reader._use.bytes + 50_000
+    assert reader._use.bytes < 3 * taken + 50_000
+
+
+def keyed(text: str) -> tuple[MessageKey, Message]:
+    message = Message("user", text)
+    return MessageKey.of(message), message
+
+
+def test_of_a_message_full_of_statements_as_many_are_read_as_are_learned() -> None:
+    own = " ".join(f"zorblat{number} is a repo." for number in range(300))
+    quoted = "".join(f"> winky{number} is a repo.\n" for number in range(30))
+    before = TOO_MANY_STATEMENTS.bites
+
+    readings = [first_sight(Cache(), text) for text in (own, f"{quoted}\nkvasir is a service.")]
+    for reading in readings:
+        finish(read_rest(Cache(), reading))
+
+    assert [triple.subject for triple in readings[0].triples] == [f"zorblat{number}" for number in range(20)]
+    assert (len(readings[1].triples), readings[1].triples[-1].subject) == (31, "kvasir")
+    assert TOO_MANY_STATEMENTS.bites == before + 1
+
+
+def test_long_words_and_names_leave_nothing_behind() -> None:
+    tracemalloc.start()
+    try:
+        find_words("x")
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(20):
+            long = f"{'x' * 50_000}{number}"
+            find_words(f"{long} and {long.upper()} and {long}'s é")
+            find_known_words(f"{long} and {long.upper()} it's {long}'s", {})
+            tokenise(f"{'Abcdefgh ' * 3_000}{number}")
+        normal_text.cache_clear()
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+    assert taken < 200_000

@@ -6,7 +6,7 @@ several capitalised words are one token. A letter's combining marks are part of 
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice
@@ -46,7 +46,7 @@ def tokenise(text: str) -> list[Token]:
     patterns = _patterns(_UNICODE)
     tokens = []
     for match in patterns.run.finditer(normal.text):
-        for reading in _read_run(match[0]):
+        for reading in (_read_run if len(match[0]) <= _LONGEST_RUN else _read_run.__wrapped__)(match[0]):
             at = match.start() + reading.start
             start, end = normal.source_span(at, at + reading.length)
             is_emphasised = bool(reading.parts) or (
@@ -169,12 +169,12 @@ def _add_capitalised(normal: str, patterns: _Patterns, tokens: set[str]) -> Word
     emphasised: set[str] = set()
     for run, is_first in set(patterns.capitals.findall(normal)):
         if " " not in run:
-            word = _read_word(run)
+            word = _read_word(run) if len(run) <= MAX_TOKEN_LENGTH else _read_word.__wrapped__(run)
             tokens.add(word)
             if not is_first:
                 emphasised.add(word)
             continue
-        for reading in _read_run(run):
+        for reading in (_read_run if len(run) <= _LONGEST_RUN else _read_run.__wrapped__)(run):
             tokens.add(reading.text)
             if reading.parts:
                 emphasised.update(reading.parts, [reading.text])
@@ -188,6 +188,9 @@ _PIECES: dict[str, tuple[str, ...]] = {}
 _PIECES_MAX = 65_536
 _LONGEST_PIECE = 24  # characters
 _NEW_PIECES = 32  # remembered of one text: each costs a microsecond
+# What is longer is read anew each time: else a cache would keep as much as anybody sends. Words of more than
+# MAX_TOKEN_LENGTH characters are noise, but for some endings.
+_LONGEST_RUN = 200  # characters
 
 
 def _read_uncapitalised_pieces(pieces: set[str], patterns: _Patterns) -> set[str]:
@@ -195,7 +198,12 @@ def _read_uncapitalised_pieces(pieces: set[str], patterns: _Patterns) -> set[str
     known = pieces & _PIECES.keys()
     tokens = set(chain.from_iterable(map(_PIECES.__getitem__, known)))
     new = pieces - known
-    tokens.update(map(_read_uncapitalised, set(patterns.word.findall("\n".join(new)))))
+    words = set(patterns.word.findall("\n".join(new)))
+    if max(map(len, words), default=0) > MAX_TOKEN_LENGTH:
+        long = {word for word in words if len(word) > MAX_TOKEN_LENGTH}
+        tokens.update(_read_word.__wrapped__(word) for word in long if word[0] not in _UPPER)
+        words -= long
+    tokens.update(map(_read_uncapitalised, words))
     for piece in islice(new, _NEW_PIECES):
         if len(piece) <= _LONGEST_PIECE and piece.isascii():
             _remember(piece, tuple(map(_read_uncapitalised, patterns.word.findall(piece))))
@@ -206,7 +214,9 @@ def _read_uncapitalised_or_noise(pieces: set[str], patterns: _Patterns) -> set[s
     """The same, and noise."""
     known = pieces & _PIECES.keys()
     tokens = {word for word in patterns.word.findall("\n".join(pieces - known)) if word[0] not in _UPPER}
-    tokens.update([_read_word(word) for word in tokens if "'" in word or not word.islower()])
+    is_long = max(map(len, tokens), default=0) > MAX_TOKEN_LENGTH
+    read: Callable[[str], str] = _read_word.__wrapped__ if is_long else _read_word
+    tokens.update([read(word) for word in tokens if "'" in word or not word.islower()])
     tokens.update(chain.from_iterable(map(_PIECES.__getitem__, known)))
     return tokens
 

@@ -1,6 +1,6 @@
 """Remembers what was read of texts: clients resend the whole history each turn, and each text is read once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from proxy.domain.formats.base import Part
@@ -10,12 +10,39 @@ from proxy.domain.loops.normalization import dump_sorted
 from proxy.domain.loops.outputs import Output, join_outputs, read_native, read_text
 from proxy.domain.loops.tool_results import FollowUp, read_follow_up
 
-# What is read of a text takes some 500 bytes, the gist of a text of 2 KB some 20 KB: 60 MB at most, 10 MB in practice.
-TEXTS_MAX: Final = 20_000
-GISTS_MAX: Final = 2_000
+# Of each kind, for all texts. What is read of an output takes some 500 bytes, the gist of a text of 2 KB some 20 KB.
+OUTPUTS_MAX_BYTES: Final = 16_000_000
+GISTS_MAX_BYTES: Final = 32_000_000
+TEXTS_MAX: Final = 20_000  # of what takes the same for every text, some 200 bytes
 
 TextKey = tuple[int, int]  # what tells a text within this process: its length and its hash
 ReadResult = TypeVar("ReadResult")
+
+
+class SizedMemo(dict[TextKey, ReadResult]):
+    """Bounded by what its values take, in bytes, roughly: the oldest make room."""
+
+    def __init__(self, bytes_max: int, size_of: Callable[[ReadResult], int]) -> None:
+        super().__init__()
+        self._bytes_max = bytes_max
+        self._size_of = size_of
+        self._bytes = 0
+
+    def remember(self, key: TextKey, found: ReadResult) -> None:
+        """``key`` is new."""
+        self[key] = found
+        self._bytes += self._size_of(found)
+        while self._bytes > self._bytes_max:
+            self._bytes -= self._size_of(self.pop(next(iter(self))))
+
+
+def size_of_output(output: Output) -> int:
+    code = size_of_output(output.code) if output.code is not None else 0
+    return 400 + 2 * len(output.excerpt) + sum(80 + len(each) for each in output.ids) + code
+
+
+def size_of_gist(gist: Gist | None) -> int:
+    return 200 + (0 if gist is None else 120 * (len(gist.words) + len(gist.subjects)))
 
 
 class TextMemo:
@@ -23,9 +50,9 @@ class TextMemo:
 
     def __init__(self, complaints: tuple[str, ...]) -> None:
         self.complaints = complaints
-        self._outputs: dict[TextKey, Output] = {}
+        self._outputs = SizedMemo(OUTPUTS_MAX_BYTES, size_of_output)
         self._follow_ups: dict[TextKey, FollowUp] = {}
-        self._gists: dict[TextKey, Gist | None] = {}
+        self._gists = SizedMemo(GISTS_MAX_BYTES, size_of_gist)
         self._likenesses: dict[TextKey, float] = {}  # by the hashes of two texts
 
     def read_output(self, parts: Sequence[Part]) -> Output:
@@ -41,7 +68,7 @@ class TextMemo:
         found = self._outputs.get(key)
         if found is None:
             found = read_native(calls) if calls else read_text(text)
-            remember(self._outputs, key, found, TEXTS_MAX)
+            self._outputs.remember(key, found)
         return found
 
     def read_follow_up(self, text: str) -> FollowUp:
@@ -57,7 +84,7 @@ class TextMemo:
         key = (len(text), hash(text))
         # A gist may be None, so a missing one is told by its key.
         if key not in self._gists:
-            remember(self._gists, key, near_duplicates.gist(text), GISTS_MAX)
+            self._gists.remember(key, near_duplicates.gist(text))
         return self._gists[key]
 
     def likeness(self, one: Gist, other: Gist) -> float:

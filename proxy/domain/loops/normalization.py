@@ -8,6 +8,7 @@ import orjson
 
 # Characters. Longer texts are compared as they are: all streams wait meanwhile.
 NORMALISED_MAX: Final = 65_536
+IDS_MAX: Final = 2_000  # of all ids in a text
 
 TIME_MARK: Final = "\x00time"
 ID_MARK: Final = "\x00id"
@@ -65,14 +66,17 @@ def without_times(text: str, *, only_moments: bool = False) -> str:
 
 
 def split_ids(text: str) -> tuple[str, tuple[str, ...]]:
-    """A fold text without its ids, and those."""
+    """A fold text without its ids, and those; as it is where they are its content, ``IDS_MAX`` characters and more."""
     if len(text) > NORMALISED_MAX:
         return text, ()
     # Most texts have none, and to look at long words only is three times as fast as looking everywhere.
     long_words = " ".join([word for word in text.split(" ") if len(word) > 7 and not word.isalpha()])
     if _ID.search(long_words) is None:
         return text, ()
-    return _ID.sub(ID_MARK, text), tuple(_ID.findall(text))
+    ids = tuple(_ID.findall(text))
+    if sum(map(len, ids)) >= IDS_MAX:
+        return text, ()
+    return _ID.sub(ID_MARK, text), ids
 
 
 def essence_of_error(text: str) -> str:

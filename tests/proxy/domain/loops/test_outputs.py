@@ -3,6 +3,8 @@ import json
 import pytest
 
 from proxy.domain.formats.base import ToolCall
+from proxy.domain.loops.memo import SizedMemo, size_of_gist, size_of_output
+from proxy.domain.loops.near_duplicates import gist
 from proxy.domain.loops.outputs import EXCERPT_MAX, read_native, read_text
 
 ARGUMENTS = {"query": "the tallest tower", "limit": 5}
@@ -225,3 +227,22 @@ def test_others_are_not(name, arguments):
 
 def test_calls_at_once_are_steps_only_together():
     assert not read_native([ToolCall("wait", {}), ToolCall("status", {})]).is_step
+
+
+def test_ids_are_told_apart_from_what_is_said_unless_they_are_what_is_said() -> None:
+    few = [read_text(f"Made req_{number}8f3k2j9x7q1 for you.") for number in (1, 2)]
+    many = [read_text(" ".join(f"req_{number}8f3k2j9x7q{line}" for line in range(2_000))) for number in (1, 2)]
+
+    assert few[0].essence == few[1].essence != few[0].exact
+    assert [len(output.ids) for output in (*few, *many)] == [1, 1, 0, 0]
+    assert many[0].essence != many[1].essence
+
+
+def test_a_memo_is_bounded_by_what_its_values_take() -> None:
+    memo: SizedMemo[str] = SizedMemo(100, len)
+    for number, size in enumerate((40, 40, 40, 10, 200, 30)):
+        memo.remember((0, number), "x" * size)
+
+    assert list(memo) == [(0, 5)]
+    assert size_of_gist(gist("a b c " * 9)) < size_of_gist(gist(" ".join(map(str, range(99)))))
+    assert size_of_output(read_text("Hm")) < size_of_output(read_text("x" * 900)) < 2_000
