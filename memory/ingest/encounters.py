@@ -157,7 +157,7 @@ class Encounters:
             for statement in extract_statements(self.cache, message):
                 statements.append(statement)
                 await pace.step()
-            self._note(message, statements)
+            self._note(message, statements, await find_confirmed(self.cache, message))
         except Exception:  # one bad message must not keep the others from being learned
             logger.exception("learn.failed", extra={"characters": len(message.text)})
 
@@ -215,7 +215,7 @@ class Encounters:
         self._waiting_texts += len(message.text)
         self._batch.messages[message.key] = message
 
-    def _note(self, message: NewMessage, statements: list[Statement]) -> None:
+    def _note(self, message: NewMessage, statements: list[Statement], confirmed: set[TripleIds]) -> None:
         """Notes all that was learned from one message, at once."""
         self._count(message.reading.names - message.reading.parts - message.counted, message.at)
         if statements:
@@ -226,7 +226,7 @@ class Encounters:
             self._batch.first_named[message.key] = first
         for name in select_often_named(self.cache, unexplained):
             self._hand_over(name, message, is_first=name in first)
-        self._batch.confirmed |= dict.fromkeys(find_confirmed(self.cache, message), message.at)
+        self._batch.confirmed |= dict.fromkeys(confirmed, message.at)
 
     def _hand_over(self, name: str, message: NewMessage, *, is_first: bool) -> None:
         self._batch.unexplained[name] = message
