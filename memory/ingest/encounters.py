@@ -159,7 +159,7 @@ class Encounters:
             for statement in extract_statements(self.cache, message):
                 statements.append(statement)
                 await pace.step()
-            confirmed = await pace.run(find_confirmed(self.cache, message))
+            confirmed = await find_confirmed(self.cache, message)
             self._note(message, statements, confirmed)
         except Exception:  # one bad message must not keep the others from being learned
             logger.exception("learn.failed", extra={"characters": len(message.text)})

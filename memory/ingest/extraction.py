@@ -9,11 +9,11 @@ from memory.domain.channels import READ_TRUST, TENTATIVE, Channel, is_weaker
 from memory.domain.cues.extractor import CueMatch
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement
-from memory.domain.steps import Steps
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND, STATEMENTS_MAX
 from memory.domain.types import Message, TripleIds
+from memory.ingest.long_texts import look_through
 from memory.ingest.reader import Reading, unwrap_readable
 
 # Whose mention of a concept together with its parent confirms the fact. Not the assistant's: it repeats what was
@@ -120,7 +120,7 @@ def select_often_named(cache: Cache, names: Iterable[str]) -> list[str]:
     return [name for name in names if (row := rows.get(name)) is not None and row.saliency >= threshold]
 
 
-def find_confirmed(cache: Cache, message: NewMessage) -> Steps[set[TripleIds]]:
+async def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
     """The facts, not confirmed within the hour, whose concept and parent the message names in one sentence."""
     if message.reading.role not in CONFIRMING_ROLES or message.is_quoted or not message.text:
         return set()
@@ -134,6 +134,6 @@ def find_confirmed(cache: Cache, message: NewMessage) -> Steps[set[TripleIds]]:
                 pairs.setdefault((name, parent), []).append(TripleIds(edge.concept_id, edge.dim_id, edge.parent_id))
     if not pairs:
         return set()
-    text = without_quotations(unwrap_readable(cache, Message(message.reading.role, message.text)).text)
-    yield
-    return {triple for pair in (yield from share_a_sentence(text, pairs)) for triple in pairs[pair]}
+    said = unwrap_readable(cache, Message(message.reading.role, message.text))
+    shared = await look_through(said.text, lambda text: share_a_sentence(without_quotations(text), pairs))
+    return {triple for pair in shared for triple in pairs[pair]}

@@ -1,6 +1,5 @@
 """Stores the newest sentences that name a concept: a language model sees them when it is asked what the concept is."""
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterable
@@ -16,14 +15,14 @@ from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentences_naming
 from memory.domain.types import Message
 from memory.ingest.extraction import NewMessage
-from memory.ingest.reader import unwrap_message
+from memory.ingest.long_texts import look_through
+from memory.ingest.reader import unwrap_readable
 
 logger = logging.getLogger(__name__)
 
 KEPT = 5  # sentences of a concept, the newest
 NAMES_MAX = 40  # of one message: each costs some 50 microseconds
 ROWS_A_STATEMENT = 1_000
-LONG_TEXT = 8_000  # characters: some 2 ms, for which the event loop may stand still
 # Not the assistant: a model's own invention would become its own evidence.
 SPEAKERS = frozenset({"user", "system", "tool"})
 OWN_VOICES = frozenset({"user", "system"})  # whose sentences count as what people said
@@ -77,7 +76,7 @@ async def collect_snippets(cache: Cache, new: Iterable[NewMessage]) -> list[Snip
     pace = Pace()
     for message in sorted(new, key=lambda message: message.at, reverse=True):
         names = [name for name in select_names(cache, message) if counts[name] < KEPT]
-        for name, sentence in (await find_sentences(message, names)).items():
+        for name, sentence in (await find_sentences(cache, message, names)).items():
             key = (name, sentence)
             if key not in found:
                 role = "tool" if message.is_quoted else message.reading.role
@@ -98,12 +97,14 @@ def select_names(cache: Cache, message: NewMessage) -> list[str]:
     return sorted(salient, key=lambda name: rows[name].id in cache.urd_by_concept)[:NAMES_MAX]
 
 
-async def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
+async def find_sentences(cache: Cache, message: NewMessage, names: list[str]) -> dict[str, str]:
     if not names:
         return {}
-    text = unwrap_message(Message(message.reading.role, message.text)).text
-    if message.reading.role in OWN_VOICES:
-        text = without_quotations(text)
-    if len(text) > LONG_TEXT:  # a thread of its own: streams must not wait for a long log
-        return await asyncio.to_thread(sentences_naming, text, names)
-    return sentences_naming(text, names)
+    is_own = message.reading.role in OWN_VOICES
+    # No further than the names were read.
+    said = unwrap_readable(cache, Message(message.reading.role, message.text))
+
+    def look(text: str) -> dict[str, str]:
+        return sentences_naming(without_quotations(text) if is_own else text, names)
+
+    return await look_through(said.text, look)

@@ -35,12 +35,13 @@ from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events, shorten_reasons
 from proxy.telemetry.prompt_texts import find_last_user_text
-from proxy.upstream.modelfiles import NAME_MAX
+from proxy.upstream.modelfiles import NAME_MAX, is_model_name
 from proxy.upstream.relay import StreamGuard
 
 logger = logging.getLogger(__name__)
 
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
+MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has over {NAME_MAX} or unprintable characters")
 NOT_ENRICHED = "forwarded with the blocks of earlier turns only"
 BOUNDS = {
     Excess.BYTES: bounds.define(Excess.BYTES, f"prompts of over {JSON_MAX_BYTES:,} bytes, {NOT_ENRICHED}"),
@@ -131,9 +132,7 @@ class Enricher:
         prompt = read.prompt
         if prompt is None:
             return Enriched(body)
-        request = token_hex(8)  # so that nobody guesses one to ask /why about
-        model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
-        asked = RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
+        asked = name_request(prompt, wire, agent, now)
         done = Enriched(body, prompt, asked)
         if read.cut is not None:
             await self._put_back(wire, read.cut, done, started, turn)
@@ -161,7 +160,7 @@ class Enricher:
         if intervention is not None and intervention.answer:
             done.step = intervention.step
             done.answer = wire.write_answer(
-                prompt.model, intervention.answer, is_stream=prompt.is_stream, now=now, unique=request
+                prompt.model, intervention.answer, is_stream=prompt.is_stream, now=now, unique=asked["request"]
             )
         else:
             if is_loaded:
@@ -270,6 +269,14 @@ class Enricher:
         if edit or intervention is not None:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
+
+
+def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> RequestInfo:
+    if not is_model_name(prompt.model):
+        MODEL_NAME.count_bite(characters=len(prompt.model))
+    model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
+    request = token_hex(8)  # so that nobody guesses one to ask /why about
+    return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
 
 
 def request_event(asked: RequestInfo, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:

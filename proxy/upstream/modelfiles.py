@@ -22,7 +22,6 @@ MODELS_MAX = 1_000
 NAME_MAX = 200  # characters; names of models with registry and tag have some 60
 QUESTIONS_MAX = 4  # at once: each takes one of the upstream's connections
 
-NAME = bounds.define("model_name", "prompts for models whose name has over 200 characters or unprintable ones")
 QUESTIONS = bounds.define("modelfile_questions", "prompts for unknown models while four others were asked about")
 # These change what a model is. A stream of progress says so with its last line: {"status":"success"}.
 CHANGING = frozenset({"/api/create", "/api/pull", "/api/copy", "/api/delete"})
@@ -35,6 +34,10 @@ class KnownSystem:
 
     system: str | None
     until: float
+
+
+def is_model_name(text: str) -> bool:
+    return len(text) <= NAME_MAX and text.isprintable()
 
 
 def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
@@ -65,8 +68,7 @@ class Modelfiles:
     def system_of(self, model: str) -> str | None:
         """The model's SYSTEM text, "" if it has none, None while it is not known. Never waits: the upstream is
         asked in the background. What cannot be a model's name is never known."""
-        if len(model) > NAME_MAX or not model.isprintable():
-            NAME.count_bite(characters=len(model))
+        if not is_model_name(model):
             return None
         # An old answer stands until a new one is there: else the beginning of prompts would change back and forth, and
         # the model evaluate all of them anew.

@@ -1,5 +1,6 @@
 """What a message teaches besides its words."""
 
+import asyncio
 import time
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 from memory.cache.state import Cache
 from memory.domain.recall.saliency import saliency
 from memory.domain.steps import finish
-from memory.domain.types import EdgeRow, Message, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow, TripleIds
 from memory.ingest.extraction import (
     NewMessage,
     extract_statements,
@@ -18,6 +19,8 @@ from memory.ingest.extraction import (
     select_often_named,
 )
 from memory.ingest.reader import Allowance, Reader, read_rest
+from memory.ingest.snippet_store import find_sentences
+from tests.steps import count_steps
 
 NOW = time.time()
 OFTEN = 20
@@ -41,6 +44,29 @@ def heard(cache: Cache, text: str, role: str = "user") -> NewMessage:
     for _ in read_rest(cache, reading):
         pass
     return NewMessage(b"o" * 16 + reading.digest, reading, text, "dobby", NOW, frozenset())
+
+
+def confirmed_by(cache: Cache, message: NewMessage) -> set[TripleIds]:
+    return asyncio.run(find_confirmed(cache, message))
+
+
+@pytest.mark.parametrize("piece", ['"a" ', "a\n", "a. ", "\u201ea "])
+def test_a_long_text_is_looked_through_aside(piece: str) -> None:
+    """Of whatever length: an evidence of a name, or of a fact that is mentioned again."""
+    steps = []
+    for characters in (20_000, 2_000_000):
+        cache = world()
+        message = heard(cache, "Clone the repo of gnommoweb.\n" + piece * (characters // len(piece)))
+        sentences: list[dict[str, str]] = []
+
+        async def look(cache: Cache, message: NewMessage, into: list[dict[str, str]]) -> None:
+            into.append(await find_sentences(cache, message, ["gnommoweb"]))
+
+        steps.append(count_steps(asyncio.run, look(cache, message, sentences)))
+        steps.append(count_steps(asyncio.run, find_confirmed(cache, message)))
+        assert sentences == [{"gnommoweb": "Clone the repo of gnommoweb."}]
+
+    assert max(steps) < 10_000  # of the event loop's thread
 
 
 def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
@@ -112,13 +138,13 @@ def test_a_word_with_a_fact_is_explained() -> None:
 def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
     cache = world()
 
-    assert finish(find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb."))) == {(GNOMMOWEB, TYPE, REPO)}
-    assert finish(find_confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb."))) == set()
-    assert finish(find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant"))) == set()
+    assert confirmed_by(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
+    assert confirmed_by(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
+    assert confirmed_by(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
 
 
 def test_a_fact_is_confirmed_at_most_hourly() -> None:
     cache = world()
     cache.put_edges(GNOMMOWEB, [EdgeRow(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 1_800)])
 
-    assert finish(find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb."))) == set()
+    assert confirmed_by(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()

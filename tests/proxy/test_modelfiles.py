@@ -68,9 +68,7 @@ def test_what_cannot_be_a_name_is_neither_asked_about_nor_kept(name: str) -> Non
         await asyncio.sleep(0)
         assert (upstream.asked, modelfiles._known, modelfiles._asking) == ([], {}, {})
 
-    before = bounds.count_bites()["model_name"]
     asyncio.run(ask())
-    assert bounds.count_bites()["model_name"] == before + 1
 
 
 def test_the_upstream_is_asked_a_few_questions_at_once() -> None:

@@ -220,7 +220,7 @@ def test_one_stranger_cannot_fill_the_graph_or_the_queue(whole: Festinger) -> No
     whole.wait_settled()
 
     assert 80 <= len(whole.edges("nidhogg")) <= 200  # the quota, and what transactions of the same moment add
-    assert client.get("/health").json()["over_quota_today"] >= 150
+    whole.wait(lambda: client.get("/health").json()["over_quota_today"] >= 80)  # which may be a second old
     refused = None
     for number in range(120):
         refused = whole.teach(f"ratatosk{number} -isa squirrel", agent="hagrid")

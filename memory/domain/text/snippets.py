@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from memory.domain.steps import Steps
 from memory.domain.text.redaction import MARK, mask_secrets
 from memory.domain.text.sentences import SentenceFinder, mask
 from memory.domain.text.tokenizer import find_words, tokenise
@@ -60,19 +59,17 @@ def sentence_stating(text: str, start: int, end: int) -> str:
     return _cut_around(masked, max(0, to_end - (end - start)), to_end, STATEMENT_MAX)
 
 
-def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> Steps[set[tuple[str, str]]]:
+def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
     """Those of the pairs of tokens that stand together in a sentence of the text's prose."""
     found: set[tuple[str, str]] = set()
     missing = set(pairs)
     is_code = False
     for line in text.split("\n"):
-        yield
         is_code ^= line.lstrip(" \t>").startswith(("```", "~~~"))
         for sentence in _split_sentences(line, is_code) if missing and not is_code else ():
             tokens = find_words(sentence).tokens
             found |= {pair for pair in missing if tokens.issuperset(pair)}
             missing -= found
-            yield
     return found
 
 

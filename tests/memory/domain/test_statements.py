@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.cues.extractor import find_cues
-from memory.domain.steps import finish
 from memory.domain.text.snippets import ELLIPSIS, STATEMENT_MAX, sentence_stating, share_a_sentence
 from tests.memory.domain.test_evidence import texts
 
@@ -68,8 +67,8 @@ def test_words_of_one_sentence_stand_together() -> None:
 
     pairs = {("gnommoweb", "repo"), ("gnommoweb", "service"), ("service", "glitch_university"), ("kvasir", "service")}
 
-    assert finish(share_a_sentence(text, pairs)) == {("gnommoweb", "repo"), ("service", "glitch_university")}
+    assert share_a_sentence(text, pairs) == {("gnommoweb", "repo"), ("service", "glitch_university")}
 
 
 def test_code_says_nothing_of_words_that_stand_together() -> None:
-    assert finish(share_a_sentence("```\nkvasir service\n```\nno", {("kvasir", "service")})) == set()
+    assert share_a_sentence("```\nkvasir service\n```\nno", {("kvasir", "service")}) == set()
