@@ -59,6 +59,7 @@ def test_a_message_that_was_counted_before_the_start_is_not_new() -> None:
 def test_what_is_sent_again_after_a_day_is_noted_once() -> None:
     encounters = Encounters(Cache())
     hear(encounters, "one")
+    asyncio.run(encounters.learn())
     encounters.take()
 
     hear(encounters, "one", now=NOW + DAY / 2)

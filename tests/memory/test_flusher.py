@@ -135,6 +135,7 @@ def test_a_flush_of_which_nobody_knows_whether_it_was_written_counts_once(dsn: s
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
         process.hear("zorblat")
+        await process.encounters.learn()
         batch = process.encounters.take()
         await process.flusher._write(batch)
         process.encounters.give_back(batch)

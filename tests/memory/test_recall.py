@@ -1,5 +1,6 @@
 """Recollection on injected caches: the source's tests A and B, and the rules of who is recalled and asked about."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +53,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     reading = Reader(cache).read(message)
 
     finish(encounters.observe(b"", [(message, reading)], NOW))
+    asyncio.run(encounters.learn())
 
     [message] = encounters.take().messages.values()
     assert set(message.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
