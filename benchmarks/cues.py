@@ -1,27 +1,30 @@
-"""How well the cues read labelled sentences, and how long tokens and cues take: `python -m benchmarks.cues [file]`.
+"""How well the cues read labelled sentences, and how long tokens and cues take: `python -m benchmarks.cues [file ...]`.
 
 A file has one JSON object a line: `text`, `triples` ([subject, parent, dimension, is_isa] each; `a|b` for either),
-perhaps `role`. The labels `retracts` and `hedged` of the statements are not measured yet.
+perhaps `role`, `retracts` ([subject, parent, dimension] each, what is taken back), and `hedged`: true where all triples
+are only believed, or those that are.
 """
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import orjson
 from wordfreq import iter_wordlist, zipf_frequency
 
-from memory.domain.cues.extractor import find_cues
+from memory.domain.cues.extractor import CueMatch, Kind, find_cues
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.tokenizer import find_words, tokenise
 
 PROJECT = Path(__file__).resolve().parent.parent
 LABELLED = PROJECT / "tests" / "memory" / "domain" / "data"
-CUES, OWN = LABELLED / "cues.dev.jsonl", LABELLED / "cues.own.jsonl"
-STATEMENTS = LABELLED / "statements.dev.jsonl"  # with rules for statements that are yet to be written
+STATEMENTS = LABELLED / "statements.dev.jsonl"
+OWN = (LABELLED / "cues.own.jsonl", LABELLED / "statements.own.jsonl", LABELLED / "conversations.own.jsonl")
+FLOOR = 0.6  # the default of recollection_confidence_floor: what is less sure is not recalled
 
 COMMON_ZIPF = 3.0  # occurrences per billion words, as a power of ten; the dictionary's floor
 TEXT_BYTES = 48_000
@@ -39,6 +42,10 @@ class Accuracy(TypedDict):
     triples: int
     precision: float
     recall: float
+    retractions: float  # recall
+    needless_retractions: int  # that no label has
+    hedged_below_floor: float  # share of the hedged ones that were found
+    needlessly_hedged: int
     mistakes: list[Mistake]
 
 
@@ -56,32 +63,62 @@ class Dictionary:
     def is_concept(self, token: str) -> bool:
         return False
 
+    def is_place(self, token: str) -> bool:
+        return False
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
+
 
 def measure(path: Path) -> Accuracy:
-    """Precision and recall over a file; a triple is right if all four of its parts are."""
-    dictionary = Dictionary()
-    right = found = due = sentences = 0
+    """Precision and recall over a file; a triple is right if all four of its parts are, a retraction if three are."""
+    dictionary, count = Dictionary(), Counter[str]()
     mistakes: list[Mistake] = []
     for line in path.read_bytes().splitlines():
         labelled = orjson.loads(line)
         text, role = unwrap(labelled["text"], labelled.get("role", "user"))
-        triples = find_cues(text, role, vocabulary=dictionary)
-        stated = [[triple.subject, triple.parent, triple.dimension, triple.is_isa] for triple in triples]
-        wrong = [triple for triple in stated if not any(matches(triple, label) for label in labelled["triples"])]
-        missed = [label for label in labelled["triples"] if not any(matches(triple, label) for triple in stated)]
-        right += len(stated) - len(wrong)
-        found += len(stated)
-        due += len(labelled["triples"])
-        sentences += 1
-        if wrong or missed:
-            mistakes.append(Mistake(text=labelled["text"], wrong=wrong, missed=missed))
+        found = find_cues(text, role, vocabulary=dictionary)
+        stated = [_triple(match) for match in found if match.kind is not Kind.RETRACTS]
+        retracted = [_triple(match)[:3] for match in found if match.kind is Kind.RETRACTS]
+        due, to_retract = labelled["triples"], labelled.get("retracts", [])
+        wrong = [triple for triple in stated if not any(matches(triple, label) for label in due)]
+        missed = [label for label in due if not any(matches(triple, label) for triple in stated)]
+        needless = [triple for triple in retracted if not any(matches(triple, label) for label in to_retract)]
+        kept = [label for label in to_retract if not any(matches(triple, label) for triple in retracted)]
+        count.update(
+            sentences=1, found=len(stated), wrong=len(wrong), due=len(due), missed=len(missed),
+            needless=len(needless), to_retract=len(to_retract), kept=len(kept),
+        )  # fmt: skip
+        _count_hedged(labelled, found, count)
+        if wrong or missed or needless or kept:
+            mistakes.append(Mistake(text=labelled["text"], wrong=wrong + needless, missed=missed + kept))
     return Accuracy(
-        sentences=sentences,
-        triples=due,
-        precision=right / found if found else 1.0,
-        recall=right / due if due else 1.0,
+        sentences=count["sentences"],
+        triples=count["due"],
+        precision=1 - count["wrong"] / max(1, count["found"]),
+        recall=1 - count["missed"] / max(1, count["due"]),
+        retractions=1 - count["kept"] / max(1, count["to_retract"]),
+        needless_retractions=count["needless"],
+        hedged_below_floor=count["below"] / max(1, count["hedged"]),
+        needlessly_hedged=count["overhedged"],
         mistakes=mistakes,
     )
+
+
+def _triple(match: CueMatch) -> list[object]:
+    return [match.subject, match.parent, match.dimension, match.is_isa]
+
+
+def _count_hedged(labelled: dict[str, Any], found: list[CueMatch], count: Counter[str]) -> None:
+    hedged = labelled.get("hedged", False)
+    believed = [label[:3] for label in labelled["triples"]] if hedged is True else hedged or []
+    for match in found:
+        if match.kind is Kind.RETRACTS:
+            continue
+        if any(matches(_triple(match)[:3], label) for label in believed):
+            count.update(hedged=1, below=int(match.confidence < FLOOR))
+        elif match.is_hedged:
+            count["overhedged"] += 1
 
 
 def matches(triple: list[object], label: list[object]) -> bool:
@@ -118,12 +155,19 @@ def _best_ms(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else CUES
-    accuracy = measure(path)
-    print(f"{path.name}: {accuracy['sentences']} sentences, {accuracy['triples']} triples")
-    print(f"  precision {accuracy['precision']:.3f}   recall {accuracy['recall']:.3f}")
-    for mistake in accuracy["mistakes"]:
-        print(f"  {mistake['text']!r}: wrong {mistake['wrong']}, missed {mistake['missed']}")
+    for path in [Path(name) for name in sys.argv[1:]] or [STATEMENTS, *OWN]:
+        accuracy = measure(path)
+        print(f"{path.name}: {accuracy['sentences']} sentences, {accuracy['triples']} triples")
+        print(f"  precision {accuracy['precision']:.3f}   recall {accuracy['recall']:.3f}", end="")
+        print(
+            f"   recall of retractions {accuracy['retractions']:.3f} ({accuracy['needless_retractions']} needless)",
+            end="",
+        )
+        print(
+            f"   hedged below the floor {accuracy['hedged_below_floor']:.3f} ({accuracy['needlessly_hedged']} needless)"
+        )
+        for mistake in accuracy["mistakes"]:
+            print(f"  {mistake['text']!r}: wrong {mistake['wrong']}, missed {mistake['missed']}")
     print(f"milliseconds for {TEXT_BYTES // 1000} KB")
     for name, milliseconds in times().items():
         print(f"  {name:<10} {milliseconds:6.2f}")

@@ -12,13 +12,13 @@ from benchmarks.plan import Plan
 from memory.domain.cues.extractor import find_cues
 from memory.domain.text.tokenizer import find_words
 
-AIM = "precision >= 0.97, recall >= 0.90"
+AIM = "precision >= 0.97, recall and retractions >= 0.90, hedged 1.0"
 PROMPTS = 50  # per round; their median is the round's figure
 
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     """Needs no database."""
-    files = (cues.CUES, cues.OWN, cues.STATEMENTS)
+    files = (cues.STATEMENTS, *cues.OWN)
     rows: Rows = {file.name: accuracy(file) for file in files}
     rows |= {f"{name} of a new 2 KB": {"µs": value} for name, value in times(plan.rounds).items()}
     rows |= {f"{name} of 48 KB": {"µs": value * 1000} for name, value in cues.times().items()}
@@ -27,7 +27,13 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
 
 def accuracy(file: Path) -> dict[str, float]:
     found = cues.measure(file)
-    return {"sentences": found["sentences"], "precision": found["precision"], "recall": found["recall"]}
+    return {
+        "sentences": found["sentences"],
+        "precision": found["precision"],
+        "recall": found["recall"],
+        "retractions": found["retractions"],
+        "hedged below the floor": found["hedged_below_floor"],
+    }
 
 
 def times(rounds: int) -> dict[str, float]:

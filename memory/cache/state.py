@@ -11,7 +11,7 @@ from itertools import islice
 
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import rank
-from memory.domain.types import EdgeRow, Slot, SoasRow, TripleIds
+from memory.domain.types import GEOGRAPHY, EdgeRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
 # A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
@@ -78,6 +78,7 @@ class Cache:
     superseding_dims: set[int] = field(default_factory=set)
     split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
     referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
+    places: Counter[int] = field(default_factory=Counter)  # facts in the dimension `geography`, by parent
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
@@ -169,6 +170,19 @@ class Cache:
         row = self.soas_by_token.get(token)
         return row is not None and any(not edge.is_root for edge in self.urd_by_concept.get(row.id, ()))
 
+    def is_place(self, token: str) -> bool:
+        """Whether something is in it, in the dimension `geography`."""
+        row = self.soas_by_token.get(token)
+        return row is not None and self.places[row.id] > 0
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        """The dimension in which the concept is in this parent; None where it is not."""
+        row, above = self.soas_by_token.get(concept), self.soas_by_token.get(parent)
+        edges = self.urd_by_concept.get(row.id, ()) if row is not None and above is not None else ()
+        return next(
+            (self.soas_by_id.get(e.dim_id) for e in edges if above is not None and e.parent_id == above.id), None
+        )
+
     def set_count(self, token: str, row: SoasRow, count: int) -> None:
         threshold, before = self.tuning.saliency_read_threshold, row.saliency
         row.encounter_count = count
@@ -194,6 +208,9 @@ class Cache:
             self.referenced[used] += change
             if not self.referenced[used]:
                 del self.referenced[used]
+        geography = self.soas_by_token.get(GEOGRAPHY)
+        if geography is not None and edge.dim_id == geography.id and not edge.is_root:
+            self.places[edge.parent_id] += change
 
     # --- what is disputed ---
 

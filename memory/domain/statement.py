@@ -30,6 +30,7 @@ class Statement(NamedTuple):
     at: float
     evidence: str
     channel: str = Channel.USER.value
+    is_hedged: bool = False  # the speaker only believes it or has it from others
 
 
 TYPES: Final = tuple(Statement.__annotations__.values())

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 TYPE = "type"
 MEMBERSHIP = "membership"
+GEOGRAPHY = "geography"
 
 # name, question, is_isa
 SEED_DIMENSIONS = (

@@ -6,7 +6,7 @@ from itertools import islice
 
 from memory.cache.state import Cache
 from memory.domain.channels import READ_TRUST, TENTATIVE, Channel, is_weaker
-from memory.domain.cues.extractor import CueMatch
+from memory.domain.cues.extractor import CueMatch, Kind
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement
 from memory.domain.text.quotations import without_quotations
@@ -44,10 +44,12 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
     page only says again of what the prompt contained before: an echo is no voice."""
     triples: dict[tuple[str, str, str, bool], CueMatch] = {}
     for match in message.reading.triples or ():
+        if match.kind is Kind.RETRACTS:  # it teaches nothing
+            continue
         triple = _as_quoted(match) if message.is_quoted else match
         key = (triple.subject, triple.parent, triple.dimension, triple.is_isa)
         known = triples.get(key)
-        if known is None or is_weaker(known.channel, triple.channel):
+        if known is None or _outweighs(triple, known):
             triples[key] = triple
     triples = {
         key: triple
@@ -71,7 +73,15 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             at=message.at + index * MICROSECOND,
             evidence=sentence_stating(text, triple.start, triple.end) if text else "",
             channel=triple.channel.value,
+            is_hedged=triple.is_hedged,
         )
+
+
+def _outweighs(match: CueMatch, other: CueMatch) -> bool:
+    """Whether the same triple is said more strongly: through a better channel, or asserted and not only believed."""
+    if match.channel is not other.channel:
+        return is_weaker(other.channel, match.channel)
+    return match.confidence > other.confidence
 
 
 def _as_quoted(match: CueMatch) -> CueMatch:

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 WRITE_S = 10.0  # for one batch, before we give up on a Postgres that hangs
 HANG_UP_S = 0.5  # for libpq to notice that its connection is gone
 
+STORED_FIELDS = 11  # of a statement, in their order; for whether it is hedged there is no column
 INSERT = f"""
     INSERT INTO observation
         (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel)
@@ -92,7 +93,8 @@ async def insert(connection: Connection, batch: Sequence[Statement]) -> Stored:
     """Inserts the batch. If Postgres refuses it, it is halved until the bad statements are found."""
     # No transaction around the halves: each statement commits by itself, and what was taken stays.
     try:
-        cursor = await connection.execute(INSERT, columns(batch, len(Statement._fields)))
+        rows = (statement[:STORED_FIELDS] for statement in batch)
+        cursor = await connection.execute(INSERT, columns(rows, STORED_FIELDS))
         return Stored(new=cursor.rowcount)
     except (psycopg.DataError, psycopg.IntegrityError) as error:
         if len(batch) == 1:

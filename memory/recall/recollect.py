@@ -6,6 +6,7 @@ from itertools import islice
 
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
+from memory.domain.cues.extractor import Kind
 from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
@@ -103,8 +104,8 @@ def mark_disputes(
     # The workers will find out, too, but later: the very prompt that brings a contradiction already shows its ``?``.
     cache.forget_old_disputes(now)
     for match in (match for reading in readings for match in reading.triples or ()):
-        if match.channel in TENTATIVE:
-            continue  # it will be no more than a candidate
+        if match.channel in TENTATIVE or match.is_hedged or match.kind is Kind.RETRACTS:
+            continue  # it will be no more than a candidate, or states nothing
         concept = cache.soas_by_token.get(match.subject)
         dim = cache.soas_by_token.get(match.dimension)
         if concept is None or dim is None or dim.id in cache.superseding_dims:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memory.domain.cues.extractor import find_cues
+from memory.domain.cues.extractor import Kind, find_cues
 from memory.domain.cues.patterns import find_forms
 from memory.domain.fact_syntax import FactMistake, find_name_mistake, parse_fact
 from memory.domain.text.redaction import mask_secrets
@@ -110,12 +110,14 @@ def _clauses(sentence: str) -> Iterator[str]:
 
 def _read_clause(concept: str, clause: str) -> list[Triple]:
     """The facts of a clause; at least one. Raises NotUnderstood."""
-    first = next(find_forms(f" {clause}"), None)
+    first = next(iter(find_forms(f" {clause}")), None)
     sentence = f"{concept} {clause}" if first is not None and first.start == 1 else clause
     common = _find_common_words(sentence)
     # The second time as if every word could be a subject: a statement about another thing gets an answer that says so.
     for words in (_Words(concept, common), _Words(concept, common, any_subject=True)):
-        triples = find_cues(sentence, vocabulary=words)
+        triples = find_cues(sentence, vocabulary=words, as_typed=True)
+        if any(one.kind is Kind.RETRACTS for one in triples):
+            raise NotUnderstood(f'"{clause}" takes a fact back: use Retire beside that fact.')
         if triples:
             return [Triple(one.subject, one.parent, one.dimension, one.is_isa) for one in triples]
     raise NotUnderstood(f'No fact was found in "{clause}". {HINT}')
@@ -140,3 +142,9 @@ class _Words:
 
     def is_concept(self, token: str) -> bool:
         return self.any_subject or token == self.concept
+
+    def is_place(self, token: str) -> bool:
+        return True  # whoever types "is in vael" says so
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None

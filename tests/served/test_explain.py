@@ -44,7 +44,9 @@ def test_it_answers_a_batch_line_by_line(monkeypatch: pytest.MonkeyPatch) -> Non
     triple = {"subject": "frumious", "parent": "monorepo", "dimension": "type", "is_isa": True}
     assert first == {
         "tokens": ["frumious", "is", "a", "monorepo"],
-        "cues": [triple | {"confidence": 0.8, "span": [0, 22], "channel": "user"}],
+        "cues": [
+            triple | {"confidence": 0.8, "span": [0, 22], "channel": "user"} | {"kind": "states", "is_hedged": False}
+        ],
     }
     assert second == {"tokens": ["is", "it"], "cues": []}
 

@@ -4,13 +4,14 @@ import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from string import ascii_uppercase
-from typing import Final
+from typing import Final, Protocol
 
-from memory.domain.cues import lexicon
 from memory.domain.cues.patterns import OPERATORS, Cue
-from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class, split_words
-from memory.domain.text.tokenizer import Token, tokenise
+from memory.domain.language.english import adjectives, names, nouns, verbs
+from memory.domain.text.function_words import ARTICLES, POSSESSIVES, PREPOSITIONS, is_closed_class, split_words
+from memory.domain.text.tokenizer import NamesInside, Token, tokenise
 
 MAX_UNITS: Final = 4
 # Tokens from the cue on among which a phrase must begin and end; the bound keeps a long sentence linear.
@@ -19,10 +20,29 @@ _REACH: Final = 24
 _SMALL: Final = {ord(letter): letter.lower() for letter in ascii_uppercase}
 _SKIPPED: Final = ARTICLES | POSSESSIVES
 _COORDINATORS: Final = split_words("and or but yet")
-_OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c]*\Z")
-_WITHIN: Final = re.compile(r"(?:\+\+|#)?[\s*_\"\u201c\u201d]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+[\w.+\-]+\s+\Z")
+_OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c\x10]*\Z")
+_WITHIN: Final = re.compile(
+    r"(?:\+\+|#)?[\s*_\"\u201c\u201d\x10]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+(?:\d{1,4}|\d+\.[\d.]+)\s+\Z"
+)
+_CUT: Final = frozenset("/\\{<=$")  # a path or a pattern, of which the word is a piece
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
+
+
+class Vocabulary(Protocol):
+    """What the cues need to know about words and about the graph."""
+
+    def is_common(self, token: str) -> bool:
+        """Whether it is an ordinary English word."""
+
+    def is_concept(self, token: str) -> bool:
+        """Whether something is already known about it."""
+
+    def is_place(self, token: str) -> bool:
+        """Whether something is known to be in it, in the dimension `geography`."""
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        """The dimension in which the concept is in this parent; None where it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +57,11 @@ class Passage:
         """What stands between a token and the one before it."""
         return self.text[self.tokens[index - 1].end if index else 0 : self.tokens[index].start]
 
+    def word_at(self, position: int) -> str:
+        """The first token at or after a position, else empty."""
+        index = bisect_left(self.starts, position)
+        return self.tokens[index].text if index < len(self.tokens) else ""
+
     def word_after(self, index: int) -> str:
         """The token after this one, if nothing but white space lies between; else empty."""
         if index + 1 >= len(self.tokens) or self.gap_before(index + 1).strip():
@@ -44,8 +69,10 @@ class Passage:
         return self.tokens[index + 1].text
 
 
-def read_passage(sentence: str, cues: Iterable[Cue]) -> Passage:
-    """The sentence and its tokens, its cues in small letters."""
+def read_passage(
+    sentence: str, cues: Iterable[Cue], vocabulary: Vocabulary, names_inside: NamesInside | None = None
+) -> Passage:
+    """The sentence and its tokens, its cues in small letters. ``names_inside`` are those of the whole text."""
     # In capitals ("Kvasir Is A Worker") a cue's words would be read as part of the name before them.
     pieces, at = [], 0
     for cue in cues:
@@ -53,19 +80,40 @@ def read_passage(sentence: str, cues: Iterable[Cue]) -> Passage:
             pieces += [sentence[at : cue.start], sentence[cue.start : cue.end].translate(_SMALL)]
             at = cue.end
     text = "".join([*pieces, sentence[at:]])
-    tokens = tokenise(text)
+    names_inside = names_inside or NamesInside(text)
+    tokens: list[Token] = []
+    for token in tokenise(text, names_inside):
+        if token.is_initial and len(token.parts) > 1 and _has_opener(text, token, vocabulary, names_inside):
+            tokens += _split_opener(text, token)
+        else:
+            tokens.append(token)
     return Passage(text, tokens, [token.start for token in tokens])
+
+
+def _has_opener(text: str, token: Token, vocabulary: Vocabulary, names_inside: NamesInside) -> bool:
+    """Whether a name that begins a sentence has a word too many: an ordinary one before words that are not."""
+    first, *others = token.parts
+    if first in names.NAME_OPENERS or not vocabulary.is_common(first) or any(map(vocabulary.is_common, others)):
+        return False
+    return not vocabulary.is_concept(token.text) and text[token.start : token.end] not in names_inside
+
+
+def _split_opener(text: str, token: Token) -> tuple[Token, Token]:
+    first, *others = token.parts
+    end = text.index(" ", token.start)
+    rest = token.text[len(first) + 1 :]
+    parts = tuple(part for part in others if not part.startswith(f"{first}_"))
+    opener = Token(first, token.start, end, is_capitalised=True, is_initial=True)
+    return opener, Token(rest, end + 1, token.end, True, True, parts if (rest,) != parts else ())
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """The words of a noun phrase, its span in the text it was read from, and what follows it."""
+    """A noun phrase, its articles and possessives left out, and what follows it."""
 
-    units: tuple[str, ...]
-    is_name: bool  # the first word has a capital
-    start: int
-    end: int
-    head_is_name: bool  # the last word has a capital
+    tokens: tuple[Token, ...]
+    gaps: tuple[str, ...]  # what stands between each two
+    determiner: str  # the article or possessive in front, else empty
     next_word: str  # the token that only white space parts from the phrase, else empty
     next_start: int
     next_end: int
@@ -73,7 +121,20 @@ class Phrase:
 
     @property
     def head(self) -> str:
-        return self.units[-1]
+        return self.tokens[-1].text
+
+    @property
+    def head_is_name(self) -> bool:
+        """Whether the last word has a capital."""
+        return self.tokens[-1].is_capitalised
+
+    @property
+    def start(self) -> int:
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        return self.tokens[-1].end
 
 
 def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase | None:
@@ -81,18 +142,20 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
     punctuation, a closed-class word, a participle that governs what follows, and at any of the `stops`."""
     here = bisect_left(passage.starts, at)
     reach = range(here, min(here + _REACH, len(passage.tokens)))
-    units = _read_units(passage, _skip_articles(passage, at, reach), stops)
-    if not 0 < len(units) <= MAX_UNITS:  # what is longer is taken for no phrase: its head cannot be told
+    nouns_reach = _skip_articles(passage, at, reach)
+    units = _read_units(passage, nouns_reach, stops)
+    telling = [index for index in units if not is_descriptive(passage.tokens[index])]
+    if not units or len(telling) > MAX_UNITS:  # what is longer is taken for no phrase: its head cannot be told
         return None
-    first, last = passage.tokens[units[0]], passage.tokens[units[-1]]
+    last = passage.tokens[units[-1]]
+    if passage.text[last.end : last.end + 1] in _CUT or passage.text.startswith("::", last.end):
+        return None
     next_word = passage.word_after(units[-1])
     following = passage.tokens[units[-1] + 1] if next_word else None
     return Phrase(
-        units=tuple(passage.tokens[index].text for index in units),
-        is_name=first.is_capitalised,
-        start=first.start,
-        end=last.end,
-        head_is_name=last.is_capitalised,
+        tokens=tuple(passage.tokens[index] for index in units),
+        gaps=tuple(passage.text[passage.tokens[a].end : passage.tokens[b].start] for a, b in pairwise(units)),
+        determiner=passage.tokens[nouns_reach.start - 1].text if nouns_reach.start > here else "",
         next_word=next_word,
         next_start=following.start if following else last.end,
         next_end=following.end if following else last.end,
@@ -100,26 +163,61 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
     )
 
 
+def is_descriptive(token: Token) -> bool:
+    """Whether a word before a noun describes without telling kinds apart, or counts: `an old mail relay` is a mail
+    relay, and a `virtual machine` no mere machine."""
+    word = token.text
+    if token.is_capitalised and not token.is_initial:
+        return False
+    if word in adjectives.DESCRIPTIVE or word in names.NUMBER_WORDS or word in verbs.CLOSING_ADVERBS:
+        return True
+    if "-" in word:
+        return word[0].isdigit() or is_adjective(word)
+    if len(word) > 4 and word.endswith((*adjectives.DESCRIPTIVE_ENDINGS, "ly")):
+        return word not in adjectives.CLASSIFYING and word not in adjectives.NOUNS_LIKE_ADJECTIVES
+    if _stem_of_comparative(word) in adjectives.DESCRIPTIVE:
+        return True
+    return is_participle(word) and not word.endswith("ing")
+
+
+def _stem_of_comparative(word: str) -> str:
+    """`rich` of `richer` and `richest`; the word itself where it is neither."""
+    stem = word.removesuffix("est") if word.endswith("est") else word.removesuffix("er")
+    return f"{stem[:-1]}y" if stem != word and stem.endswith("i") else stem
+
+
 def is_adjective(word: str) -> bool:
-    if word in lexicon.ADJECTIVES:
+    if word in adjectives.ADJECTIVES:
         return True
     _, hyphen, tail = word.rpartition("-")
     if hyphen:
-        return tail in lexicon.ADJECTIVE_TAILS or is_participle(tail)
-    return len(word) > 4 and word.endswith(lexicon.ADJECTIVE_ENDINGS) and word not in lexicon.NOUNS_LIKE_ADJECTIVES
+        return tail in adjectives.ADJECTIVE_TAILS or is_participle(tail)
+    return (
+        len(word) > 4 and word.endswith(adjectives.ADJECTIVE_ENDINGS) and word not in adjectives.NOUNS_LIKE_ADJECTIVES
+    )
 
 
 def is_plural(word: str) -> bool:
     """Whether an ordinary word is in the plural, or a verb in the third person, going by its last letters."""
-    return word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in lexicon.S_SINGULARS
+    if word in nouns.IRREGULAR_PLURALS:
+        return True
+    return word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in nouns.S_SINGULARS
+
+
+def singular_of(word: str) -> str:
+    if word in nouns.IRREGULAR_PLURALS:
+        return nouns.IRREGULAR_PLURALS[word]
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word.removesuffix("s")
 
 
 def is_participle(word: str) -> bool:
     if word.endswith("ing"):
-        return len(word) > 4 and word not in lexicon.ING_NOUNS
+        return len(word) > 4 and word not in verbs.ING_NOUNS
     if word.endswith("ed"):
-        return len(word) > 4 and word not in lexicon.ED_NOUNS
-    return word in lexicon.IRREGULAR_PARTICIPLES
+        return len(word) > 4 and word not in verbs.ED_NOUNS
+    return word in verbs.IRREGULAR_PARTICIPLES
 
 
 def _skip_articles(passage: Passage, at: int, reach: range) -> range:
@@ -144,7 +242,7 @@ def _read_units(passage: Passage, reach: range, stops: Container[int]) -> list[i
         if units:
             # Coordinated words may all describe the noun that follows: `a fast and small cache`.
             last = passage.tokens[units[-1]].text
-            follows_adjective = is_adjective(last) or (last.endswith("ing") and last not in lexicon.ING_NOUNS)
+            follows_adjective = is_adjective(last) or (last.endswith("ing") and last not in verbs.ING_NOUNS)
         gap = passage.gap_before(index)
         if units and not (_WITHIN.match(gap) or (follows_adjective and _COMMA.match(gap))):
             break
@@ -160,10 +258,14 @@ def _governs(passage: Passage, index: int) -> bool:
     """Whether the phrase before a token is over, because the token is a participle or adverb of its own."""
     token = passage.tokens[index]
     word = token.text
+    if word in verbs.ASIDES:
+        return True
     if token.is_capitalised:
         return False
-    if word in lexicon.CLOSING_ADVERBS or word in lexicon.TRANSITIVE_PARTICIPLES:
+    if word in verbs.CLOSING_ADVERBS or word in verbs.TRANSITIVE_PARTICIPLES:
         return True
+    if word in verbs.UNCHANGED_PARTICIPLES:  # `a system run in a container`, but `a test run`
+        return passage.word_after(index) in PREPOSITIONS
     if not is_participle(word):
         return False
     following = passage.word_after(index)
@@ -171,4 +273,4 @@ def _governs(passage: Passage, index: int) -> bool:
         # A gerund is a noun after an adjective and before `of`: "a logical grouping of names".
         is_noun = following == "of" or is_adjective(passage.tokens[index - 1].text)
         return not is_noun and (is_closed_class(following) or is_plural(following))
-    return not following or is_closed_class(following) or following in lexicon.CLOSING_ADVERBS
+    return not following or is_closed_class(following) or following in verbs.CLOSING_ADVERBS

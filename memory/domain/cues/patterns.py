@@ -1,38 +1,57 @@
 """Finds cues: the words between subject and object that state a relation, and what each form of them says."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 # Confidence, by how little a form leaves to guess.
-_OPERATOR, _VERB, _ELLIPTICAL = 0.9, 0.8, 0.7
-
-_ADVERB = "(?:(?:actually|already|also|always|basically|currently|essentially|itself|just|now|simply|still) )?"
-_IS = f"is {_ADVERB}"
+_OPERATOR, VERB, _ELLIPTICAL = 0.9, 0.8, 0.7
 
 
 class Form(Enum):
-    """How a cue reads, as a regular expression for lower case, and what it says: the dimension if none is named,
+    """How a cue reads, as a regular expression for small letters, and what it says: the dimension if none is named,
     is_isa, confidence."""
 
-    # The order is that of the search: a longer form stands before one that it begins with.
+    # Within a group the order is that of the search: a longer form stands before one that it begins with.
+    # After `is` or `are`:
+    IS_KIND_OF = ("an? (?:kind|type|instance) of", "type", True, VERB)
+    IS_PART_OF = ("(?:an? )?(?:part|member)s? of", "membership", False, VERB)
+    IS_A = ("an?", "type", True, VERB)
+    IS_OUR = ("(?:our|my)", "type", True, VERB)
+    IS_THE = ("the", "type", True, VERB)  # only with `of Z`
+    IS_OWNED_BY = ("owned by", "owned-by", False, VERB)
+    IS_HOSTED = ("(?:hosted (?:by|on|at)|deployed on)", "runs-on", False, VERB)
+    IS_CONTAINED = ("contained in", "membership", False, VERB)
+    IS_LOCATED = ("located (?:in|at)", "geography", False, VERB)
+    IS_WRITTEN = ("written in", "tech", False, VERB)
+    IS_IN = ("in", "geography", False, VERB)  # only of what is a place
+    # Verbs:
+    BELONGS_TO = ("belongs? to", "membership", False, VERB)
+    RUNS_ON = ("runs? on", "runs-on", False, VERB)
+    # Without a verb:
     OPERATOR_ISA = ("isa", "type", True, _OPERATOR)
     OPERATOR_ISPART = ("ispart", "membership", False, _OPERATOR)
-    IS_KIND_OF = (f"{_IS}an? (?:kind|type|instance) of", "type", True, _VERB)
-    IS_PART_OF = (f"{_IS}(?:an? )?(?:part|member) of", "membership", False, _VERB)
-    IS_A = (f"{_IS}an?", "type", True, _VERB)
-    BELONGS_TO = ("belongs to", "membership", False, _VERB)
-    IS_OWNED_BY = (f"{_IS}owned by", "owned-by", False, _VERB)
-    RUNS_ON = ("runs on", "runs-on", False, _VERB)
-    IS_HOSTED = (f"{_IS}(?:hosted by|deployed on)", "runs-on", False, _VERB)
-    IS_CONTAINED = (f"{_IS}contained in", "membership", False, _VERB)
     KIND_OF = ("(?:kind|type|instance) of", "type", True, _ELLIPTICAL)
     PART_OF = ("(?:part|member) of", "membership", False, _ELLIPTICAL)
     OWNED_BY = ("owned by", "owned-by", False, _ELLIPTICAL)
-    HOSTED = ("(?:hosted by|deployed on)", "runs-on", False, _ELLIPTICAL)
+    HOSTED = ("(?:hosted (?:by|on|at)|deployed on)", "runs-on", False, _ELLIPTICAL)
     CONTAINED = ("contained in", "membership", False, _ELLIPTICAL)
+    # `Kvasir, our search service,` and `Kvasir (a Go service)`: the mark belongs to the cue.
+    APPOSITION = (r", (?:our|my|an?)|\((?:our|my|an?)", "type", True, _ELLIPTICAL)
+    # The object stands before it, the subject behind: `a VM called zwiebel`.
+    CALLED = (
+        "(?:called|named|dubbed|codenamed|nicknamed)"
+        "(?! (?:by|when|from|in|on|with|for|after|before|if|at|to|as|and|or|is|into|once|via|using|without|it|this"
+        "|that))",
+        "type",
+        True,
+        _ELLIPTICAL,
+    )
+    # `moved from P to Q`; without `from` what is moved stands behind: `we moved kvasir from P to Q`.
+    MOVED = ("(?:moved|migrated|relocated|transferred)(?: from)?", "runs-on", False, VERB)
+    # After `are`, only with several subjects: `kvasir and odin are services`.
+    ARE = ("(?= )", "type", True, VERB)
 
     def __init__(self, pattern: str, dimension: str, is_isa: bool, confidence: float) -> None:
         self.pattern = pattern
@@ -45,33 +64,97 @@ OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 # These stand where a verb is missing, as in notes; within a sentence that has one they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
+_AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
+_VERBS: Final = [Form.BELONGS_TO, Form.RUNS_ON]
+_OTHERS: Final = [form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION)]
 
-# How the forms begin: with this look ahead the search leaps over nearly all words, in a quarter of the time.
-_BEGINNINGS: Final = "bel|con|dep|hos|ins|is|kin|mem|own|par|run|typ"
+# What may stand between copula and object.
+_ADVERB: Final = "actually|already|also|always|basically|both|currently|essentially|itself|just|now|simply|still|all"
+_DENIAL: Final = "n['\u2019]t| not| no longer"
+# `is not just a service`: it may be one.
+_DENIED_ADVERBS: Final = frozenset({"", "actually", "currently", "now"})
+
+
+def _alternatives(forms: list[Form]) -> str:
+    return "|".join(f"(?P<{form.name}>{form.pattern})" for form in forms)
+
+
+# How the forms begin: this search leaps over nearly all words, and what it finds is looked at closely.
+_BEGINNING: Final = re.compile(
+    r" (?:i(?:s(?: (?:an? |the |our |my |in |not |no l|part |member|owned|hosted|deploy|contai|locat|writt|act|al|bas"
+    r"|both |curr|essen|itself|just|now|simpl|still)|n['\u2019]t|a |part)|t['\u2019]s|nstance o)|are[ n]|belon|runs? o"
+    r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|owned|t(?:ype o|ransf)|m(?:ember o|igr|oved)"
+    r"|hosted|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
+)
+_APPOSED: Final = (re.compile(r", (?:our|my|an?) "), re.compile(r" \((?:our|my|an?) "))
 # The space in front is outside the cue.
 _CUE: Final = re.compile(
-    f" (?={_BEGINNINGS})(?:" + "|".join(f"(?P<{form.name}>{form.pattern})" for form in Form) + r")(?![^\s*_\"'(\[`])"
+    rf" (?:(?:is|are|it['\u2019]s)(?P<denied>{_DENIAL})?(?: (?P<adverb>{_ADVERB}))? (?:{_alternatives(_AFTER_COPULA)})"
+    rf"|are(?P<are_denied>{_DENIAL})?(?: (?P<are_adverb>{_ADVERB}))?(?P<{Form.ARE.name}>{Form.ARE.pattern})"
+    rf"|(?P<verb_denied>(?:does|do)(?:n['\u2019]t| not) |no longer )?(?:{_alternatives(_VERBS)})"
+    rf"|{_alternatives(_OTHERS)}"
+    r")(?![^\s*_\"'(\[`\x10])"
 )
+_GROUPS: Final = ("denied", "adverb", "are_denied", "are_adverb", "verb_denied")
+_PLURALS: Final = ("are", "do ", "don", "belong ", "run ")
+_FORMS: Final = {form.name: form for form in Form}
+_START: Final = attrgetter("start")
+_NEAR: Final = 110  # characters: a list of subjects is no longer, and `of Z` no further away
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+class Cue(NamedTuple):
     """`text[start:end]` reads as this form."""
 
     form: Form
     start: int
     end: int
+    is_denied: bool = False  # `is not a`, `no longer runs on`
+    adverb: str = ""
+    is_plural: bool = False  # `are`, `belong to`
+    is_pronominal: bool = False  # `it's a`: has its subject, which stands before
+
+    def shift(self, by: int) -> "Cue":
+        return self._replace(start=self.start + by, end=self.end + by)
 
 
-def find_forms(text: str) -> Iterator[Cue]:
+def find_forms(text: str) -> list[Cue]:
     """All cues of a text from left to right, whatever stands around them."""
     # Three times as fast as a search that ignores case.
     small = text.lower()
     if len(small) != len(text):
         # One letter of Unicode, the dotted capital I, becomes two; spans have to count the same characters.
         small = text.replace("\u0130", "i").lower()
-    for match in _CUE.finditer(small):
-        form = Form[match.lastgroup or ""]
-        start, end = match.start() + 1, match.end()
-        if form not in OPERATORS or text[start:end].isupper():
-            yield Cue(form, start, end)
+    cues: list[Cue] = []
+    end = 0
+    for beginning in _BEGINNING.finditer(small):
+        start = beginning.start()
+        if small.startswith(" are", start) and small.find(" and ", max(0, start - _NEAR), start) < 0:
+            continue  # without several subjects, as nearly always
+        match = _CUE.match(small, start) if start >= end else None
+        cue = _make_cue(text, small, match) if match is not None else None
+        if cue is not None:
+            end = cue.end
+            cues.append(cue)
+    apposed = [_make_apposition(small, *found.span()) for pattern in _APPOSED for found in pattern.finditer(small)]
+    return sorted([*cues, *apposed], key=_START) if apposed else cues
+
+
+def _make_apposition(small: str, start: int, end: int) -> Cue:
+    """Of a comma or bracket, which belongs to the cue, and the article after it."""
+    return Cue(Form.APPOSITION, start + (small[start] == " "), end - 1)
+
+
+def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
+    form = _FORMS[match.lastgroup or ""]
+    start, end = match.start() + 1, match.end()
+    denied, adverb, are_denied, are_adverb, verb_denied = match.group(*_GROUPS)
+    if form is Form.ARE:
+        denied, adverb = are_denied, are_adverb
+    is_plural = small.startswith(_PLURALS, start) or (verb_denied == "no longer " and match[form.name][-4] != "s")
+    if is_plural and small.find(" and ", max(0, start - _NEAR), start) < 0:
+        return None
+    if form is Form.IS_THE and small.find(" of ", end, end + _NEAR) < 0:
+        return None
+    if (denied and (adverb or "") not in _DENIED_ADVERBS) or (form in OPERATORS and not text[start:end].isupper()):
+        return None
+    return Cue(form, start, end, bool(denied or verb_denied), adverb or "", is_plural, small.startswith("it", start))

@@ -37,9 +37,12 @@ _LABEL: Final = re.compile(
     r"(?:observations?|results?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|sites?|"
     r"articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|attachments?|posts?|"
     r"files?|source|text|wrote|writes|says|said|reads)"
-    r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$"
-    # A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
-    r"|^#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
+    r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+# A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
+_HEADING: Final = re.compile(
+    r"^#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
     r"snippets?|passages?|attachments?|e?-?mails?)[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -55,7 +58,8 @@ _FORWARDED: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 
-_MARKS: Final = re.compile('"{3}|["\'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]')
+_MARKS: Final = re.compile('["\'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019](?:(?<=")"")?')
+_APOSTROPHES: Final = frozenset("'\u2019")
 _OPENING: Final = frozenset("\u201e\u00ab\u2018")
 _CLOSING: Final = frozenset("\u00bb\u2019")
 _PAIRS: Final = {"\u201e": "\u201c\u201d", "\u201c": "\u201d", "\u00ab": "\u00bb", "\u2018": "\u2019"}
@@ -120,12 +124,17 @@ def _find_labelled(text: str) -> Iterator[Span]:
     """From the first line that says that others' words follow, to the end of the text: where those end, nothing tells
     that they could not have in them."""
     starts = []
-    for label in _LABEL.finditer(text) if ":" in text or "#" in text else ():
-        is_heading = label["label"] is None
-        if is_heading or len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip():
+    colon = text.find(":")
+    while colon >= 0:
+        # Only lines with a colon are looked at: to try each line takes ten times as long.
+        label = _LABEL.match(text, text.rfind("\n", 0, colon) + 1)
+        if label and (len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip()):
             starts.append(label.start())
             break
-    starts += [found.start() for pattern in (_HEADER_LINES, _FORWARDED) if (found := pattern.search(text))]
+        line_end = text.find("\n", colon)
+        colon = text.find(":", line_end) if line_end >= 0 else -1
+    patterns = (_HEADER_LINES, _FORWARDED, _HEADING) if "#" in text else (_HEADER_LINES, _FORWARDED)
+    starts += [found.start() for pattern in patterns if (found := pattern.search(text))]
     if starts:
         yield min(starts), len(text)
 
@@ -135,9 +144,12 @@ def _find_quoted(text: str) -> Iterator[Span]:
     opened: list[tuple[str, int]] = []
     for mark in _MARKS.finditer(text):
         character, start, end = mark[0], mark.start(), mark.end()
-        closes = _closes(text, character, end)
-        place = next((at for at in range(len(opened) - 1, -1, -1) if _matches(opened[at][0], character)), None)
-        if closes and place is not None:
+        if character in _APOSTROPHES and text[start - 1 : start].isalnum() and text[end : end + 1].isalnum():
+            continue  # within a word it quotes nothing
+        place = len(opened) - 1
+        while place >= 0 and not _matches(opened[place][0], character):
+            place -= 1
+        if place >= 0 and _closes(text, character, end):
             yield opened[place][1], end
             del opened[place:]
         elif _opens(text, character, start, end):

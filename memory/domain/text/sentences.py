@@ -5,12 +5,20 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from memory.domain.text.function_words import is_closed_class
+
 MASK: Final = "\x1a"  # stands for every masked character; splits tokens and is no white space
+NAME_MARK: Final = "\x10"  # stands for a back-tick around a name; the same
 
 # A backtick fence has no backtick in its first line, else it is inline code.
 _FENCE: Final = re.compile(r"^[ \t>]*(?:(`{3,})([^`\n]*)|(~{3,})(.*))$", re.MULTILINE)
-_INLINE_CODE: Final = re.compile(r"(?<!`)`++[^`\n]*+`++")
-_ADDRESS: Final = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.\-]{1,15}://\S*|\bwww\.\S+|\bmailto:\S+")
+_INLINE_CODE: Final = re.compile(r"(?<!`)(`++)([^`\n]*+)(`++)")
+# People put names in back-ticks: `payments-svc`. A call, a path, an assignment, several words are code.
+_NAME_IN_CODE: Final = re.compile(r"@?[^\W_](?:[\w.+@'-]*\w)?(?: [A-Z][\w.'-]*)*\Z")
+_SCHEME: Final = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.\-]{1,15}\Z")
+_LONGEST_SCHEME: Final = 16  # characters
+_BLANK: Final = re.compile(r"\s")
+_OTHER_ADDRESS: Final = re.compile(r"\bwww\.\S+|\bmailto:\S+")
 _RECOLLECTION: Final = re.compile(r"<recollection>.*?(?:</recollection>|\Z)", re.DOTALL)
 _GUTASK: Final = re.compile(r"^[ \t>$]*gutask\b.*$", re.MULTILINE | re.IGNORECASE)
 # A brace or bracket opens JSON if what follows can only be JSON (or a Python literal).
@@ -33,18 +41,21 @@ class Sentence(NamedTuple):
 
 
 def mask(text: str) -> str:
-    """The text with everything that is not prose masked, character for character; line breaks stay."""
+    """The text with everything that is not prose masked, character for character; line breaks stay. Of a name in
+    back-ticks only these are."""
     # Each search is behind a look for what it cannot do without: most texts have nothing to mask.
     if "```" in text or "~~~" in text:
         text = _hide(text, _find_fenced_code(text))
     if "`" in text:
-        text = _hide_matches(text, _INLINE_CODE)
+        text = _INLINE_CODE.sub(_hide_code, text)
     if "<recollection>" in text:
         text = _hide_matches(text, _RECOLLECTION)
     if "gutask" in text.lower():
         text = _hide_matches(text, _GUTASK)
-    if "://" in text or "www." in text or "mailto:" in text:
-        text = _hide_matches(text, _ADDRESS)
+    if "://" in text:
+        text = _hide(text, _find_addresses(text))
+    if "www." in text or "mailto:" in text:
+        text = _hide_matches(text, _OTHER_ADDRESS)
     if '"' in text or "{" in text:
         text = _hide(text, _find_json(text))
         text = _hide_matches(text, _JSON_LINE)
@@ -104,6 +115,14 @@ def _blank_out(piece: str) -> str:
     return "\n".join(MASK * len(line) for line in piece.split("\n"))
 
 
+def _hide_code(code: re.Match[str]) -> str:
+    opening, content, closing = code.groups()
+    others = content.split(" ")[1:]
+    if _NAME_IN_CODE.match(content) is None or any(is_closed_class(word.lower()) or word.isupper() for word in others):
+        return _blank_out(code[0])
+    return NAME_MARK * len(opening) + content + NAME_MARK * len(closing)
+
+
 def _find_fenced_code(text: str) -> Iterator[tuple[int, int]]:
     """The regions of fenced code, an unclosed one to the end of the text (CommonMark 0.31 section 4.5)."""
     opened: re.Match[str] | None = None
@@ -118,11 +137,27 @@ def _find_fenced_code(text: str) -> Iterator[tuple[int, int]]:
         yield opened.start(), len(text)
 
 
+def _find_addresses(text: str) -> Iterator[tuple[int, int]]:
+    # From each `://` outwards: a search that begins with the scheme tries every word.
+    end, mark = 0, text.find("://")
+    while mark >= 0:
+        scheme = _SCHEME.search(text, max(end, mark - _LONGEST_SCHEME), mark)
+        if scheme is not None:
+            blank = _BLANK.search(text, mark)
+            end = blank.start() if blank is not None else len(text)
+            yield scheme.start(), end
+        mark = text.find("://", max(end, mark + 3))
+
+
 def _find_json(text: str) -> Iterator[tuple[int, int]]:
     """The outermost regions of closed JSON values; what is never closed is found line by line instead."""
     regions: list[tuple[int, int]] = []
     open_brackets: list[int] = []
-    for token in _JSON_TOKEN.finditer(text):
+    first = _JSON_OPENS.search(text)
+    if first is None:
+        return
+    # From the line in which JSON may begin: no string of another line reaches into it.
+    for token in _JSON_TOKEN.finditer(text, text.rfind("\n", 0, first.start()) + 1):
         if token[0] in "{[":
             open_brackets.append(token.start())
         elif token[0] in "}]" and open_brackets:

@@ -1,18 +1,21 @@
 """Makes tokens of a text: what the vocabulary counts and the cues are made of.
 
 A token is a run of letters, digits and the inner joiners `_ - . ' @ +`, in NFKC and lower case; names written as
-several capitalised words are one token. A letter's combining marks are part of the letter.
+several capitalised words are one token, and so is a name with its number: `Kiox 300`. A letter's combining marks are
+part of the letter.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
+from memory.domain.language.english import names
 from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.name_numbers import NUMBER, number_after, takes_number
 from memory.domain.text.noise import MAX_TOKEN_LENGTH, SHORT, is_noise
 from memory.domain.text.unicode import LETTER_MARK_CLASS, character_class, normal_text, normalise
 
@@ -30,7 +33,9 @@ class Token:
     # The text itself marks it as a name: a compound, or capitalised inside a sentence. (At the start of a sentence or a
     # line every word is capitalised.)
     is_emphasised: bool = False
-    parts: tuple[str, ...] = ()  # of a compound: its words in lower case, in order
+    # Of a compound its words in lower case, in order; of one with a number also the words without it.
+    parts: tuple[str, ...] = ()
+    is_initial: bool = False  # capitalised where a sentence or a line begins
 
 
 class WordSets(NamedTuple):
@@ -40,19 +45,44 @@ class WordSets(NamedTuple):
     emphasised: set[str]  # what somewhere stands as a name, and the words within names
 
 
-def tokenise(text: str) -> list[Token]:
-    """The tokens of a text in order; their spans ascend and do not overlap."""
+class NamesInside:
+    """The capitalised words, one space apart, that stand inside a sentence somewhere in a text."""
+
+    def __init__(self, text: str, found: "Iterable[_Run] | None" = None) -> None:
+        self._text = text
+        self._found = found  # the capitalised words of the text, where they are known
+        self._names: set[str] | None = None
+
+    def __contains__(self, written: object) -> bool:
+        if self._names is None:  # most texts are never asked
+            found = self._found if self._found is not None else _patterns(_UNICODE).capitals.findall(self._text)
+            self._names = {run for run, is_first, *_ in found if not is_first}
+        return written in self._names
+
+
+def tokenise(text: str, names_inside: NamesInside | None = None) -> list[Token]:
+    """The tokens of a text in order; their spans ascend and do not overlap. ``names_inside`` are those of the larger
+    text that it is a part of."""
     normal = normalise(text)
     patterns = _patterns(_UNICODE)
     tokens = []
+    openings = _Openings(normal.text, names_inside or NamesInside(normal.text))
     for match in patterns.run.finditer(normal.text):
-        for reading in (_read_run if len(match[0]) <= _LONGEST_RUN else _read_run.__wrapped__)(match[0]):
+        is_initial = False
+        if match.lastindex is None:
+            readings = _read_names(match[0])
+        else:
+            run, number = match[1], ""
+            is_initial = patterns.inside.match(normal.text, match.start()) is None
+            if match[2]:
+                number = number_after(normal.text, run, match.end(1))
+            readings = _read_names(run, number, is_initial and openings.has_opener(run, number))
+        for reading in readings:
             at = match.start() + reading.start
             start, end = normal.source_span(at, at + reading.length)
-            is_emphasised = bool(reading.parts) or (
-                reading.is_capitalised and patterns.inside.match(normal.text, at) is not None
-            )
-            tokens.append(Token(reading.text, start, end, reading.is_capitalised, is_emphasised, reading.parts))
+            opens = is_initial and not reading.start
+            is_emphasised = bool(reading.parts) or (reading.is_capitalised and not opens)
+            tokens.append(Token(reading.text, start, end, reading.is_capitalised, is_emphasised, reading.parts, opens))
     return tokens
 
 
@@ -114,10 +144,15 @@ class _Alphabet(NamedTuple):
     upper: str
 
 
+_Run = tuple[str, str, str, str]  # what is found in one: see `_Patterns.capitals`
+
+
 class _Patterns(NamedTuple):
-    run: re.Pattern[str]  # capitalised words one space apart, or one word
+    # Capitalised words one space apart, in groups: the words, and a space if a digit follows; or one word.
+    run: re.Pattern[str]
     word: re.Pattern[str]
-    capitals: re.Pattern[str]  # such a run; the second group is empty if it stands inside a sentence
+    # The words of such a run; empty if they stand inside a sentence; the number after them; the word after that.
+    capitals: re.Pattern[str]
     inside: re.Pattern[str]  # any first character that stands inside a sentence
 
 
@@ -155,9 +190,10 @@ def _patterns(alphabet: _Alphabet) -> _Patterns:
     word = letter + rest + joined
     capitalised = upper + rest + joined
     at_start = f"(?<!{letter}.)(?<!{letter}{_JOINER}.)"
-    capitals = f"({upper}{at_start}(?:{_INSIDE}|(?<=(.))){rest}{joined}(?: {capitalised})*)"
+    more = f"(?: {capitalised})*"
+    capitals = f"({upper}{at_start}(?:{_INSIDE}|(?<=(.))){rest}{joined}{more})(?:{NUMBER})?"
     return _Patterns(
-        run=re.compile(f"{capitalised}(?: {capitalised})*|{word}"),
+        run=re.compile(f"({capitalised}{more})( (?=\\d))?|{word}"),
         word=re.compile(word),
         capitals=re.compile(capitals),
         inside=re.compile(f".(?:{_INSIDE})"),
@@ -167,14 +203,18 @@ def _patterns(alphabet: _Alphabet) -> _Patterns:
 def _add_capitalised(normal: str, patterns: _Patterns, tokens: set[str]) -> WordSets:
     """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
     emphasised: set[str] = set()
-    for run, is_first in set(patterns.capitals.findall(normal)):
-        if " " not in run:
+    runs: set[_Run] = set(patterns.capitals.findall(normal))
+    openings = _Openings(normal, NamesInside(normal, runs))
+    for run, is_first, number, following in runs:
+        if number and not takes_number(run, following):
+            number = ""
+        if " " not in run and not number:
             word = _read_word(run) if len(run) <= MAX_TOKEN_LENGTH else _read_word.__wrapped__(run)
             tokens.add(word)
             if not is_first:
                 emphasised.add(word)
             continue
-        for reading in (_read_run if len(run) <= _LONGEST_RUN else _read_run.__wrapped__)(run):
+        for reading in _read_names(run, number, bool(is_first) and openings.has_opener(run, number)):
             tokens.add(reading.text)
             if reading.parts:
                 emphasised.update(reading.parts, [reading.text])
@@ -254,9 +294,29 @@ def _to_words(tokens: list[Token]) -> WordSets:
     return WordSets(unique, emphasised)
 
 
+class _Openings:
+    """Tells of the names that begin the sentences of a text which of them have a word too many: `Actually Kvasir`."""
+
+    def __init__(self, text: str, names_inside: NamesInside) -> None:
+        self._text = text
+        self._names_inside = names_inside
+
+    def has_opener(self, run: str, number: str) -> bool:
+        first, space, _ = run.partition(" ")
+        if not space or first.lower() not in names.OPENERS:
+            return False
+        # A text that is nothing else is a name, and so is what also stands inside a sentence.
+        return self._text.strip(_AROUND_NAME) != f"{run} {number}".rstrip() and run not in self._names_inside
+
+
+def _read_names(run: str, number: str = "", has_opener: bool = False) -> tuple[_Reading, ...]:
+    """As ``_read_run``; what is too long to be kept is read anew each time."""
+    return (_read_run if len(run) <= _LONGEST_RUN else _read_run.__wrapped__)(run, number, has_opener)
+
+
 @lru_cache(maxsize=16_384)
-def _read_run(run: str) -> tuple[_Reading, ...]:
-    """The tokens of words one space apart; of several, each begins with a capital."""
+def _read_run(run: str, number: str = "", has_opener: bool = False) -> tuple[_Reading, ...]:
+    """The tokens of words one space apart; of several, each begins with a capital. The last may have a number."""
     readings: list[_Reading] = []
     name: list[_Reading] = []
     start = 0
@@ -266,27 +326,31 @@ def _read_run(run: str) -> tuple[_Reading, ...]:
         start += len(written) + 1
         if is_noise(stem):
             readings += _close(name)
-        elif stem in OPERATORS or (not name and is_closed_class(word.text)):
+        elif stem in OPERATORS or (not name and is_closed_class(word.text)) or (has_opener and not word.start):
             readings += [*_close(name), word]
         else:
             name.append(word)
             if stem != written:
                 readings += _close(name)
-    return (*readings, *_close(name))
+    return (*readings, *_close(name, number))
 
 
-def _close(name: list[_Reading]) -> list[_Reading]:
+def _close(name: list[_Reading], number: str = "") -> list[_Reading]:
     """Empties the words of a name and returns the one token they make, or none if it would be too long."""
     if not name:
         return []
-    parts = tuple(word.text for word in name)
+    words = tuple(word.text for word in name)
     first, last = name[0], name[-1]
     name.clear()
-    text = "_".join(parts)
+    text = "_".join(words)
+    parts = words if len(words) > 1 else ()
+    length = last.start + last.length - first.start
+    if number and len(text) + 1 + len(number) <= MAX_TOKEN_LENGTH and not is_noise(f"{text}_{number}"):
+        parts = (*words, text) if parts else words
+        text, length = f"{text}_{number}", length + 1 + len(number)
     if len(text) > MAX_TOKEN_LENGTH or is_noise(text):
         return []
-    length = last.start + last.length - first.start
-    return [_Reading(text, first.start, length, first.is_capitalised, parts if len(parts) > 1 else ())]
+    return [_Reading(text, first.start, length, first.is_capitalised, parts)]
 
 
 def _normal_word(stem: str) -> str:

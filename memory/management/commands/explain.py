@@ -14,18 +14,25 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.cues.extractor import CueMatch, find_cues
+from memory.domain.cues.extractor import CueMatch, Kind, find_cues
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Message
 from memory.ingest.reader import Reader, describe_match, unwrap_message
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 
+# What a statement that does not merely state does.
+KINDS = {
+    Kind.STATES: "",
+    Kind.RETRACTS: "is taken back, ",
+    Kind.CHANGES: "is so from now on, ",
+    Kind.CORRECTS: "corrects what was said, ",
+}
 ROLES = ("user", "assistant", "system", "tool")
 
 
 class Command(BaseCommand):
-    help = "Shows what a text would do: its tokens, its cues, its salient concepts and the block."
+    help = "Shows what a text would do: its tokens, its cues, its salient concepts and the block. Reads English only."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("text", nargs="?", help="the text; without it, standard input is read")
@@ -64,7 +71,8 @@ class Command(BaseCommand):
             "cues",
             [
                 f"{cue.subject} {'ISA' if cue.is_isa else 'ISPART'} {cue.parent} [{cue.dimension}]"
-                f"  confidence {cue.confidence:.2f}, characters {cue.start}-{cue.end}"
+                f"  {KINDS[cue.kind]}confidence {cue.confidence:.2f}{', only believed' if cue.is_hedged else ''}"
+                f", characters {cue.start}-{cue.end}"
                 for cue in cues
             ],
         )

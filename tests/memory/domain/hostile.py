@@ -23,6 +23,12 @@ class NoWords:
     def is_concept(self, token: str) -> bool:
         return False
 
+    def is_place(self, token: str) -> bool:
+        return False
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
+
 
 @dataclass(frozen=True)
 class Hostile:
@@ -38,7 +44,7 @@ class Hostile:
 
 _TOKENS = (
     "a.", "A ", "-", "_", "a", "A", "'s", "a's", "A' ", "rc", "1.", "<", ' "', "é", "ﬁ", "㉠", "İ", "ㄱㅏ", "e\u0301",
-    "\u0301\u0316",
+    "\u0301\u0316", "A 1 ", "A 1", "Actually Kvasir is. ", "Actually A. the A ",
 )  # fmt: skip
 _SECRETS = (
     "password", "password:", 'password: "', "password\\", "password:,a", "password_A", "passphrase: ", "token ",
@@ -53,6 +59,9 @@ _SENTENCES = ("a", "A ", "Ab", "gnommoweb ", "a. ", "e.g. ", '{"a": "', "`", "\n
 _CUES = (
     "gnommoweb is a repo ", " is a", "a is a b. ", "if x is a y, ", " part of a fast,", "not ", "e.g. ", ". ", "a, ",
     "*", "`", "```\n", "\n", '{"', '"\\"', "[", '{"a": ', "} ", "www.", "a://", "<recollection>", "gutask ", "/a",
+    "x, ", "x and ", "x, y and z are bs ", "x (a y) ", "Kvasir, a y, ", "is a y which ", "x is not a y, ",
+    "x moved from ",
+    "a y called z ", "i think x is a y ", "not sure ", "said ", "; x is a y", "`x` ", "x is a y and ", " are ys",
 )  # fmt: skip
 
 READERS = {

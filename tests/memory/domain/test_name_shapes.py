@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmarks.cues import CUES, OWN, STATEMENTS
+from benchmarks.cues import OWN, STATEMENTS
 from memory.domain.name_shapes import ADDRESS, HOST, LONG, find_doubt
 
 NAMES = """
@@ -42,7 +42,7 @@ def test_a_host_may_be_what_something_runs_on() -> None:
     assert find_doubt("kvasir", "root@web1.glitch.org", "runs-on") == ("root@web1.glitch.org", ADDRESS)
 
 
-@pytest.mark.parametrize("file", [CUES, OWN, STATEMENTS], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [STATEMENTS, *OWN], ids=lambda file: file.name)
 def test_no_labelled_statement_is_doubted(file: Path) -> None:
     labelled = [triple for line in file.read_bytes().splitlines() for triple in orjson.loads(line)["triples"]]
 

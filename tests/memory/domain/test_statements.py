@@ -17,6 +17,12 @@ class Nothing:
     def is_concept(self, token: str) -> bool:
         return False
 
+    def is_place(self, token: str) -> bool:
+        return False
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
+
 
 def stated(text: str) -> list[str]:
     return [sentence_stating(text, cue.start, cue.end) for cue in find_cues(text, vocabulary=Nothing())]

@@ -39,6 +39,13 @@ prose = st.one_of(
                 "don’t",
                 "x__y",
                 "gpt-4o",
+                "Kiox",
+                "300",
+                "24.04",
+                "GB",
+                "people",
+                "Actually",
+                "Page",
             ]
         )
     ).map(" ".join),
@@ -84,6 +91,59 @@ def test_a_joiner_counts_only_between_two_alphanumerics(text):
 )
 def test_capitalised_words_one_space_apart_are_one_token(text, expected):
     assert texts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Kiox 300 is on", ["kiox_300", "is", "on"]),
+        ("on Node 18.", ["on", "node_18"]),
+        ("Ubuntu 24.04 runs", ["ubuntu_24.04", "runs"]),
+        ("Windows Server 2019", ["windows_server_2019"]),
+        ("Kiox 300 crashed again", ["kiox_300", "crashed", "again"]),
+        ("Kiox 3 people", ["kiox", "people"]),
+        ("Kiox 3 GB", ["kiox", "gb"]),
+        ("Kiox 3%", ["kiox"]),
+        ("Kiox 12345", ["kiox"]),
+        ("Kiox 1.2.3", ["kiox"]),
+        ("Kiox 12:30", ["kiox"]),
+        ("kiox 300", ["kiox"]),
+        ("Kiox  300", ["kiox"]),
+        ("Kiox's 300", ["kiox"]),
+        ("The 300", ["the"]),
+        ("ISA 300", ["isa"]),
+        ("Page 12", ["page"]),
+        ("on March 12", ["on", "march"]),
+        ("EUR 300", ["eur"]),
+    ],
+)
+def test_a_number_belongs_to_the_name_before_it_unless_it_counts_something(text, expected):
+    assert texts(text) == expected
+
+
+def test_a_name_with_a_number_also_names_what_it_is_without_it():
+    assert [token.parts for token in tokenise("Kiox 300 and Team Blue 3")] == [
+        ("kiox",),
+        (),
+        ("team", "blue", "team_blue"),
+    ]
+    assert find_words("the Kiox 300").emphasised == {"kiox_300", "kiox"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Actually Kvasir is up", ["actually", "kvasir", "is", "up"]),
+        ("see: Remember New York.", ["see", "remember", "new_york"]),
+        ("we saw Actually Kvasir", ["we", "saw", "actually_kvasir"]),
+        ("Anna Schmidt is up", ["anna_schmidt", "is", "up"]),
+        ("the Today Show. Today Show is on", ["the", "today_show", "today_show", "is", "on"]),
+        ("Actually Kvasir", ["actually_kvasir"]),
+    ],
+)
+def test_a_word_that_opens_a_sentence_is_no_part_of_the_name_behind_it(text, expected):
+    assert texts(text) == expected
+    assert find_words(text).tokens == set(expected)
 
 
 @pytest.mark.parametrize("text", ["dobby's", "dobby’s", "Dobby'S", "dobby's's"])

@@ -1,0 +1,200 @@
+"""Tells what a clause speaks of: whether a name in it is the subject, or belongs to something else."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from memory.domain.cues.naming import is_marked
+from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle
+from memory.domain.cues.patterns import NOTES, OPERATORS, Cue
+from memory.domain.language.english import adjectives, names, verbs
+from memory.domain.text.function_words import (
+    AUXILIARIES,
+    DETERMINERS,
+    PREPOSITIONS,
+    QUANTIFIERS,
+    WH_WORDS,
+    is_closed_class,
+    split_words,
+)
+from memory.domain.text.tokenizer import Token
+
+# They speak of any or of all of a kind: no name follows them.
+_INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
+# `according to Ada`: prepositions of two words.
+_HALF_PREPOSITIONS: Final = split_words("according based depending due prior regarding starting thanks")
+# `it turns out kvasir`: part of the verb.
+_PARTICLES: Final = split_words("down off out up")
+# What follows them is no part of the noun before them: `talk to Ada, a data engineer`.
+_LOOSE_PREPOSITIONS: Final = split_words("about at by on to upon with")
+_COMPLEMENTIZER: Final = "that"
+_SUBJECT_PRONOUNS: Final = split_words("i you he she it we they who")
+# `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
+_SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#+]|(?<=[\w:]):|(?:^|\s)[.~]?/[^\s]*)\Z")
+_PLURAL_ACRONYM: Final = re.compile(r"[A-Z]{2,}s\Z")
+_LONGEST_PATH: Final = 256  # characters
+_SEEMS: Final = split_words("feel feels look looks seem seems sound sounds")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    concept: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause up to its cue."""
+
+    text: str  # of the sentence
+    name: Token
+    written: str  # the name as it is written
+    lead: list[str]  # the words before it
+    lead_end: int  # where the last of them ends; without any, where the name begins
+    is_acronym: bool
+    names_a_noun: bool  # whether a common noun follows the name: `the kvasir service`
+    is_marked: bool  # in back-ticks
+
+    @classmethod
+    def of(cls, passage: Passage, tokens: list[Token], name_at: int) -> "Clause":
+        text = passage.text
+        name, lead = tokens[name_at], tokens[:name_at]
+        written = text[name.start : name.end]
+        return cls(
+            text,
+            name,
+            written,
+            [token.text for token in lead],
+            lead[-1].end if lead else name.start,
+            is_acronym=written.isupper() and written.isalpha(),
+            names_a_noun=name_at < len(tokens) - 1,
+            is_marked=is_marked(passage, name),
+        )
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.name.text, self.name.start, self.name.end)
+
+
+def governs_cue(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
+    """Whether the name is what the cue speaks of, and not a kind of thing or an object of something before it."""
+    lead = clause.lead
+    if cue.form in OPERATORS:
+        # "the RISC-V ISA" is the acronym: a determiner belongs to the name, unless grammar stands between.
+        if clause.name.text in adjectives.ADJECTIVES and lead == []:
+            return False  # `New ISA extensions`
+        grammar = next((word for word in reversed(lead) if is_closed_class(word)), _COMPLEMENTIZER)
+        return grammar not in DETERMINERS or grammar == _COMPLEMENTIZER
+    if is_no_name(clause):
+        return False
+    # Without a verb, "part of" states a fact only at the beginning of a clause; elsewhere it describes a noun.
+    if cue.form in NOTES and lead and lead[-1] not in ("and", _COMPLEMENTIZER):
+        return False
+    # `Fix part of the page`: a verb, more often than a name.
+    is_initial_word = clause.name.is_initial and clause.name.text.isalpha()
+    if cue.form in NOTES and is_initial_word and not vocabulary.is_concept(clause.name.text):
+        return False
+    # After a pronoun, an auxiliary or a contraction ("it's kvasir") the clause has its subject already.
+    if lead and (lead[-1] in _SUBJECT_PRONOUNS or lead[-1] in AUXILIARIES or "'" in lead[-1]):
+        return False
+    if not WH_WORDS.isdisjoint(lead) or is_kind(clause, cue, vocabulary):
+        return False
+    readings = (_is_one_of_several, _is_in_prepositional_phrase, _is_object_of_gerund, _is_in_relative_clause)
+    return not any(is_other(lead) for is_other in readings)
+
+
+def is_no_name(clause: Clause) -> bool:
+    """Whether what stands there is a letter, a variable, an option, a piece of a path or of a longer name."""
+    start = clause.name.start
+    if clause.lead and clause.lead[-1] in names.PARTICLES - PREPOSITIONS and clause.name.is_capitalised:
+        return True  # `Universidad de Caldera`
+    follows_sigil = _SIGIL.search(clause.text, max(0, start - _LONGEST_PATH), start) is not None
+    return len(clause.name.text) == 1 or follows_sigil or _PLURAL_ACRONYM.match(clause.written) is not None
+
+
+def belongs_to_noun(lead: list[str]) -> bool:
+    """Whether the words before a name make it a part of another noun's phrase: `the dealer in Leeds`, `In Oslo`."""
+    for index in range(len(lead) - 1, -1, -1):
+        word = lead[index]
+        if word in PREPOSITIONS:
+            return word not in _LOOSE_PREPOSITIONS or index == 0
+        if is_closed_class(word) and word not in DETERMINERS:
+            return False
+    return False
+
+
+def is_kind(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
+    """Whether the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
+    # Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
+    if clause.text[clause.lead_end : clause.name.start].startswith(("'s", "\u2019s")):
+        return _is_word(clause, vocabulary)
+    is_adjacent = True
+    for word in reversed(clause.lead):
+        if word in _INDEFINITE:
+            return True
+        if word in DETERMINERS and word != _COMPLEMENTIZER:
+            return clause.is_acronym if clause.names_a_noun else is_adjacent and _is_word(clause, vocabulary)
+        if is_closed_class(word):
+            break
+        is_adjacent = is_adjacent and (is_adjective(word) or is_participle(word))
+    return clause.names_a_noun and (cue.form.is_isa or clause.is_acronym)
+
+
+def _is_word(clause: Clause, vocabulary: Vocabulary) -> bool:
+    """Whether the name could be an ordinary word, known or rare, and is not spelled as an identifier or a name."""
+    name = clause.name
+    if vocabulary.is_concept(name.text) or name.parts:
+        return False
+    if vocabulary.is_common(name.text):
+        return True
+    parts = re.split(r"[_\-.'@+]", name.text)
+    is_spelled_as_name = name.is_capitalised or any(character.isdigit() for character in name.text)
+    return not is_spelled_as_name and (len(parts) == 1 or all(vocabulary.is_common(part) for part in parts))
+
+
+def _is_one_of_several(lead: list[str]) -> bool:
+    """Whether the clause begins with other names that are joined to this one: `kvasir and heimdall`."""
+    others = [word for word in lead if word not in DETERMINERS]
+    return len(others) > 1 and others[-1] in ("and", "or") and not any(map(is_closed_class, others[:-1]))
+
+
+def _is_in_prepositional_phrase(lead: list[str]) -> bool:
+    """Whether the name is what a preposition speaks of: `the port of kvasir`."""
+    # A phrase that opens the clause and has its own noun is a mere setting: `in this project kvasir is a worker`.
+    has_noun = False
+    for index in range(len(lead) - 1, -1, -1):
+        word = lead[index]
+        if word == "like" and index and lead[index - 1] in _SEEMS:  # `it looks like kvasir`
+            return False
+        if word == "on" and lead[max(0, index - 2) : index] == ["from", "now"]:
+            return False
+        if word in PREPOSITIONS - _PARTICLES:
+            opens = all(before in PREPOSITIONS | _HALF_PREPOSITIONS | DETERMINERS for before in lead[:index])
+            is_infinitive = word == "to" and not (index and lead[index - 1] in _HALF_PREPOSITIONS)
+            return is_infinitive or not (has_noun and opens)
+        if word in DETERMINERS:
+            continue
+        if is_closed_class(word):
+            return False
+        has_noun = True
+    return False
+
+
+def _is_object_of_gerund(lead: list[str]) -> bool:
+    """Whether what is spoken of is an activity with the name: `restarting kvasir is a chore`."""
+    for index in range(len(lead) - 1, -1, -1):
+        word = lead[index]
+        if word.endswith("ing") and word not in verbs.ING_NOUNS:
+            return index == 0 or lead[index - 1] not in DETERMINERS
+        if is_closed_class(word) and word not in DETERMINERS and word not in ("and", "or"):
+            return False
+    return False
+
+
+def _is_in_relative_clause(lead: list[str]) -> bool:
+    """Whether the name belongs to a clause about another noun: `the box that hosts kvasir is a server`."""
+    if _COMPLEMENTIZER not in lead:
+        return False
+    after = lead[len(lead) - lead[::-1].index(_COMPLEMENTIZER) :]
+    return bool(after) and not is_closed_class(after[0]) and after[0].endswith(("s", "ed"))

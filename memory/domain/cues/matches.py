@@ -1,0 +1,27 @@
+"""What the reader of cues returns."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from memory.domain.channels import Channel
+from memory.domain.cues.modality import Kind
+
+# What somebody only believes, or has from others, is worth so much of what is asserted.
+HEDGED_TRUST: Final = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class CueMatch:
+    """One statement: the subject is in the parent, in a dimension; all three are tokens. One that retracts says that
+    this is not so."""
+
+    subject: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    confidence: float  # in [0, 1]
+    start: int  # `source[start:end]` reaches from the subject to the last word that was used
+    end: int
+    channel: Channel = Channel.USER
+    kind: Kind = Kind.STATES
+    is_hedged: bool = False  # believed or passed on: its confidence is lower

@@ -1,0 +1,161 @@
+"""Tells how a sentence says what it states: asserted, doubted, only believed, taken back, corrected."""
+
+import re
+from bisect import bisect_left, bisect_right
+from enum import StrEnum
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from memory.domain.cues.patterns import Cue
+from memory.domain.language.english import modality as english
+
+
+class Kind(StrEnum):
+    """What a statement does to what was said before."""
+
+    STATES = "states"
+    RETRACTS = "retracts"  # takes the triple back
+    CHANGES = "changes"  # says what is so from now on
+    CORRECTS = "corrects"  # says what was said wrongly before
+
+
+CLAUSE_BREAK: Final = re.compile(
+    r"[,;:)|\x1a\u2013\u2014]|(?<!\bif )\(|\s--?\s|\b(?:but|because|since|although|though|whereas)\b", re.IGNORECASE
+)
+_DOUBT: Final = re.compile(rf"\b(?:{english.DOUBTS})\b")
+_CONDITION: Final = re.compile(rf"\b(?:{english.CONDITIONS})\b")
+_HARMLESS: Final = re.compile(rf"\b(?:{english.HARMLESS})\b")
+_REVOCATION: Final = re.compile(rf"(?<!\w)(?:{english.REVOCATIONS})(?!\w)")
+_HEDGE: Final = re.compile(rf"\b(?:{english.HEDGES})\b")
+_HEARSAY: Final = re.compile(rf"\b{english.HEARSAY}\b")
+_HEDGE_AFTER: Final = re.compile(rf"(?<!\w)(?:{english.HEDGES_AFTER})(?!\w)")
+_HEDGE_END: Final = re.compile(english.HEDGE_ENDS)
+_CORRECTION: Final = re.compile(
+    rf"\W*(?:(?:{english.BEFORE_CORRECTIONS})\b[,\s]+)*(?:{english.CORRECTIONS})(?!\w)(?! (?:that|if|for|about|to)\b)"
+)
+# The same as a sentence of its own: `Scratch that. S.`, and `S. Scratch that.`
+_ONLY_CORRECTION: Final = re.compile(rf"(?:\A|[.!?\n])\W*(?:{english.CORRECTIONS})\W*\Z")
+_TAKEN_BACK: Final = re.compile(rf"\W*(?:{english.TAKEN_BACK})\b")
+_RETRACTION: Final = re.compile(
+    rf"(?:^\W*|[,;:.!\u2013\u2014] ?|\s-\s|\b(?:{english.BEFORE_RETRACTIONS}),? )(?:{english.RETRACTIONS})(?!\w)"
+)
+# `that the tool flarn`: what may stand between the words that take a statement back and its subject.
+_DIRECTLY: Final = re.compile(r"(?: (?:the|our|my|your))?(?: [\w-]{1,30})?[\s*_\"'\u201c\x10:]*")
+_DIRECTLY_MAX: Final = 48  # characters
+
+
+class Surroundings(NamedTuple):
+    """A piece of the text before a sentence, and one after it; whether it goes on there in a new line, as far as the
+    lengths of lines tell."""
+
+    before: str = ""
+    after: str = ""
+    is_wrapped: bool = False
+
+
+ALONE: Final = Surroundings()
+
+
+class Modality:
+    """Of one sentence. Positions are those of its characters."""
+
+    def __init__(self, sentence: str, cues: list[Cue], around: Surroundings) -> None:
+        small = sentence.lower().replace("\u2019", "'")
+        self._small = small if len(small) == len(sentence) else sentence
+        self._cues = cues
+        self._around = around
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        return [found.end() for found in CLAUSE_BREAK.finditer(self._small)]
+
+    @cached_property
+    def _retractions(self) -> list[tuple[int, int]]:
+        return [found.span() for found in _RETRACTION.finditer(self._small)]
+
+    @cached_property
+    def _harmless(self) -> list[tuple[int, int]]:
+        denials = [(cue.start, cue.end) for cue in self._cues if cue.is_denied]
+        return sorted([*denials, *self._retractions, *(found.span() for found in _HARMLESS.finditer(self._small))])
+
+    @cached_property
+    def _doubts(self) -> list[int]:
+        return self._find(_DOUBT)
+
+    @cached_property
+    def _conditions(self) -> list[int]:
+        return self._find(_CONDITION)
+
+    @cached_property
+    def _revocations(self) -> list[int]:
+        return [found.start() for found in _REVOCATION.finditer(self._small)]
+
+    @cached_property
+    def _hedges(self) -> list[int]:
+        hearsay = (found for found in _HEARSAY.finditer(self._small) if found[1] not in english.OWN_VOICES)
+        return sorted([found.end() for found in (*_HEDGE.finditer(self._small), *hearsay)])
+
+    @cached_property
+    def _hedges_after(self) -> list[int]:
+        return [found.start() for found in _HEDGE_AFTER.finditer(self._small)]
+
+    @cached_property
+    def _hedge_ends(self) -> list[int]:
+        return [found.start() for found in _HEDGE_END.finditer(self._small)]
+
+    @cached_property
+    def _semicolons(self) -> list[int]:
+        return [position for position, character in enumerate(self._small) if character == ";"]
+
+    def clause_start(self, position: int) -> int:
+        before = bisect_right(self._breaks, position)
+        return self._breaks[before - 1] if before else 0
+
+    def is_doubted(self, position: int) -> bool:
+        """Whether a doubt stands anywhere before in the sentence."""
+        return bool(self._doubts) and self._doubts[0] < position
+
+    def is_conditional(self, start: int, end: int) -> bool:
+        """Whether a condition stands between the beginning of the clause around ``start``, and ``end``."""
+        clause = self.clause_start(start)
+        return bisect_left(self._conditions, clause) != bisect_left(self._conditions, end)
+
+    def is_revoked(self, end: int) -> bool:
+        """Whether what follows doubts or revokes a statement that ends there."""
+        return self._follows(self._revocations, end) or _TAKEN_BACK.match(self._around.after.lower()) is not None
+
+    def is_hedged(self, start: int, end: int) -> bool:
+        """Whether a statement there is only believed or passed on."""
+        before = bisect_left(self._hedges, start)
+        if before:
+            hedge = self._hedges[before - 1]
+            if bisect_left(self._hedge_ends, hedge) == bisect_left(self._hedge_ends, start):
+                return True
+        return self._follows(self._hedges_after, end)
+
+    def is_taken_back(self, start: int) -> bool:
+        """Whether a statement whose subject stands there is named only to be forgotten."""
+        ends = [end for _, end in self._retractions if start - _DIRECTLY_MAX <= end <= start]
+        return any(_DIRECTLY.fullmatch(self._small, end, start) for end in ends)
+
+    def is_correction(self) -> bool:
+        """Whether the sentence opens with words that correct what was said before."""
+        return (
+            _CORRECTION.match(self._small) is not None
+            or _ONLY_CORRECTION.search(self._around.before.lower()) is not None
+        )
+
+    def _find(self, pattern: re.Pattern[str]) -> list[int]:
+        found = [match.start() for match in pattern.finditer(self._small)]
+        return [position for position in found if not self._is_harmless(position)] if found else found
+
+    def _is_harmless(self, position: int) -> bool:
+        before = bisect_right(self._harmless, (position, len(self._small) + 1))
+        return bool(before) and position < self._harmless[before - 1][1]
+
+    def _follows(self, positions: list[int], end: int) -> bool:
+        """Whether one of the positions comes after ``end`` and before the next semicolon."""
+        after = bisect_left(positions, end)
+        if after == len(positions):
+            return False
+        return bisect_left(self._semicolons, end) == bisect_left(self._semicolons, positions[after])

@@ -1,0 +1,151 @@
+"""Reads the forms whose subject may stand behind: `a VM called zwiebel`, `we moved kvasir from tyr to baldur`."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memory.domain.cues.clauses import Subject
+from memory.domain.cues.modality import Modality
+from memory.domain.cues.naming import is_distinctive
+from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_adjective, read_phrase
+from memory.domain.cues.parents import find_stops, make_parent
+from memory.domain.cues.patterns import Cue, Form
+from memory.domain.cues.subjects import read_subjects
+from memory.domain.language.english import nouns, verbs
+from memory.domain.text.function_words import is_closed_class, split_words
+from memory.domain.text.tokenizer import Token
+from memory.domain.types import TYPE
+
+_UNITS_MAX: Final = 5  # words between `a` and `called`
+_OWN: Final = split_words("our my")
+_INDEFINITE: Final = split_words("a an one")
+# Before `a VM called zwiebel` they say that there is one; `create a VM called zwiebel` does not.
+_EXISTS: Final = split_words("is has have own owns run runs use uses keep keeps got")
+_AUXILIARIES: Final = split_words("has have was were got been just now recently already finally since")
+_NEVER_BEFORE: Final = split_words("be being to will get gets getting")
+_MARK: Final = re.compile(r"\d|[^\W_][-_.@+][^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A triple and where it stands."""
+
+    subject: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    origin: Named
+    destination: Named
+
+
+def read_called(
+    passage: Passage, cue: Cue, following: Collection[Cue], barrier: int, allowed: int, vocabulary: Vocabulary
+) -> Named | None:
+    """What is called by the name behind the cue; None if that is not said to exist, or is told of programs. It begins
+    after the ``barrier``, or at ``allowed``."""
+    last = bisect_left(passage.starts, cue.start) - 1
+    index = last
+    while index > max(-1, last - _UNITS_MAX) and not is_closed_class(passage.tokens[index].text):
+        index -= 1
+    if index < 0 or index == last or passage.word_after(last) != passage.word_at(cue.start):
+        return None
+    stops = find_stops(cue, following)
+    phrase = read_phrase(passage, passage.tokens[index].start, {*stops, cue.start})
+    if phrase is None or phrase.end != passage.tokens[last].end or not _exists(passage, index, phrase, allowed):
+        return None
+    if phrase.start < barrier and phrase.start != allowed:
+        return None
+    parent = make_parent(passage, Form.CALLED, phrase, stops, vocabulary)
+    name = read_phrase(passage, cue.end, stops)
+    if parent is None or name is None or len(name.tokens) != 1 or name.is_numbered:
+        return None
+    if phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS or name.head == parent.token:
+        return None
+    if not _is_name_called(passage, name.tokens[0], vocabulary):
+        return None
+    return Named(name.head, parent.token, TYPE, True, phrase.start, name.end)
+
+
+def _is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> bool:
+    """Whether a word after `called` is a name: any is that ends its phrase, and no adverb."""
+    if is_distinctive(passage, name, vocabulary):
+        return True
+    return not is_adjective(name.text) and name.text not in verbs.CLOSING_ADVERBS and not name.text.endswith("ly")
+
+
+def _exists(passage: Passage, index: int, phrase: Phrase, allowed: int) -> bool:
+    determiner = passage.tokens[index].text
+    if determiner in _OWN or phrase.start == allowed:
+        return True
+    before = [token.text for token in passage.tokens[max(0, index - 2) : index]]
+    return determiner in _INDEFINITE and before[-1:] != [] and before[-1] in _EXISTS and before[0] != "to"
+
+
+def read_move(
+    passage: Passage,
+    cue: Cue,
+    following: Collection[Cue],
+    barrier: int,
+    modality: Modality,
+    vocabulary: Vocabulary,
+) -> Move | None:
+    """From where to where something was moved; None unless both are told, and in which dimension."""
+    stops = find_stops(cue, following)
+    if passage.text[: cue.end].endswith("from"):
+        subject = _read_moved(passage, cue, barrier, modality, vocabulary)
+        at = cue.end
+    else:
+        subject, at = _read_object(passage, cue, stops, vocabulary)
+    origin = read_phrase(passage, at, stops) if subject is not None else None
+    destination = read_phrase(passage, origin.next_end, stops) if origin and origin.next_word == "to" else None
+    if subject is None or origin is None or destination is None:
+        return None
+    parents = [make_parent(passage, Form.MOVED, phrase, stops, vocabulary) for phrase in (origin, destination)]
+    source, target = (parent.token if parent is not None else "" for parent in parents)
+    if not source or not target or len({subject.concept, source, target}) < 3:
+        return None
+    words = [
+        word for phrase in (origin, destination) for token in phrase.tokens for word in token.parts or (token.text,)
+    ]
+    is_machine = any(map(_MARK.search, words)) or any(map(str.isdigit, f"{source}{target}"))
+    dimension = vocabulary.find_dimension(subject.concept, source) or (Form.MOVED.dimension if is_machine else "")
+    if not dimension or dimension in (subject.concept, source, target):
+        return None
+    start = min(subject.start, cue.start)
+    first = Named(subject.concept, source, dimension, dimension == TYPE, start, origin.end)
+    return Move(first, replace(first, parent=target, end=destination.end))
+
+
+def _read_moved(passage: Passage, cue: Cue, barrier: int, modality: Modality, vocabulary: Vocabulary) -> Subject | None:
+    """The subject of `kvasir (was) moved from`."""
+    index = bisect_left(passage.starts, cue.start)
+    while index and passage.tokens[index - 1].text in _AUXILIARIES:
+        index -= 1
+    start = passage.tokens[index].start if index < len(passage.tokens) else cue.start
+    before = cue._replace(start=min(start, cue.start))
+    clause_start = modality.clause_start(before.start)
+    subjects = read_subjects(
+        passage, before, clause_start=clause_start, barrier=barrier, allows_initial=False, vocabulary=vocabulary
+    )
+    return subjects[0] if subjects else None
+
+
+def _read_object(passage: Passage, cue: Cue, stops: set[int], vocabulary: Vocabulary) -> tuple[Subject | None, int]:
+    """The name in `we moved kvasir from`, and where that ends."""
+    index = bisect_left(passage.starts, cue.start)
+    before = passage.tokens[index - 1].text if index else ""
+    phrase = read_phrase(passage, cue.end, stops)
+    if phrase is None or phrase.next_word != "from" or before in _NEVER_BEFORE:
+        return None, 0
+    named: list[Token] = [token for token in phrase.tokens if is_distinctive(passage, token, vocabulary)]
+    if len(named) != 1 or named[0] not in phrase.tokens[-2:]:
+        return None, 0
+    return Subject(named[0].text, named[0].start, named[0].end), phrase.next_end

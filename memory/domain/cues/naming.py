@@ -1,0 +1,39 @@
+"""Tells names from ordinary words."""
+
+from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_plural, singular_of
+from memory.domain.language.english import adjectives, names, nouns
+from memory.domain.text.sentences import NAME_MARK
+from memory.domain.text.tokenizer import Token
+
+
+def is_distinctive(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
+    """Whether a word is a name of its own, and no ordinary word."""
+    if token.text in names.MONTHS_AND_DAYS:
+        return False
+    if token.is_emphasised or is_marked(passage, token) or vocabulary.is_concept(token.text):
+        return True
+    if token.is_capitalised and token.text in names.GIVEN_NAMES:
+        return True
+    return not is_ordinary_noun(token.text, vocabulary)
+
+
+def is_ordinary_noun(word: str, vocabulary: Vocabulary) -> bool:
+    """Whether a word is of the dictionary, or an ordinary noun that is too rare or too technical for it."""
+    if vocabulary.is_common(word) or (len(word) > 8 and word.endswith(adjectives.ABSTRACT_ENDINGS)):
+        return True
+    singular = singular_of(word) if is_plural(word) else word
+    return singular in nouns.RELATIONAL_NOUNS or singular in nouns.TRADE_NOUNS or singular in nouns.CODE_NOUNS
+
+
+def is_ordinary_acronym(token: Token) -> bool:
+    """Whether an acronym stands for a kind of thing: `API`, `CPUs`."""
+    return token.text in nouns.TRADE_NOUNS or (is_plural(token.text) and singular_of(token.text) in nouns.TRADE_NOUNS)
+
+
+def is_marked(passage: Passage, token: Token) -> bool:
+    """Whether a name stands in back-ticks."""
+    return is_marked_at(passage, token.end)
+
+
+def is_marked_at(passage: Passage, end: int) -> bool:
+    return passage.text[end : end + 1] == NAME_MARK

@@ -1,0 +1,262 @@
+"""Reads the phrase after a cue as a parent: its head with what distinguishes it, if that says what something is."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from memory.domain.cues.clauses import Subject
+from memory.domain.cues.naming import is_distinctive, is_marked, is_ordinary_acronym
+from memory.domain.cues.noun_phrases import (
+    Passage,
+    Phrase,
+    Vocabulary,
+    is_adjective,
+    is_descriptive,
+    is_plural,
+    read_phrase,
+    singular_of,
+)
+from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form
+from memory.domain.language.english import names, nouns, verbs
+from memory.domain.name_shapes import WORDS_MAX
+from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class
+from memory.domain.text.name_numbers import number_after
+from memory.domain.text.noise import MAX_TOKEN_LENGTH
+from memory.domain.text.tokenizer import Token, is_name
+
+# With adjectives between, "is a ... kind of" and "is a ... part of" are two cues that say one thing.
+_SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART_OF}
+_NAMED: Final = frozenset({"called", "named", "codenamed", "dubbed", "nicknamed"})
+_INDEFINITE: Final = frozenset({"a", "an"})
+_MODIFIERS_MAX: Final = 2
+_QUOTES: Final = {'"': '"', "\u201c": "\u201d", "'": "'", "\u2018": "\u2019"}
+_POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
+_PARTS: Final = re.compile(r"[_\-.'@+]")  # one less than the words of a name
+_NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would be another word
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """What a cue says of its subject."""
+
+    token: str
+    dimension: str
+    form: Form  # the cue's, or what the phrase after it makes of it
+    phrase: Phrase
+    end: int  # of the last word that was used
+    context: str = ""  # what it is `of`
+    name: Subject | None = None  # the parent's own name, if it has one: `merak-1, which is a Proxmox host`
+
+
+def read_parent(
+    passage: Passage, cue: Cue, following: Collection[Cue], vocabulary: Vocabulary, *, as_typed: bool = False
+) -> Parent | None:
+    """What the phrase after a cue says; None if there is none, or nothing that is a parent."""
+    stops = find_stops(cue, following)
+    form, phrase = cue.form, read_phrase(passage, cue.end, stops)
+    after = next(iter(following), None)
+    is_spelled_out = after is not None and phrase is not None and after.start == phrase.next_start
+    if is_spelled_out and after is not None and form is Form.IS_A and after.form in _SPELLED_OUT:
+        form, phrase = _SPELLED_OUT[after.form], read_phrase(passage, after.end, stops)
+    return make_parent(
+        passage, form, phrase, stops, vocabulary, is_plural_form=cue.is_plural and form.is_isa, as_typed=as_typed
+    )
+
+
+def find_stops(cue: Cue, following: Collection[Cue]) -> set[int]:
+    """Where a phrase ends because another cue begins."""
+    # `ISA` in the words of a verb's cue is the acronym, and ends nothing.
+    takes_operators = cue.form in OPERATORS
+    return {other.start for other in following if takes_operators or other.form not in OPERATORS}
+
+
+def make_parent(
+    passage: Passage,
+    form: Form,
+    phrase: Phrase | None,
+    stops: set[int],
+    vocabulary: Vocabulary,
+    *,
+    is_plural_form: bool = False,
+    as_typed: bool = False,
+) -> Parent | None:
+    """The parent that a phrase makes for this form; None if it makes none."""
+    if phrase is None or not _is_object(passage, phrase, form, vocabulary, is_plural_form):
+        return None
+    if not form.is_isa and phrase.next_word in _NAMED:
+        called = read_phrase(passage, phrase.next_end, stops)
+        if called is not None and len(called.tokens) == 1 and is_distinctive(passage, called.tokens[0], vocabulary):
+            return Parent(called.head, form.dimension, form, phrase, phrase.end)
+    context, end = "", phrase.end
+    if phrase.next_word == "of":
+        of = read_phrase(passage, phrase.next_end, stops)
+        is_part = singular_of(phrase.head) in nouns.PARTITIVES or phrase.head in nouns.PARTITIVES
+        context = _compose_context(passage, of, vocabulary) if form.is_isa and not is_part else ""
+        if not context or of is None:
+            return None
+        end = of.end
+    if form is Form.IS_THE and not context:
+        return None
+    token = _compose_language(passage, phrase) if form is Form.IS_WRITTEN else ""
+    token = token or _compose_parent(
+        passage, phrase, form, vocabulary, is_plural_form=is_plural_form, as_typed=as_typed
+    )
+    if not token:
+        return None
+    has_name = len(phrase.tokens) == 1 and is_distinctive(passage, phrase.tokens[0], vocabulary)
+    name = Subject(token, phrase.start, phrase.end) if has_name else None
+    return Parent(token, context or form.dimension, form, phrase, end, context, name)
+
+
+def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabulary, is_plural_form: bool) -> bool:
+    """Whether a phrase says what something is or belongs to, and not how it is liked or when it happens."""
+    last = phrase.tokens[-1]
+    head = last.text
+    is_ordinary = vocabulary.is_common(head) and not last.is_capitalised
+    is_inflected = is_ordinary and ((is_plural(head) and not is_plural_form) or head.endswith(("ed", "ly")))
+    if form in OPERATORS:
+        return not is_inflected
+    if form is Form.IS_WRITTEN:
+        return bool(_compose_language(passage, phrase))
+    if any(token.text == "same" for token in phrase.tokens):  # of something that was named before
+        return False
+    judged = singular_of(head) if is_plural(head) else head
+    if judged.rpartition("_")[2] in nouns.EVALUATIONS or len(head) == 1:
+        return False
+    # The last word of a name of several is no adjective: "Privet Drive".
+    if is_adjective(head) and not last.parts and not is_marked(passage, last):
+        return False
+    if form.is_isa and _is_ordinary_compound(last) and passage.text[last.end : last.end + 1] == ",":
+        return False  # `a low-overhead, cross-platform library`
+    if form is Form.IS_LOCATED:
+        return head in nouns.PLACE_NOUNS or _is_named(passage, last, vocabulary)
+    if form in PLACES:
+        return nouns.OCCASIONS.isdisjoint((phrase.tokens[0].text, head))
+    if not form.is_isa:
+        return True
+    if is_plural_form and any("," in gap for gap in phrase.gaps):  # `are private, users cannot`
+        return False
+    if is_plural_form and (not is_plural(head) or head in nouns.RECIPROCAL_NOUNS):
+        return False
+    if last.is_capitalised and phrase.next_word in ("and", "or") and _is_modifier_after(passage, phrase):
+        return False
+    is_degree = phrase.tokens[0].text in nouns.DEGREES or any(token.text in ("bit", "tad") for token in phrase.tokens)
+    return not (is_inflected or phrase.is_numbered or is_degree)
+
+
+def _is_modifier_after(passage: Passage, phrase: Phrase) -> bool:
+    """Whether a phrase and what is joined to it describe one noun: `a PostScript and PDF interpreter`."""
+    index = bisect_left(passage.starts, phrase.next_end)
+    if index >= len(passage.tokens) or not passage.tokens[index].is_capitalised:
+        return False
+    noun = passage.word_after(index)
+    return bool(noun) and not is_closed_class(noun) and noun not in verbs.VERBS_AFTER_NAMES
+
+
+def _compose_parent(
+    passage: Passage,
+    phrase: Phrase,
+    form: Form,
+    vocabulary: Vocabulary,
+    *,
+    is_plural_form: bool = False,
+    as_typed: bool = False,
+) -> str:
+    """The one token that the phrase makes; empty if it makes none."""
+    tokens = phrase.tokens
+    if as_typed or form in OPERATORS or _is_quoted(passage, phrase):
+        return _checked("_".join(token.text for token in tokens))
+    head = _compose_head(passage, phrase, vocabulary)
+    if is_plural_form and is_plural(head):  # `Raspberry Pis`
+        head = singular_of(head)
+    if not head:
+        return ""
+    kept = [head]
+    has_name = not form.is_isa and phrase.determiner not in _INDEFINITE and _is_own_name(passage, tokens[-1])
+    for index in range(len(tokens) - 2, -1, -1):
+        token, gap = tokens[index], phrase.gaps[index]
+        if _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX:  # whose it is: `Anna's platform`
+            break
+        counts = any(character.isdigit() for character in gap) or has_name  # `a tier 2 target`, `the host merak-1`
+        if (counts and not token.is_capitalised) or is_descriptive(token) or _NOT_A_WORD.match(gap):
+            continue
+        if len(_PARTS.findall("_".join([token.text, *kept]))) >= WORDS_MAX:
+            break
+        kept.insert(0, token.text)
+    return _checked("_".join(kept))
+
+
+def _is_own_name(passage: Passage, token: Token) -> bool:
+    """Whether a word is the name of one thing, also after a noun: `the host merak-1`, `our friend Anna`."""
+    if is_ordinary_acronym(token) or _is_ordinary_compound(token):
+        return False
+    is_acronym = passage.text[token.start : token.end].isupper()
+    has_digit = any(character.isdigit() for character in token.text)
+    return has_digit or "_" in token.text or (token.is_capitalised and not is_acronym) or is_marked(passage, token)
+
+
+def _compose_head(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> str:
+    token = phrase.tokens[-1]
+    head = token.text
+    if not token.is_capitalised and not is_marked(passage, token) and is_plural(head):
+        single = singular_of(head)
+        if vocabulary.is_common(single) or single in nouns.TRADE_NOUNS:
+            head = single
+    if not phrase.is_numbered:
+        return head
+    if head in names.COUNTED:  # `part of step 4`
+        return ""
+    number = number_after(passage.text, head, token.end)
+    return f"{head}_{number}" if number else head
+
+
+def _compose_context(passage: Passage, phrase: Phrase | None, vocabulary: Vocabulary) -> str:
+    """The name of what something is `of`; empty if that has no name."""
+    if phrase is None or (phrase.determiner in POSSESSIVES and len(phrase.tokens) == 1 and not phrase.tokens[0].parts):
+        return ""  # `a plugin of our CMS`
+    *modifiers, head = phrase.tokens
+    is_named = _is_named(passage, head, vocabulary) or any(
+        token.is_capitalised or is_marked(passage, token) for token in modifiers
+    )
+    if not is_named or (phrase.determiner in ARTICLES and _is_ordinary_compound(head)):
+        return ""
+    return _compose_parent(passage, phrase, Form.IS_PART_OF, vocabulary)
+
+
+def _is_ordinary_compound(token: Token) -> bool:
+    """Whether a word with an article is spelled as one of the language: `the client-side`, not `the wabe_cluster`."""
+    return token.text.replace("-", "").isalpha() and not token.is_capitalised and "-" in token.text
+
+
+def _compose_language(passage: Passage, phrase: Phrase) -> str:
+    """The programming language that something is written in; empty where it is none, or cannot be told."""
+    token = phrase.tokens[0 if phrase.gaps and phrase.gaps[0] == "/" else -1]
+    is_known = token.text in names.PROGRAMMING_LANGUAGES
+    if passage.text[token.end : token.end + 1] in ("+", "#") or token.text in names.HUMAN_LANGUAGES:
+        return ""
+    is_written_as_name = (token.is_capitalised or is_marked(passage, token)) and len(token.text) > 1
+    return token.text if is_known or is_written_as_name else ""
+
+
+def _is_named(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
+    """Whether a word after a preposition is a name, and no word for a kind of thing."""
+    if is_marked(passage, token) or token.parts or vocabulary.is_concept(token.text):
+        return True
+    if is_ordinary_acronym(token) or len(token.text) == 1 or token.text in names.MONTHS_AND_DAYS:
+        return False
+    if token.is_capitalised:
+        return True
+    is_plain = is_plural(token.text) or token.text.endswith("ing")
+    return not is_plain and is_distinctive(passage, token, vocabulary)
+
+
+def _is_quoted(passage: Passage, phrase: Phrase) -> bool:
+    """Whether quotation marks stand around just this phrase: then it is one name, as it is written."""
+    opening = passage.text[phrase.start - 1 : phrase.start]
+    return opening in _QUOTES and passage.text[phrase.end : phrase.end + 1] == _QUOTES[opening]
+
+
+def _checked(parent: str) -> str:
+    return parent if len(parent) <= MAX_TOKEN_LENGTH and is_name(parent) else ""

@@ -1,0 +1,300 @@
+"""Reads one sentence: what each of its cues states, and about what."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from memory.domain.cues.clauses import Subject
+from memory.domain.cues.matches import HEDGED_TRUST, CueMatch
+from memory.domain.cues.modality import ALONE, Kind, Modality, Surroundings
+from memory.domain.cues.moves import read_called, read_move
+from memory.domain.cues.naming import is_marked_at
+from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
+from memory.domain.cues.parents import Parent, find_stops, make_parent, read_parent
+from memory.domain.cues.patterns import OPERATORS, VERB, Cue, Form
+from memory.domain.cues.subjects import read_apposed, read_subjects
+from memory.domain.language.english import nouns, verbs
+from memory.domain.text.function_words import DETERMINERS, is_closed_class
+from memory.domain.text.tokenizer import NamesInside
+
+_ADVERBIAL_MAX: Final = 24  # characters of `from now on`
+_CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
+
+_MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
+_ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))*"
+# What may stand between a match and a cue that says more about the same thing.
+_RELATIVE: Final = re.compile(rf",? ?(?:(?:and|but) )?(?:that|which|who){_ADVERBS}\Z")
+_AND: Final = re.compile(rf",? ?(?:and|but){_ADVERBS}\Z")
+_COMMA_ONLY: Final = re.compile(rf",{_ADVERBS}\Z")
+_WHICH: Final = re.compile(rf",? ?which{_ADVERBS}\Z")
+_CLOSING: Final = re.compile(rf"[,)](?:,)?{_ADVERBS}\Z")
+_IT: Final = re.compile(
+    rf"(?: any ?more| any longer)?[,;:\u2013\u2014-]* ?(?:but |instead |rather )?(?:(?:it|they){_ADVERBS})?\Z"
+)
+_FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO})
+# An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
+_APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
+_DESCRIBED_BY: Final = frozenset({"in", "from", "for", "with", "that", "which", "who", "on", "at", "of"})
+# `not a service but a repo`, `no longer owned by Anna but by Bob`.
+_BUT: Final = re.compile(
+    r"\s+(?:now |rather |instead )?(?:(?:is|are|runs|belongs|owned|hosted) )?"
+    r"(?P<word>by|on|in|to|at|of|an?|our|my|the)\b"
+)
+_VERB_AFTER: Final = re.compile(
+    rf"\s+(?:(?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}) )?"
+    r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
+    r"(?! of\b)"
+)
+_NOW: Final = re.compile(r"\bnow\b")
+_FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|as of (?:now|today))\W*\Z")
+_ACTUALLY: Final = re.compile(r"\bactually\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The match before."""
+
+    subjects: list[Subject]
+    parent: Parent
+    is_apposition: bool
+    is_denied: bool
+    end: int
+
+
+def read_sentence(
+    sentence: str,
+    cues: list[Cue],
+    hopeful: set[int],
+    vocabulary: Vocabulary,
+    names_inside: NamesInside,
+    *,
+    around: Surroundings = ALONE,
+    as_typed: bool = False,
+) -> Iterator[CueMatch | None]:
+    """What a sentence states, cue by cue; None for a cue that states nothing. ``hopeful`` are the places of the cues
+    that may have a subject; of the others only those that go on after one of these."""
+    modality = Modality(sentence, cues, around)
+    if modality.is_doubted(min(hopeful)):
+        return
+    reader = _SentenceReader(
+        read_passage(sentence, cues, vocabulary, names_inside), modality, vocabulary, as_typed, around.is_wrapped
+    )
+    for index, cue in enumerate(cues):
+        if cue.start < reader.barrier:
+            continue
+        if modality.is_doubted(cue.start):
+            return
+        found = reader.read(cue, cues[index + 1 : index + 1 + _CUES_AHEAD], is_hopeful=cue.start in hopeful)
+        if cue.is_denied and not found:  # a negation like any other
+            return
+        yield from found
+        if not found:
+            yield None
+
+
+class _SentenceReader:
+    def __init__(
+        self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool, is_wrapped: bool
+    ) -> None:
+        self.barrier = 0  # the words of one match start no other
+        self._passage = passage
+        self._modality = modality
+        self._vocabulary = vocabulary
+        self._as_typed = as_typed
+        self._last: _Last | None = None
+        self._wraps_at = len(passage.text.rstrip()) if is_wrapped else -1
+
+    def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
+        if cue.form in (Form.CALLED, Form.MOVED):
+            return self._read_named(cue, following) if is_hopeful else []
+        continued = self._continue(cue)
+        if not continued and (not is_hopeful or cue.is_pronominal):
+            return []
+        parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
+        if (
+            parent is None
+            or parent.end == self._wraps_at
+            or (cue.form is Form.APPOSITION and not self._is_closed(cue, parent))
+        ):
+            return []
+        subjects = continued or self._find_subjects(cue, parent)
+        if not subjects or not self._is_asserted(subjects[0], cue, parent):
+            return []
+        if any(not self._fits(subject, cue, parent) for subject in subjects):
+            return []
+        is_instead = bool(continued) and self._last is not None and self._last.is_denied
+        self._last = _Last(subjects, parent, cue.form is Form.APPOSITION, cue.is_denied, parent.end)
+        self.barrier = parent.end
+        start = cue.start if continued else subjects[0].start
+        return self._state(subjects, cue, parent, start, find_stops(cue, following), is_instead=is_instead)
+
+    def _find_subjects(self, cue: Cue, parent: Parent) -> list[Subject]:
+        if cue.form is Form.APPOSITION:
+            return read_apposed(self._passage, cue, barrier=self.barrier, vocabulary=self._vocabulary)
+        return read_subjects(
+            self._passage,
+            cue,
+            clause_start=self._modality.clause_start(cue.start),
+            barrier=self.barrier,
+            allows_initial=parent.form is Form.IS_KIND_OF or bool(parent.context),
+            vocabulary=self._vocabulary,
+        )
+
+    def _continue(self, cue: Cue) -> list[Subject]:
+        """The subjects of the match before, if the cue says more about them; or that match's parent."""
+        last = self._last
+        if last is None or cue.form in OPERATORS:
+            return []
+        between = self._passage.text[last.end : cue.start].lower().rstrip(_MARKS)
+        name = last.parent.name
+        if cue.form is Form.APPOSITION:
+            return [name] if name is not None and not between and not last.parent.form.is_isa else []
+        if len(last.subjects) > 1 and not cue.is_plural:
+            return []
+        if last.is_denied and (cue.is_pronominal or between.endswith(("it", "they"))) and _IT.match(between):
+            return last.subjects
+        if last.is_apposition and _CLOSING.match(between):
+            return last.subjects
+        if _AND.match(between) or (_COMMA_ONLY.match(between) and cue.form in _FINITE):
+            return last.subjects
+        if not last.parent.form.is_isa:
+            return [name] if name is not None and _WHICH.match(between) else []
+        return last.subjects if not last.parent.context and _RELATIVE.match(between) else []
+
+    def _is_closed(self, cue: Cue, parent: Parent) -> bool:
+        """Whether an apposition ends where its phrase does, and is no member of a list."""
+        text = self._passage.text
+        if text[cue.start] == "(":
+            closing = text.find(")", parent.end, parent.end + 200)
+            return closing >= 0 and (
+                parent.phrase.next_word in _DESCRIBED_BY or _APPOSED_END.match(text, parent.end) is not None
+            )
+        is_described = parent.phrase.next_word in ("in", "from", "with", "that", "which", "who")
+        end = _APPOSED_END.match(text, parent.end)
+        if is_described or end is None or self._passage.word_at(cue.start) not in ("a", "an"):
+            return is_described or end is not None
+        # `Kubernetes, a registry, upgrades of Postgres` is a list: a sentence has a verb, behind or before.
+        if text[parent.end : end.end()].strip(_MARKS) == ",":
+            return _VERB_AFTER.match(text, end.end()) is not None or self._has_grammar(cue)
+        return self._has_grammar(cue)
+
+    def _has_grammar(self, cue: Cue) -> bool:
+        """Whether what stands before an apposition in its clause is more than a name."""
+        passage = self._passage
+        first = bisect_left(passage.starts, self._modality.clause_start(cue.start))
+        words = [token.text for token in passage.tokens[first : bisect_left(passage.starts, cue.start)]]
+        return any(is_closed_class(word) and word not in DETERMINERS for word in words)
+
+    def _is_asserted(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
+        is_conditional = self._modality.is_conditional(min(subject.start, cue.start), cue.start)
+        if is_conditional or self._modality.is_revoked(parent.end):
+            return False
+        # What is only believed not to be so takes nothing back; `not yet`, `not per se` deny nothing.
+        is_weak = self._modality.is_hedged(cue.start, parent.end) or parent.phrase.next_word in ("yet", "per")
+        return not (cue.is_denied and is_weak)
+
+    def _fits(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
+        """Whether subject and parent go together in this form."""
+        if len({subject.concept, parent.token, parent.dimension}) < 3:  # nothing is in itself
+            return False
+        is_code = is_marked_at(self._passage, subject.end) or cue.form is Form.APPOSITION
+        if is_code and parent.form.is_isa and parent.phrase.head in nouns.CODE_NOUNS:
+            return False
+        if parent.form is Form.IS_IN:
+            last = parent.phrase.tokens[-1]
+            is_place = self._vocabulary.is_place(parent.token)
+            return is_place or (last.is_capitalised and self._is_place(subject))
+        return True
+
+    def _is_place(self, subject: Subject) -> bool:
+        """Whether the words of a subject, or beside it, say that it is somewhere: `the Rostock office`, `rack-12`."""
+        passage = self._passage
+        index = bisect_left(passage.starts, subject.start)
+        words = set(re.split(r"[_\-.]", subject.concept))
+        if index and not passage.gap_before(index).strip(_MARKS):
+            words.add(passage.tokens[index - 1].text)
+        if following := passage.word_after(index):
+            words.add(following)
+        return not words.isdisjoint(nouns.PLACE_NOUNS)
+
+    def _state(
+        self, subjects: list[Subject], cue: Cue, parent: Parent, start: int, stops: set[int], *, is_instead: bool
+    ) -> list[CueMatch]:
+        kind = self._find_kind(subjects[0], cue, parent, is_instead=is_instead)
+        found = [self._make(subject, parent, start, kind) for subject in subjects]
+        if cue.is_denied and parent.phrase.next_word == "but":
+            other = self._read_other(cue, parent, stops)
+            if other is not None:
+                found += [self._make(subject, other, start, Kind.CHANGES) for subject in subjects]
+                self.barrier = other.end
+                self._last = _Last(subjects, other, False, False, other.end)
+        return found
+
+    def _read_other(self, cue: Cue, parent: Parent, stops: set[int]) -> Parent | None:
+        """What comes after `but`."""
+        but = _BUT.match(self._passage.text, parent.phrase.next_end)
+        if but is None:
+            return None
+        phrase = read_phrase(self._passage, but.start("word") if parent.form.is_isa else but.end(), stops)
+        if phrase is None and parent.form.is_isa:
+            phrase = read_phrase(self._passage, but.end(), stops)
+        other = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
+        return other if other is not None and other.token != parent.token else None
+
+    def _find_kind(self, subject: Subject, cue: Cue, parent: Parent, *, is_instead: bool) -> Kind:
+        between = self._passage.text[subject.end : cue.start].lower() if subject.end < cue.start else ""
+        if cue.is_denied or self._modality.is_taken_back(subject.start):
+            return Kind.RETRACTS
+        before = self._passage.text[max(0, subject.start - _ADVERBIAL_MAX) : subject.start].lower()
+        if (
+            is_instead
+            or _FROM_NOW_ON.search(before)
+            or cue.adverb == "now"
+            or parent.phrase.next_word == "now"
+            or _NOW.search(between)
+        ):
+            return Kind.CHANGES
+        if cue.adverb == "actually" or _ACTUALLY.search(between) or self._modality.is_correction():
+            return Kind.CORRECTS
+        return Kind.STATES
+
+    def _make(self, subject: Subject, parent: Parent, start: int, kind: Kind) -> CueMatch:
+        form = parent.form
+        is_hedged = kind is not Kind.RETRACTS and self._modality.is_hedged(start, parent.end)
+        confidence = min(form.confidence, VERB) * HEDGED_TRUST if is_hedged else form.confidence
+        return CueMatch(
+            subject.concept,
+            parent.token,
+            parent.dimension,
+            form.is_isa,
+            round(confidence, 4),
+            start,
+            parent.end,
+            kind=kind,
+            is_hedged=is_hedged,
+        )
+
+    def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
+        """The two forms whose subject may stand behind them."""
+        if cue.form is Form.CALLED:
+            allowed = self._last.parent.phrase.start if self._last is not None else -1
+            named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
+            pairs = [(named, Kind.STATES)] if named is not None else []
+        else:
+            move = read_move(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
+            pairs = [(move.origin, Kind.RETRACTS), (move.destination, Kind.CHANGES)] if move is not None else []
+        found = []
+        for statement, kind in pairs:
+            start, end = statement.start, statement.end
+            if self._modality.is_conditional(start, cue.start) or self._modality.is_revoked(end):
+                return []
+            is_hedged = self._modality.is_hedged(start, end)
+            if is_hedged and kind is Kind.RETRACTS:
+                continue
+            confidence = round(cue.form.confidence * (HEDGED_TRUST if is_hedged else 1.0), 4)
+            triple = (statement.subject, statement.parent, statement.dimension, statement.is_isa)
+            found.append(CueMatch(*triple, confidence, start, end, kind=kind, is_hedged=is_hedged))
+            self.barrier = max(self.barrier, end)
+        return found

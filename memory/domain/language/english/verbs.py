@@ -1,0 +1,57 @@
+"""Verbs by their endings, and the adverbs that stand beside them."""
+
+from memory.domain.text.function_words import split_words
+
+# Adverbs that may stand between a subject and its verb and change nothing.
+NEUTRAL_ADVERBS = split_words(
+    "actually already also always basically currently essentially generally itself mainly mostly normally now nowadays "
+    "obviously officially primarily really simply still typically usually"
+)
+
+# Adverbs that end a noun phrase.
+CLOSING_ADVERBS = split_words(
+    "afterwards again ahead alone already altogether always anymore anyway anywhere apart away back beforehand "
+    "currently either else elsewhere especially etc even ever everywhere first forever here immediately initially "
+    "instead just last later mainly maybe meanwhile mostly now nowadays nowhere only originally overall partly please "
+    "primarily right simply sometimes somewhere soon specifically still then there though today together tomorrow "
+    "tonight too twice usually well yesterday yet"
+)
+
+# Asides, which end a phrase in capitals, too: `a queue AFAIK`.
+ASIDES = split_words("afaict afaik afair btw fwiw fyi iirc imho imo lol pls thx")
+# Those that are nouns too (run, set, read, split) are left out.
+IRREGULAR_PARTICIPLES = split_words(
+    "begun born bought bound brought built caught chosen done drawn driven found given gone grown held hidden kept "
+    "known laid led lent lost made meant met owed paid seen sent shown sold spent spun stuck taken taught thought tied "
+    "told torn understood used worn woven written"
+)
+
+# These may be participles, and are taken for such before a preposition.
+UNCHANGED_PARTICIPLES = split_words("built cast cut hit hurt put read run set shut split spread")
+# Words in -ing that are nouns of their own: `-ing X is a` is then no gerund with its object, and they may be heads.
+ING_NOUNS = split_words(
+    "anything binding blessing briefing bring building ceiling clearing clothing coating crossing drawing during "
+    "encoding evening everything feeling filing finding gathering heading hearing holding housing king landing "
+    "lightning listing mapping meaning meeting morning nothing offering opening painting parking pricing pudding "
+    "ranking rating recording rendering ring ruling saying setting sibling something spelling spring sting string "
+    "swing thing tooling training understanding undertaking warning wedding wing"
+)
+
+# Participles that take an object: in `a service providing metrics` the service is the head.
+TRANSITIVE_PARTICIPLES = split_words(
+    "allowing being belonging called carrying causing codenamed combining connecting consisting containing covering "
+    "defining depending describing doing dubbed enabling exposing featuring focusing giving handling having hosting "
+    "implementing including keeping letting listening living making meaning named needing nicknamed offering owning "
+    "producing providing replacing representing requiring returning saying serving showing sitting specialising "
+    "specializing standing supplying supporting taking titled using wrapping"
+)
+
+# They end in -ed and are no participles.
+ED_NOUNS = split_words("bed breed creed deed embed feed hundred need red reed seed shed sled speed testbed weed")
+
+# In `Kiox 300 needs power` the word after the number is a verb and no noun that is counted.
+VERBS_AFTER_NAMES = split_words(
+    "belongs breaks broke came comes costs crashes died dies does fails fell fits gets goes got hangs hosts keeps "
+    "knows lacks lives looks loses makes needs owns ran reads runs saves says serves shows sits sounds speaks stands "
+    "stays stores supports takes talks tells uses wants went works writes"
+)
