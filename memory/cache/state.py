@@ -211,6 +211,8 @@ class Cache:
         geography = self.soas_by_token.get(GEOGRAPHY)
         if geography is not None and edge.dim_id == geography.id and not edge.is_root:
             self.places[edge.parent_id] += change
+            if not self.places[edge.parent_id]:
+                del self.places[edge.parent_id]
 
     # --- what is disputed ---
 

@@ -29,6 +29,22 @@ def test_all_pictures_of_the_graph_agree_after_any_changes(
     assert set(cache.referenced) == {used for (_, dim), parent in slots.items() for used in (dim, parent)}
 
 
+def test_a_place_is_what_something_is_in_and_where_a_concept_was_is_known() -> None:
+    cache = Cache()
+    for row_id, token in enumerate(("geography", "vael", "nuremberg", "germany"), start=1):
+        cache.put_soas(token, SoasRow(row_id))
+    cache.put_edges(1, [EdgeRow(1, 1, 1, False)])  # the root
+    cache.put_edges(2, [EdgeRow(2, 3, 1, False)])
+
+    assert [token for token in cache.soas_by_token if cache.is_place(token)] == ["nuremberg"]
+    assert cache.find_dimension("vael", "nuremberg") == "geography"
+    assert cache.find_dimension("vael", "germany") is cache.find_dimension("vael", "nowhere") is None
+
+    cache.put_edges(2, [])
+    assert not cache.is_place("nuremberg")
+    assert not cache.places
+
+
 steps = st.one_of(
     st.tuples(st.just("queue"), small, st.frozensets(st.integers(10, 12))),
     st.tuples(st.just("dispute"), small, st.integers(10, 12)),

@@ -84,6 +84,20 @@ def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
     assert found[0].confidence == pytest.approx(0.9 * 0.7)
 
 
+def test_what_is_taken_back_teaches_nothing_and_what_takes_its_place_is_stated() -> None:
+    message = heard(world(), "Dobby is not a worker but a cook. Forget that Winky runs on Docker.")
+
+    assert [(one.subject, one.parent) for one in extract_statements(world(), message)] == [("dobby", "cook")]
+
+
+def test_what_is_only_believed_says_so_unless_it_is_asserted_too() -> None:
+    believed = heard(world(), "I think Dobby is a worker. I heard that Winky runs on Docker.")
+    asserted = heard(world(), "I think Dobby is a worker. Well, Dobby is a worker.")
+
+    assert [(one.is_hedged, one.confidence) for one in extract_statements(world(), believed)] == [(True, 0.56)] * 2
+    assert [(one.is_hedged, one.confidence) for one in extract_statements(world(), asserted)] == [(False, 0.8)]
+
+
 def test_a_statement_whose_text_found_no_room_has_no_evidence() -> None:
     message = replace(heard(world(), "Dobby ISA worker."), text="")
 

@@ -51,6 +51,14 @@ def test_it_answers_a_batch_line_by_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert second == {"tokens": ["is", "it"], "cues": []}
 
 
+def test_it_tells_how_something_is_said() -> None:
+    said = explain("uffish is not a poem but a song. I think frumious runs on Docker.")
+
+    assert "uffish ISA poem [type]  is taken back, confidence 0.80" in said
+    assert "uffish ISA song [type]  is so from now on, confidence 0.80" in said
+    assert "frumious ISPART docker [runs-on]  confidence 0.56, only believed" in said
+
+
 def test_it_stores_nothing(server: Served) -> None:
     before = server.client.get("/health").json()["cache"]["tokens"]
 

@@ -1,9 +1,11 @@
 """Cues: the phrases that state a fact in English prose, and what they say.
 
 ``patterns`` finds cues ("is a", "runs on") in a text, whatever stands around them. ``extractor`` goes through the
-sentences with cues and leaves out what is asked, doubted or supposed. For each cue that is left, ``noun_phrases`` reads
-the phrase after it, which is the parent, and ``subjects`` the name before it, which is the concept; ``lexicon`` has the
-word lists for both. What comes out is a ``CueMatch``.
+sentences with cues that are no questions, and ``sentence_reader`` through the cues of one. ``modality`` tells what is
+doubted, supposed, only believed, taken back or corrected. For each cue that is left, ``parents`` makes a parent of the
+phrase after it, which ``noun_phrases`` finds, and ``subjects`` finds the names before it that the clause is about
+(``clauses``, ``naming``); in ``moves`` are the forms whose subject stands behind. What comes out is a ``CueMatch``.
 
-To teach the reader another phrase, add a ``Form`` to ``patterns``. To refuse or allow certain words, see ``lexicon``.
+To teach the reader another phrase, add a ``Form`` to ``patterns``. To refuse or allow certain words, see the lists in
+``memory.domain.language``.
 """

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.naming import is_marked
-from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle
-from memory.domain.cues.patterns import NOTES, OPERATORS, Cue
+from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle, is_plural
+from memory.domain.cues.patterns import ELLIPTICAL, NOTES, OPERATORS, Cue
 from memory.domain.language.english import adjectives, names, verbs
 from memory.domain.text.function_words import (
     AUXILIARIES,
@@ -91,6 +91,8 @@ def governs_cue(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     # Without a verb, "part of" states a fact only at the beginning of a clause; elsewhere it describes a noun.
     if cue.form in NOTES and lead and lead[-1] not in ("and", _COMPLEMENTIZER):
         return False
+    if cue.form in ELLIPTICAL and clause.written.islower() and is_plural(clause.name.text):
+        return False  # `keyrings owned by the kernel`
     # `Fix part of the page`: a verb, more often than a name.
     is_initial_word = clause.name.is_initial and clause.name.text.isalpha()
     if cue.form in NOTES and is_initial_word and not vocabulary.is_concept(clause.name.text):
@@ -98,7 +100,7 @@ def governs_cue(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     # After a pronoun, an auxiliary or a contraction ("it's kvasir") the clause has its subject already.
     if lead and (lead[-1] in _SUBJECT_PRONOUNS or lead[-1] in AUXILIARIES or "'" in lead[-1]):
         return False
-    if not WH_WORDS.isdisjoint(lead) or is_kind(clause, cue, vocabulary):
+    if not WH_WORDS.isdisjoint(lead[1:] if lead[:1] == ["however"] else lead) or is_kind(clause, cue, vocabulary):
         return False
     readings = (_is_one_of_several, _is_in_prepositional_phrase, _is_object_of_gerund, _is_in_relative_clause)
     return not any(is_other(lead) for is_other in readings)
@@ -109,8 +111,16 @@ def is_no_name(clause: Clause) -> bool:
     start = clause.name.start
     if clause.lead and clause.lead[-1] in names.PARTICLES - PREPOSITIONS and clause.name.is_capitalised:
         return True  # `Universidad de Caldera`
+    gap = clause.text[clause.lead_end : start]
+    if clause.lead and any(map(str.isdigit, gap)) and not _counts(clause.lead[-1]):
+        return True  # `iPhone 15 Pro`
     follows_sigil = _SIGIL.search(clause.text, max(0, start - _LONGEST_PATH), start) is not None
     return len(clause.name.text) == 1 or follows_sigil or _PLURAL_ACRONYM.match(clause.written) is not None
+
+
+def _counts(word: str) -> bool:
+    """Whether a number after the word is none of a name's: `since 2024`, `March 12`, `step 3`."""
+    return is_closed_class(word) or word in names.MONTHS_AND_DAYS or word in names.COUNTED
 
 
 def belongs_to_noun(lead: list[str]) -> bool:
@@ -171,7 +181,8 @@ def _is_in_prepositional_phrase(lead: list[str]) -> bool:
             return False
         if word in PREPOSITIONS - _PARTICLES:
             opens = all(before in PREPOSITIONS | _HALF_PREPOSITIONS | DETERMINERS for before in lead[:index])
-            is_infinitive = word == "to" and not (index and lead[index - 1] in _HALF_PREPOSITIONS)
+            is_half = index > 0 and lead[index - 1] in _HALF_PREPOSITIONS
+            is_infinitive = word == "to" and not is_half and lead[index + 1 : index + 2] != ["my"]  # `to my knowledge`
             return is_infinitive or not (has_noun and opens)
         if word in DETERMINERS:
             continue

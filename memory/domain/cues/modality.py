@@ -35,7 +35,7 @@ _CORRECTION: Final = re.compile(
 )
 # The same as a sentence of its own: `Scratch that. S.`, and `S. Scratch that.`
 _ONLY_CORRECTION: Final = re.compile(rf"(?:\A|[.!?\n])\W*(?:{english.CORRECTIONS})\W*\Z")
-_TAKEN_BACK: Final = re.compile(rf"\W*(?:{english.TAKEN_BACK})\b")
+_TAKEN_BACK: Final = re.compile(rf"\W*(?:{english.TAKEN_BACK})(?!\w)")
 _RETRACTION: Final = re.compile(
     rf"(?:^\W*|[,;:.!\u2013\u2014] ?|\s-\s|\b(?:{english.BEFORE_RETRACTIONS}),? )(?:{english.RETRACTIONS})(?!\w)"
 )

@@ -25,6 +25,7 @@ _INDEFINITE: Final = split_words("a an one")
 _EXISTS: Final = split_words("is has have own owns run runs use uses keep keeps got")
 _AUXILIARIES: Final = split_words("has have was were got been just now recently already finally since")
 _NEVER_BEFORE: Final = split_words("be being to will get gets getting")
+_PATTERN: Final = frozenset("_[(*")  # `called FOO_{name}`: of the name that is a part
 _MARK: Final = re.compile(r"\d|[^\W_][-_.@+][^\W_]")
 
 
@@ -69,7 +70,7 @@ def read_called(
         return None
     if phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS or name.head == parent.token:
         return None
-    if not _is_name_called(passage, name.tokens[0], vocabulary):
+    if passage.text[name.end : name.end + 1] in _PATTERN or not _is_name_called(passage, name.tokens[0], vocabulary):
         return None
     return Named(name.head, parent.token, TYPE, True, phrase.start, name.end)
 

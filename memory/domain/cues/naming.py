@@ -37,3 +37,12 @@ def is_marked(passage: Passage, token: Token) -> bool:
 
 def is_marked_at(passage: Passage, end: int) -> bool:
     return passage.text[end : end + 1] == NAME_MARK
+
+
+def is_gerund(word: str, vocabulary: Vocabulary) -> bool:
+    """Whether a word is a verb of the dictionary in -ing: `bounding`, but not `lapwing`."""
+    if not word.endswith("ing") or len(word) < 5:
+        return False
+    stem = word[:-3]
+    doubled = stem[:-1] if stem[-1] == stem[-2] else stem
+    return any(map(vocabulary.is_common, (stem, f"{stem}e", doubled)))

@@ -187,7 +187,8 @@ def _stem_of_comparative(word: str) -> str:
 
 
 def is_adjective(word: str) -> bool:
-    if word in adjectives.ADJECTIVES:
+    stem = _stem_of_comparative(word)
+    if word in adjectives.ADJECTIVES or (stem != word and stem in adjectives.DESCRIPTIVE):
         return True
     _, hyphen, tail = word.rpartition("-")
     if hyphen:

@@ -120,8 +120,8 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         return not is_inflected
     if form is Form.IS_WRITTEN:
         return bool(_compose_language(passage, phrase))
-    if any(token.text == "same" for token in phrase.tokens):  # of something that was named before
-        return False
+    if phrase.next_word in ("one", "ones") or any(token.text == "same" for token in phrase.tokens):
+        return False  # of something that was named before
     judged = singular_of(head) if is_plural(head) else head
     if judged.rpartition("_")[2] in nouns.EVALUATIONS or len(head) == 1:
         return False

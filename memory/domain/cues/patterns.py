@@ -63,6 +63,7 @@ class Form(Enum):
 OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 # These stand where a verb is missing, as in notes; within a sentence that has one they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
+ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
 _VERBS: Final = [Form.BELONGS_TO, Form.RUNS_ON]
@@ -154,6 +155,8 @@ def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
     if is_plural and small.find(" and ", max(0, start - _NEAR), start) < 0:
         return None
     if form is Form.IS_THE and small.find(" of ", end, end + _NEAR) < 0:
+        return None
+    if form in NOTES and text[start].isupper():  # `TYPE Type of the file`: the words of a definition
         return None
     if (denied and (adverb or "") not in _DENIED_ADVERBS) or (form in OPERATORS and not text[start:end].isupper()):
         return None

@@ -39,7 +39,7 @@ _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014
 _DESCRIBED_BY: Final = frozenset({"in", "from", "for", "with", "that", "which", "who", "on", "at", "of"})
 # `not a service but a repo`, `no longer owned by Anna but by Bob`.
 _BUT: Final = re.compile(
-    r"\s+(?:now |rather |instead )?(?:(?:is|are|runs|belongs|owned|hosted) )?"
+    r",?\s+but (?:now |rather |instead )?(?:(?:is|are|runs|belongs|owned|hosted) )?"
     r"(?P<word>by|on|in|to|at|of|an?|our|my|the)\b"
 )
 _VERB_AFTER: Final = re.compile(
@@ -224,7 +224,7 @@ class _SentenceReader:
     ) -> list[CueMatch]:
         kind = self._find_kind(subjects[0], cue, parent, is_instead=is_instead)
         found = [self._make(subject, parent, start, kind) for subject in subjects]
-        if cue.is_denied and parent.phrase.next_word == "but":
+        if cue.is_denied and _BUT.match(self._passage.text, parent.phrase.end):
             other = self._read_other(cue, parent, stops)
             if other is not None:
                 found += [self._make(subject, other, start, Kind.CHANGES) for subject in subjects]
@@ -234,7 +234,7 @@ class _SentenceReader:
 
     def _read_other(self, cue: Cue, parent: Parent, stops: set[int]) -> Parent | None:
         """What comes after `but`."""
-        but = _BUT.match(self._passage.text, parent.phrase.next_end)
+        but = _BUT.match(self._passage.text, parent.phrase.end)
         if but is None:
             return None
         phrase = read_phrase(self._passage, but.start("word") if parent.form.is_isa else but.end(), stops)

@@ -7,7 +7,7 @@ from typing import Final
 
 from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs_cue, is_kind, is_no_name
 from memory.domain.cues.modality import CLAUSE_BREAK
-from memory.domain.cues.naming import is_distinctive, is_marked
+from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_plural
 from memory.domain.cues.patterns import OPERATORS, Cue, Form
 from memory.domain.language.english import names, nouns, verbs
@@ -174,6 +174,6 @@ def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], v
     name = tokens[-2]
     if passage.text[name.end : noun.start].strip(" *_\"'\x10") or is_closed_class(name.text):
         return None
-    if name.text in names.PLACE_OPENERS:  # `the Berlin office`
-        return None
+    if name.text in names.PLACE_OPENERS or (not name.is_capitalised and is_gerund(name.text, vocabulary)):
+        return None  # `the Berlin office`, `the bounding set`
     return Clause.of(passage, tokens, len(tokens) - 2) if is_distinctive(passage, name, vocabulary) else None

@@ -7,17 +7,17 @@ ADJECTIVES = split_words(
     "complete complex convenient cool correct current custom cute dark decent dedicated deep different difficult dirty "
     "distinct distributed drop-in dumb early easy efficient elegant embedded empty entire equivalent exact excellent "
     "expert extra fair false famous fancy fast faster final fine first free frequent fresh friendly full generic good "
-    "great half-baked handy hard heavy hidden high higher huge human idle important inner intelligent interior key "
-    "large larger last late latest lazy lean legacy light lightweight little live long longer loose loud low lower "
-    "mature mere mid-size mild mini minor mobile modern modest modular multiple narrow native neat new newer next nice "
-    "noisy obscure odd old older only open optimal ordinary outer own perfect permanent plain poor popular pretty "
-    "primary private proper proprietary public pure quick quiet random rare raw ready recent red redundant regular "
-    "remote respective rich right robust rough sad safe second secondary secure separate serious sharp short "
-    "significant silent similar simple simpler single slick slight slim slow small smaller smart smooth soft solid "
-    "sophisticated stable standalone standard static steady straightforward strange strict strong stupid sub-optimal "
-    "subtle sufficient sweet tall temporary thick thin third tidy tight tiny tough transient transparent true ugly "
-    "unified unique unsafe urgent usual valid various vast very warm weak weird well-known whole wide widespread worse "
-    "worst wrong young"
+    "great half-baked handy hard heavy hidden high higher huge human idle important inner intelligent interior large "
+    "larger last late latest lazy lean legacy light lightweight little live long longer loose loud low lower mature "
+    "mere mid-size mild mini minor mobile modern modest modular multiple narrow native neat new newer next nice noisy "
+    "obscure odd old older only open optimal ordinary outer own perfect permanent plain poor popular pretty primary "
+    "private proper proprietary public pure quick quiet random rare raw ready recent red redundant regular remote "
+    "respective rich right robust rough sad safe second secondary secure separate serious sharp short significant "
+    "silent similar simple simpler single slick slight slim slow small smaller smart smooth soft solid sophisticated "
+    "stable standalone standard static steady straightforward strange strict strong stupid sub-optimal subtle "
+    "sufficient sweet tall temporary thick thin third tidy tight tiny tough transient transparent true ugly unified "
+    "unique unsafe urgent usual valid various vast very warm weak weird well-known whole wide widespread worse worst "
+    "wrong young"
 )
 
 # A word with such an ending is an adjective, unless it is one of the nouns below.
@@ -38,10 +38,9 @@ NOUNS_LIKE_ADJECTIVES = split_words(
 
 # The last parts of hyphenated adjectives; participles, as in `self-hosted`, are so too.
 ADJECTIVE_TAILS = split_words(
-    "agnostic air art available aware based blown case class compatible day depth end first fly free friendly grade "
-    "hand hoc house independent level life line memory native only party performance platform premise premises purpose "
-    "quality ready rise safe scale side source specific speed standing state style tenant term time to-date tolerant "
-    "use way weight wide"
+    "agnostic available aware based compatible first free friendly grade hoc independent level native only party "
+    "performance platform premise premises purpose quality ready rise safe scale source specific speed standing state "
+    "style tenant term time to-date tolerant use way weight wide"
 )
 
 # Of size, age, order, worth or generality: `an old mail relay` is a mail relay. Others tell kinds apart and are kept:

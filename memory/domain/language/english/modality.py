@@ -34,7 +34,7 @@ DOUBTS = (
 CONDITIONS = (
     r"if|whether|unless|suppose|supposing|imagine|imagining|would|could|might|should|assume|assumes|assuming|pretend"
     r"|when|whenever|until|once|as soon as|in case|provided|as though|let's say|hope|hopes|hoping|wish|wishes"
-    r"|ensure|ensures|ensuring|makes? sure|making sure|(?:check|verify|confirm|test|claim|claims|claimed)s? that"
+    r"|ensure|ensures|ensuring|makes? sure|making sure|claims?|claimed|(?:check|verify|confirm|test)s? that"
 )
 # They look like doubts or conditions and are none.
 HARMLESS = (
@@ -60,7 +60,8 @@ REVOCATIONS = (
     r"|don't quote me|grain of salt|pinch of salt|correct me if|unsure|unconfirmed|unverified"
     r"|or (?:something|some such|so(?: i| we|\W*$)|whatever|not\W|an? \w+\W*$|is it)"
     rf"|or (?:{_MAYBE})|working title|as a placeholder|just kidding|kidding|jk"
-    r"|i doubt (?:it|that)|who knows|hopefully|let me (?:check|verify|confirm)"
+    r"|(?:may|might|could) change|subject to change|i doubt (?:it|that)|who knows|hopefully"
+    r"|let me (?:check|verify|confirm)"
     r"|(?:need|have|has) to (?:check|verify|confirm)"
     r"|(?:that|this|it|at least that) was (?:just |only |at least )?(?:the|my|our|an?|his|her|their) (?:\w+ )?"
     r"(?:plan|idea|assumption|hope|theory|guess|intention|joke|thinking)"
@@ -112,7 +113,9 @@ CORRECTIONS = (
     r"|to correct (?:myself|that)|that was wrong|that's wrong"
 )
 # A sentence that takes back the one before it.
-TAKEN_BACK = r"(?:no,? )?(?:wait,? )?(?:scratch|strike) that|(?:no,? )?(?:forget|ignore) (?:it|that)\W|just kidding"
+TAKEN_BACK = (
+    r"(?:no,? )?(?:wait,? )?(?:scratch|strike) that|(?:no,? )?(?:forget|ignore) (?:it|that)(?=[,.;!]|\s*$)|just kidding"
+)
 BEFORE_CORRECTIONS = (
     r"small|minor|quick|another|one more|ok|okay|hm+|ah+|oh|well|so|and|but|also|please|yes|yeah|thanks|hi|hey"
 )
