@@ -9,15 +9,16 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from memory.domain.language.english import names
 from memory.domain.text.function_words import is_closed_class
-from memory.domain.text.name_numbers import NUMBER, number_after, takes_number
+from memory.domain.text.name_numbers import number_after, takes_number
 from memory.domain.text.noise import MAX_TOKEN_LENGTH, SHORT, is_noise
-from memory.domain.text.unicode import LETTER_MARK_CLASS, character_class, normal_text, normalise
+from memory.domain.text.token_patterns import ASCII, UNICODE, UNICODE_WITHOUT_MARKS, UPPER, Patterns, Run, patterns_of
+from memory.domain.text.unicode import normal_text, normalise
 
 OPERATORS: Final = frozenset({"ISA", "ISPART"})
 
@@ -48,14 +49,14 @@ class WordSets(NamedTuple):
 class NamesInside:
     """The capitalised words, one space apart, that stand inside a sentence somewhere in a text."""
 
-    def __init__(self, text: str, found: "Iterable[_Run] | None" = None) -> None:
+    def __init__(self, text: str, found: "Iterable[Run] | None" = None) -> None:
         self._text = text
         self._found = found  # the capitalised words of the text, where they are known
         self._names: set[str] | None = None
 
     def __contains__(self, written: object) -> bool:
         if self._names is None:  # most texts are never asked
-            found = self._found if self._found is not None else _patterns(_UNICODE).capitals.findall(self._text)
+            found = self._found if self._found is not None else patterns_of(UNICODE).capitals.findall(self._text)
             self._names = {run for run, is_first, *_ in found if not is_first}
         return written in self._names
 
@@ -64,7 +65,7 @@ def tokenise(text: str, names_inside: NamesInside | None = None) -> list[Token]:
     """The tokens of a text in order; their spans ascend and do not overlap. ``names_inside`` are those of the larger
     text that it is a part of."""
     normal = normalise(text)
-    patterns = _patterns(_UNICODE)
+    patterns = patterns_of(UNICODE)
     tokens = []
     openings = _Openings(normal.text, names_inside or NamesInside(normal.text))
     for match in patterns.run.finditer(normal.text):
@@ -91,7 +92,7 @@ def find_words(text: str) -> WordSets:
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
         return _to_words(tokenise(text))
-    patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
+    patterns = patterns_of(ASCII if normal.isascii() else UNICODE_WITHOUT_MARKS)
     found = _add_capitalised(normal, patterns, _read_uncapitalised_pieces(set(normal.split()), patterns))
     return WordSets(found.tokens - {""}, found.emphasised - {""})
 
@@ -108,7 +109,7 @@ def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[s
     if normal is None:
         found = _to_words(tokenise(text))
     else:
-        patterns = _patterns(_ASCII if normal.isascii() else _UNICODE_WITHOUT_MARKS)
+        patterns = patterns_of(ASCII if normal.isascii() else UNICODE_WITHOUT_MARKS)
         found = _add_capitalised(normal, patterns, _read_uncapitalised_or_noise(set(normal.split()), patterns))
     known = vocabulary.keys()  # of a million words each look costs a fifth of a microsecond: the fewer the better
     return WordSets(known & (found.tokens - besides), known & (found.emphasised - besides))
@@ -136,26 +137,6 @@ def find_leftovers(text: str, tokens: Sequence[Token]) -> list[str]:
     return [text[end:start] for end, start in zip(ends, starts, strict=True)]
 
 
-class _Alphabet(NamedTuple):
-    """Pieces of regular expressions: one letter or digit, what may follow it in a word, a letter that is upper case."""
-
-    letter: str
-    rest: str
-    upper: str
-
-
-_Run = tuple[str, str, str, str]  # what is found in one: see `_Patterns.capitals`
-
-
-class _Patterns(NamedTuple):
-    # Capitalised words one space apart, in groups: the words, and a space if a digit follows; or one word.
-    run: re.Pattern[str]
-    word: re.Pattern[str]
-    # The words of such a run; empty if they stand inside a sentence; the number after them; the word after that.
-    capitals: re.Pattern[str]
-    inside: re.Pattern[str]  # any first character that stands inside a sentence
-
-
 class _Reading(NamedTuple):
     """A token in a run: `start` and `length` count characters of the run."""
 
@@ -167,43 +148,13 @@ class _Reading(NamedTuple):
 
 
 _AROUND_NAME: Final = " .,;:!?'\u2019`\"*"
-_JOINER: Final = r"[_\-.'@+]"
 _POSSESSIVES: Final = re.compile(r"(?:'[sS])+\Z")
-_UPPER_CODES: Final = [code for code in range(0x10000) if chr(code).isupper() or chr(code).istitle()]
-_UPPER: Final = frozenset(map(chr, _UPPER_CODES))
-
-_ASCII: Final = _Alphabet("[A-Za-z0-9]", "[A-Za-z0-9]*", "[A-Z]")
-_UNICODE_WITHOUT_MARKS: Final = _Alphabet(r"[^\W_]", r"[^\W_]*", f"[{character_class(_UPPER_CODES)}]")
-_UNICODE: Final = _UNICODE_WITHOUT_MARKS._replace(rest=rf"[^\W_]*(?:[{LETTER_MARK_CLASS}]+[^\W_]*)*")
-
-# A capital stands inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it, and
-# at most two opening marks stand between. Fixed widths, because a lookbehind needs them.
-_BEFORE: Final = rf"[\w{LETTER_MARK_CLASS},;'\"]"
-_OPENING: Final = "[\"'(*_`\\[]"
-_INSIDE: Final = rf"(?<={_BEFORE} .)|(?<={_BEFORE} {_OPENING}.)|(?<={_BEFORE} {_OPENING}{_OPENING}.)"
 
 
-@cache
-def _patterns(alphabet: _Alphabet) -> _Patterns:
-    letter, rest, upper = alphabet
-    joined = f"(?:{_JOINER}{letter}{rest})*"
-    word = letter + rest + joined
-    capitalised = upper + rest + joined
-    at_start = f"(?<!{letter}.)(?<!{letter}{_JOINER}.)"
-    more = f"(?: {capitalised})*"
-    capitals = f"({upper}{at_start}(?:{_INSIDE}|(?<=(.))){rest}{joined}{more})(?:{NUMBER})?"
-    return _Patterns(
-        run=re.compile(f"({capitalised}{more})( (?=\\d))?|{word}"),
-        word=re.compile(word),
-        capitals=re.compile(capitals),
-        inside=re.compile(f".(?:{_INSIDE})"),
-    )
-
-
-def _add_capitalised(normal: str, patterns: _Patterns, tokens: set[str]) -> WordSets:
+def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordSets:
     """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
     emphasised: set[str] = set()
-    runs: set[_Run] = set(patterns.capitals.findall(normal))
+    runs: set[Run] = set(patterns.capitals.findall(normal))
     openings = _Openings(normal, NamesInside(normal, runs))
     for run, is_first, number, following in runs:
         if number and not takes_number(run, following):
@@ -233,7 +184,7 @@ _NEW_PIECES = 32  # remembered of one text: each costs a microsecond
 _LONGEST_RUN = 200  # characters
 
 
-def _read_uncapitalised_pieces(pieces: set[str], patterns: _Patterns) -> set[str]:
+def _read_uncapitalised_pieces(pieces: set[str], patterns: Patterns) -> set[str]:
     """The tokens that begin with no capital, and the empty string for noise. White space lies within none."""
     known = pieces & _PIECES.keys()
     tokens = set(chain.from_iterable(map(_PIECES.__getitem__, known)))
@@ -241,7 +192,7 @@ def _read_uncapitalised_pieces(pieces: set[str], patterns: _Patterns) -> set[str
     words = set(patterns.word.findall("\n".join(new)))
     if max(map(len, words), default=0) > MAX_TOKEN_LENGTH:
         long = {word for word in words if len(word) > MAX_TOKEN_LENGTH}
-        tokens.update(_read_word.__wrapped__(word) for word in long if word[0] not in _UPPER)
+        tokens.update(_read_word.__wrapped__(word) for word in long if word[0] not in UPPER)
         words -= long
     tokens.update(map(_read_uncapitalised, words))
     for piece in islice(new, _NEW_PIECES):
@@ -250,10 +201,10 @@ def _read_uncapitalised_pieces(pieces: set[str], patterns: _Patterns) -> set[str
     return tokens
 
 
-def _read_uncapitalised_or_noise(pieces: set[str], patterns: _Patterns) -> set[str]:
+def _read_uncapitalised_or_noise(pieces: set[str], patterns: Patterns) -> set[str]:
     """The same, and noise."""
     known = pieces & _PIECES.keys()
-    tokens = {word for word in patterns.word.findall("\n".join(pieces - known)) if word[0] not in _UPPER}
+    tokens = {word for word in patterns.word.findall("\n".join(pieces - known)) if word[0] not in UPPER}
     is_long = max(map(len, tokens), default=0) > MAX_TOKEN_LENGTH
     read: Callable[[str], str] = _read_word.__wrapped__ if is_long else _read_word
     tokens.update([read(word) for word in tokens if "'" in word or not word.islower()])
@@ -270,7 +221,7 @@ def _remember(piece: str, tokens: tuple[str, ...]) -> None:
 @lru_cache(maxsize=32_768)
 def _read_uncapitalised(written: str) -> str:
     """As `_read_word`; nothing also for a capitalised word, which is read with its neighbours."""
-    return "" if written[0] in _UPPER else _read_word(written)
+    return "" if written[0] in UPPER else _read_word(written)
 
 
 @lru_cache(maxsize=16_384)
@@ -322,7 +273,7 @@ def _read_run(run: str, number: str = "", has_opener: bool = False) -> tuple[_Re
     start = 0
     for written in run.split(" "):
         stem = _POSSESSIVES.sub("", written)
-        word = _Reading(_normal_word(stem), start, len(stem), stem[0] in _UPPER)
+        word = _Reading(_normal_word(stem), start, len(stem), stem[0] in UPPER)
         start += len(written) + 1
         if is_noise(stem):
             readings += _close(name)
