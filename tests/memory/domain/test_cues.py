@@ -13,7 +13,7 @@ from memory.domain.text.tokenizer import tokenise
 ORDINARY = (
     "a agent backup box bread class cluster code container docker file gateway host image index is job library "
     "machine mail main mercury memory network number of on orion package part process project region repo resource "
-    "server service set slow state team the tool type value worker works today files port"
+    "server service set slow state team the tool type value worker works zorb today files port"
 )
 
 
@@ -380,6 +380,10 @@ def told(text, **known):
         ("kvasir no longer runs on tyr", "-kvasir tyr [runs-on]"),
         ("Please forget that the kvasir service is a worker", "-kvasir worker [type]"),
         ("kvasir is not a worker but a repo", "-kvasir worker [type]; >kvasir repo [type]"),
+        ("kvasir is not a worker, but a repo", "-kvasir worker [type]; >kvasir repo [type]"),
+        ("However Kvasir runs on tyr", "kvasir tyr [runs-on]"),
+        ("To my knowledge kvasir is a worker", "kvasir worker [type]?"),
+        ("kvasir is a worker. Forget that odin is a repo.", "kvasir worker [type]; -odin repo [type]"),
         ("kvasir isn't a worker, it's a repo", "-kvasir worker [type]; >kvasir repo [type]"),
         ("kvasir moved from tyr-1 to tyr-2", "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
         ("we moved kvasir from tyr-1 to tyr-2", "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
@@ -411,6 +415,9 @@ def test_what_is_said_and_how(text, expected):
         "we have Kvasir, a worker, and a repo", "In Oslo, a worker crashed", "kvasir is in maintenance",
         "Ada is in Oslo", "kvasir is written in haste", "kvasir is written in C++", "`n` is a worker",
         "`size` is an integer", "`kvasir.run()` is a worker",
+        "iPhone 15 Pro is a worker", "kvasir is a bigger one", "Bob claims kvasir is a worker",
+        "kvasir is a worker, though that may change", "kvasirs owned by Docker", "KVASIR Type of the box",
+        "the zorbing set is a worker",
     ],
 )  # fmt: skip
 def test_what_is_neither_stated_nor_taken_back(text):
