@@ -20,8 +20,6 @@ STRONGEST_FIRST: Final = tuple(Channel)
 TENTATIVE: Final = frozenset({Channel.ASSISTANT, Channel.QUOTED})
 # How far a statement read in a message is believed, as a factor of what its words alone are worth.
 READ_TRUST: Final = {Channel.USER: 1.0, Channel.ASSISTANT: 0.7, Channel.QUOTED: 0.5}
-# What a user only believes, or has from others, is less sure than anything that is plainly stated.
-PLAINLY: Final = 0.6
 # A language model is sure of its conclusions too easily.
 EXPLAINED_TRUST: Final = 0.8
 

@@ -23,7 +23,6 @@ WHY = {
     "quoted": "a page, a tool or a mail says it",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
-    "hedged": "somebody believed it, or had it from others",
     "quarantined": "its agent was quarantined",
     "another fact stands": "a model's conclusion, where another fact stands",
     **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, ADDRESS, HOST)},

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.db.transactions import run_transaction
-from memory.domain.channels import PLAINLY, TENTATIVE, Channel, is_weaker
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.name_shapes import Doubt, find_doubt
 from memory.domain.types import Triple
 from memory.graph.placement import Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
-from memory.models import Edge, Source
+from memory.models import Edge
 from resolution import rulings
 from resolution.actors import Actor
-from resolution.intake.candidates import HEDGED, CandidateBook
+from resolution.intake.candidates import CandidateBook
 from resolution.intake.conflict_queue import Queue
 from resolution.intake.quotas import Excess, Quotas
 from resolution.models import Candidate, Claim, DecidedTriple
@@ -72,7 +72,7 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
         if mistake := mistakes[assertion.triple]:
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
         elif (vouched := _vouch(book, assertion)) is None:
-            outcomes.append(_wait(book, quotas, assertion, HEDGED if _is_hedged(assertion) else ""))
+            outcomes.append(_wait(book, quotas, assertion))
         elif quotas is not None and (doubt := _find_doubt(book, vouched)) is not None:
             reason = f"It waits for an operator: {doubt.name} is {doubt.why}."
             outcomes.append(_wait(book, quotas, vouched, doubt.why, reason=reason))
@@ -92,13 +92,7 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
 
 def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     """The statement as it may be placed; None where it has to wait."""
-    is_sure = assertion.attribution.channel not in TENTATIVE and not _is_hedged(assertion)
-    return assertion if is_sure else book.vouch(assertion)
-
-
-def _is_hedged(assertion: Assertion) -> bool:
-    said = assertion.attribution
-    return said.source == Source.INFERRED and said.channel == Channel.USER and said.confidence < PLAINLY
+    return assertion if assertion.attribution.channel not in TENTATIVE else book.vouch(assertion)
 
 
 def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:

@@ -19,7 +19,6 @@ from resolution.models import Candidate
 KEPT: Final = timedelta(days=30)  # after it was last said
 EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
-HEDGED: Final = "hedged"  # the same, for what a user only believed
 QUARANTINED: Final = "quarantined"  # why a candidate waits that was a fact
 
 
@@ -46,22 +45,17 @@ class CandidateBook:
         return row is not None and row.state == Candidate.State.DISMISSED
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
-        """The statement as it may be placed, where a second model has come to the same by itself, or where a user says
-        in another conversation again what was only believed; else None."""
+        """The statement as it may be placed, where a second model has come to the same by itself; else None."""
         # Echoes do not get here: what a model only read is no voice of its own (memory/ingest/extraction.py).
         said = assertion.attribution
         row = self._rows.get(assertion.triple)
-        if row is None or row.state != Candidate.State.OPEN or not self._is_independent(row, said):
+        if row is None or row.state != Candidate.State.OPEN or said.channel != Channel.ASSISTANT:
+            return None
+        others = {agent for agent, channel in row.voices if channel == Channel.ASSISTANT and agent != said.agent}
+        if not others & self._agents() or said.agent not in self._agents():
             return None
         floor = Config.tuning().recollection_confidence_floor
         return Assertion(assertion.triple, replace(said, confidence=max(said.confidence, floor)))
-
-    def _is_independent(self, row: Candidate, said: Attribution) -> bool:
-        if said.channel == Channel.USER:
-            is_believed = any(channel == Channel.USER for _, channel in row.voices)
-            return is_believed and bool(said.conversation) and said.conversation != bytes(row.last_conversation)
-        others = {agent for agent, channel in row.voices if channel == Channel.ASSISTANT and agent != said.agent}
-        return said.channel == Channel.ASSISTANT and said.agent in self._agents() and bool(others & self._agents())
 
     def _agents(self) -> frozenset[str]:
         """The names that only whoever has their token can speak under."""

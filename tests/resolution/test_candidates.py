@@ -77,17 +77,6 @@ def test_a_person_who_says_the_same_promotes_it(source: Source) -> None:
     assert (candidate().state, candidate().resolved_by) == ("promoted", "winky")
 
 
-def test_what_a_user_only_believes_waits_until_he_says_so_plainly_or_again_elsewhere() -> None:
-    for conversation in (HERE, HERE):
-        assert say(FACT, confidence=0.56, conversation=conversation).status == "candidate"
-    assert (candidate().why, candidate().channel) == ("hedged", "user")
-
-    assert say(FACT, confidence=0.56, conversation=THERE).status == "inserted"
-    assert edge().confidence == 0.6
-    assert say("kvasir isa service type", confidence=0.56, conversation=HERE).status == "candidate"
-    assert say("kvasir isa service type", confidence=0.8, conversation=HERE).status == "inserted"
-
-
 def test_the_same_agent_never_vouches_for_itself() -> None:
     for day in range(7):
         said = say(FACT, role="assistant", conversation=bytes([day]) * 16, at=timezone.now() + timedelta(days=day))

@@ -90,12 +90,12 @@ def test_another_voice_raises_the_confidence_a_little() -> None:
 
 
 def test_a_voice_raises_the_confidence_once() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 0.7, Source.INFERRED))
+    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 0.48, Source.INFERRED))
 
     for _ in range(5):
-        assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.7, Source.INFERRED))
+        assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.48, Source.INFERRED))
 
-    assert Edge.objects.get(concept__token="gnommoweb").confidence == pytest.approx(0.715)
+    assert Edge.objects.get(concept__token="gnommoweb").confidence == pytest.approx(0.506)
 
 
 def test_what_was_read_in_passing_becomes_a_stated_fact_when_someone_states_it() -> None:

@@ -73,13 +73,13 @@ def test_each_row_says_what_became_of_it() -> None:
 
 
 def test_an_edge_keeps_who_said_it_and_the_conflict_in_which_conversation() -> None:
-    observe("aa isa b type", agent="winky", confidence=0.72)
+    observe("aa isa b type", role="tool", agent="winky", confidence=0.48)
     observe("aa isa c type", digest=b"c" * 16 + b"m" * 16, said_at=NOW + timedelta(seconds=1))
 
     settle_due()
 
     edge = Edge.objects.get(concept__token="aa")
-    assert (edge.source, edge.agent, edge.confidence, edge.said_at) == ("inferred", "winky", 0.72, NOW)
+    assert (edge.source, edge.agent, edge.confidence, edge.said_at) == ("inferred", "winky", 0.48, NOW)
     assert EdgeHistory.objects.get().reason == "aa is so."
     assert bytes(Claim.objects.get().conversation) == b"c" * 16
 
