@@ -9,11 +9,9 @@ from django.core.handlers.asgi import ASGIRequest
 from ninja import Field, Query, Router, Schema
 
 from memory.db.transactions import run_transaction
-from memory.models import Source
-from proxy import runtime
 from proxy.api import serializers
+from proxy.api.changes import apply_change, caller_with
 from proxy.api.visibility import sees_words_of
-from proxy.auth import Permission, caller_of, require
 from proxy.errors import NotFound
 from resolution.actors import Actor
 from resolution.intake.assertions import promote
@@ -33,8 +31,7 @@ class CandidateQuery(Schema):
 @router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
 async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
     """`evidence`, a sentence in which it was said, is for operators and for who alone has said it."""
-    caller = caller_of(runtime.current().world, request.scope)
-    require(caller, "agent")
+    caller = caller_with(request, "agent")
 
     def read() -> dict[str, Any]:
         rows = Candidate.objects.filter(state=query.state).order_by("-last_said_at", "-id")
@@ -58,7 +55,7 @@ async def promote_candidate(request: ASGIRequest, candidate_id: int) -> dict[str
         claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
         return {"status": outcome.status, "fact": asdict(outcome.fact), **claim}
 
-    return await _act(request, "operator", candidate_id, act)
+    return await _act(request, candidate_id, act)
 
 
 @router.post("/candidates/{int:candidate_id}/dismiss", summary="Never mind a candidate")
@@ -66,15 +63,13 @@ async def dismiss_candidate(request: ASGIRequest, candidate_id: int) -> dict[str
     def act(actor: Actor) -> dict[str, Any] | None:
         return {"status": "dismissed"} if run_transaction(lambda: dismiss([candidate_id], actor)) else None
 
-    return await _act(request, "operator", candidate_id, act)
+    return await _act(request, candidate_id, act)
 
 
 async def _act(
-    request: ASGIRequest, needed: Permission, candidate_id: int, act: Callable[[Actor], dict[str, Any] | None]
+    request: ASGIRequest, candidate_id: int, act: Callable[[Actor], dict[str, Any] | None]
 ) -> dict[str, Any]:
-    caller = caller_of(runtime.current().world, request.scope)
-    require(caller, needed)
-    done = await sync_to_async(act)(Actor(caller.signature, Source.OPERATOR))
+    done = await apply_change(request, act)
     if done is None:
         raise NotFound(f"no candidate {candidate_id} waits")
     return done
