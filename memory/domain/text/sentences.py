@@ -31,6 +31,8 @@ _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(\"'])(?:e\.g|i\.e|cf|vs|viz|approx|resp|incl|mr|mrs|ms|dr|prof|st|no|fig|sec|al|[a-z])\.\Z",
     re.IGNORECASE,
 )
+_NO: Final = re.compile(r"\bno\.\Z", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\s{0,3}\d")
 _LONGEST_ABBREVIATION: Final = 9  # characters, with the space before it
 
 
@@ -95,7 +97,9 @@ class SentenceFinder:
         stop = self._ends[index].start() + 1
         start = self._positions[index - 1] if index else 0
         head = self._text[max(start, stop - _LONGEST_ABBREVIATION) : stop]
-        return _ABBREVIATION.search(head) is not None
+        found = _ABBREVIATION.search(head)
+        # "No." is a number's only before one; else it answers.
+        return found is not None and (not _NO.search(head) or _NUMBER.match(self._text, stop) is not None)
 
 
 def _hide(text: str, regions: Iterator[tuple[int, int]]) -> str:

@@ -581,3 +581,14 @@ def test_opening_any_envelope_gives_a_text_and_a_role(text, role):
 
         assert isinstance(unwrapped, str)
         assert said_by in ("user", "tool")
+
+
+@pytest.mark.parametrize(
+    ("text", "parents"),
+    [
+        ("No. Actually kvasir is now a FastAPI app.", ["fastapi_app"]),
+        ("It is not No. 5, and kvasir is a service.", []),
+    ],
+)
+def test_no_ends_a_sentence_unless_a_number_follows(text: str, parents: list[str]) -> None:
+    assert [cue.parent for cue in read(text)] == parents
