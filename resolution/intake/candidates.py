@@ -31,6 +31,7 @@ class CandidateBook:
         self._rows = {row.triple: row for row in find_candidates(wanted).select_for_update().order_by("id")}
         self.standing = find_standing(wanted)
         self._changed: dict[Triple, Candidate] = {}
+        self._said: dict[Triple, list[tuple[Attribution, str]]] = {}  # what makes a new row
         self._registered: frozenset[str] | None = None
 
     def is_known(self, triple: Triple) -> bool:
@@ -68,9 +69,10 @@ class CandidateBook:
         triple, said = assertion
         row = self._rows.get(triple)
         if row is None:
-            row = self._rows[triple] = _new(triple, said, why)
-        else:
-            _say_again(row, said, why)
+            row = self._rows[triple] = _new(triple, said)
+        if row.pk is None:
+            self._said.setdefault(triple, []).append((said, why))
+        _say(row, said, why)
         self._changed[triple] = row
 
     def settle(self, triple: Triple, by: str) -> None:
@@ -81,11 +83,23 @@ class CandidateBook:
             self._changed[triple] = row
 
     def write(self) -> None:
-        new = [row for row in self._changed.values() if row.pk is None]
-        old = [row for row in self._changed.values() if row.pk is not None]
-        # Two workers may meet the same new one: the second's voice is lost, which costs one repeat.
+        if self._said:
+            self._add()
+        Candidate.objects.bulk_update(self._changed.values(), CHANGING)
+
+    def _add(self) -> None:
+        # Another worker may add the same ones at this moment: whoever is second speaks up in the row of the first.
+        new = [_new(triple, said[0][0]) for triple, said in sorted(self._said.items(), key=str)]
         Candidate.objects.bulk_create(new, ignore_conflicts=True)
-        Candidate.objects.bulk_update(old, CHANGING)
+        for row in find_candidates(self._said).select_for_update().order_by("id"):
+            if row.triple not in self._said:
+                continue
+            for said, why in self._said[row.triple]:
+                _say(row, said, why)
+            mine = self._changed[row.triple]
+            if mine.state != Candidate.State.OPEN:
+                row.state, row.resolved_by, row.resolved_at = mine.state, mine.resolved_by, mine.resolved_at
+            self._changed[row.triple] = row
 
 
 CHANGING: Final = (
@@ -112,7 +126,8 @@ def find_standing(triples: Collection[Triple]) -> dict[tuple[str, str], Triple]:
     return {(row.concept, row.dimension): row for row in rows}
 
 
-def _new(triple: Triple, said: Attribution, why: str) -> Candidate:
+def _new(triple: Triple, said: Attribution) -> Candidate:
+    """A row that nobody has spoken up in."""
     return Candidate(
         concept=triple.concept,
         parent=triple.parent,
@@ -120,26 +135,26 @@ def _new(triple: Triple, said: Attribution, why: str) -> Candidate:
         is_isa=triple.is_isa,
         channel=said.channel,
         confidence=said.confidence,
-        voices=[[said.agent, said.channel]],
-        last_conversation=said.conversation,
-        evidence=said.evidence[:EVIDENCE_MAX],
-        why=why or said.channel,
+        voices=[],
+        conversations=0,
+        said_count=0,
         first_said_at=said.at,
         last_said_at=said.at,
     )
 
 
-def _say_again(row: Candidate, said: Attribution, why: str) -> None:
+def _say(row: Candidate, said: Attribution, why: str) -> None:
+    is_first = not row.said_count
     known = {(voice_of(agent), channel) for agent, channel in row.voices}
     if (voice_of(said.agent), said.channel) not in known and len(row.voices) < VOICES_MAX:
         row.voices = [*row.voices, [said.agent, said.channel]]
-    if said.conversation != bytes(row.last_conversation):
+    if is_first or said.conversation != bytes(row.last_conversation):
         row.conversations += 1
         row.last_conversation = said.conversation
     row.said_count += 1
-    row.why = why or row.why
+    row.why = why or row.why or said.channel
     row.last_said_at = max(row.last_said_at, said.at)
-    if is_weaker(row.channel, said.channel):
+    if is_first or is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
         row.confidence = max(row.confidence, said.confidence)
     if row.state in (Candidate.State.EXPIRED, Candidate.State.PROMOTED):  # promoted, and taken back since

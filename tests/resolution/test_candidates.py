@@ -7,12 +7,13 @@ import pytest
 from django.utils import timezone
 
 from memory.graph import store
+from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.decisions.service import decide
 from resolution.domain.verdicts import Verdict
 from resolution.intake.assertions import promote
-from resolution.intake.candidates import expire
+from resolution.intake.candidates import CandidateBook, expire
 from resolution.models import Candidate, Claim
 from tests.resolution.worlds import OPERATOR, fact, facts, say
 
@@ -128,6 +129,22 @@ def test_two_models_together_contradict_nobody() -> None:
     assert say(FACT, "winky", role="assistant").status == "candidate"
 
     assert (candidate().state, edge().parent.token) == ("open", "service")
+
+
+def test_two_workers_that_meet_the_same_new_one_lose_no_voice() -> None:
+    books = [CandidateBook([fact(FACT)]) for _ in range(2)]  # both look before either writes
+    for book, agent in zip(books, ("dobby", "winky"), strict=True):
+        said = Attribution(
+            agent, Source.INFERRED, 0.5, timezone.now(), f"{agent} says so.", "assistant", conversation=THERE
+        )
+        book.note(Assertion(fact(FACT), said))
+
+    for book in books:
+        book.write()
+
+    row = candidate()
+    assert (row.said_count, row.voices) == (2, [["dobby", "assistant"], ["winky", "assistant"]])
+    assert (row.evidence, row.conversations) == ("dobby says so.", 1)
 
 
 def test_what_was_dismissed_stays_so() -> None:
