@@ -1,8 +1,7 @@
 """From a message to what it says: the words it names and the facts it states."""
 
-import re
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from sys import getsizeof
@@ -11,10 +10,18 @@ from typing import Any, NamedTuple
 from memory import bounds
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE
-from memory.domain.cues.extractor import CueMatch, iter_cues, iter_names_near_cues, names_near_cues
+from memory.domain.cues.extractor import (
+    CueMatch,
+    PossibleCues,
+    find_possible_cues,
+    iter_cues,
+    iter_names_near_cues,
+    names_near_cues,
+)  # fmt: skip
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.portions import split_for_reading, unite_words
 from memory.domain.text.redaction import blank_in_steps, blank_secrets
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
@@ -41,8 +48,6 @@ MATCHES_MAX = 100
 TOO_MANY_STATEMENTS = bounds.define(
     "statements", f"messages with more statements than the {STATEMENTS_MAX} that are learned of one"
 )
-
-_BLANK = re.compile(r"\s")
 
 
 @dataclass(slots=True)
@@ -174,17 +179,17 @@ class Reader:
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         reading = Reading(digest_message(message), said.role, said.text, self.cache.edition)
-        nameless = self.cache.nameless
-        found = WordSets(set(), set())
-        for part in split_for_reading(said.text, HURRIED_STEP_CHARACTERS):
-            some = find_known_words(part, self.cache.soas_by_token, nameless)
-            found.tokens.update(some.tokens)
-            found.emphasised.update(some.emphasised)
-            yield
+        nameless, vocabulary = self.cache.nameless, self.cache.soas_by_token
+        steps = split_for_reading(said.text, HURRIED_STEP_CHARACTERS)
+        found = yield from unite_words(find_known_words(part, vocabulary, nameless) for part in steps)
         reading.put(found, nameless)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
-        if concepts and (yield from iter_names_near_cues(said.text[:CUE_TEXT_MAX], concepts)):
-            yield from read_statements(self.cache, reading)
+        if concepts:
+            text = said.text[:CUE_TEXT_MAX]
+            possible = find_possible_cues(text, self.cache)
+            yield
+            if not possible.hopeful or (yield from iter_names_near_cues(text, concepts, possible.hopes)):
+                yield from read_statements(self.cache, reading, possible)
         return self._remember(key, reading)
 
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
@@ -230,12 +235,7 @@ def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
         yield
     _hide_secrets(reading, "".join(parts))
     text = reading.text
-    found = WordSets(set(), set())
-    for part in split_for_reading(text, STEP_CHARACTERS):
-        some = find_words(part)
-        found.tokens.update(some.tokens)
-        found.emphasised.update(some.emphasised)
-        yield
+    found = yield from unite_words(map(find_words, split_for_reading(text, STEP_CHARACTERS)))
     if reading.triples is None or len(text) > CUE_SENTENCES_MAX:
         triples: list[CueMatch] = []
         own: set[tuple[str, str, str]] = set()
@@ -258,22 +258,6 @@ def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
     reading.put(found, cache.nameless)
     reading.text, reading.edition = "", cache.edition
     reading.measure()
-
-
-def split_for_reading(text: str, size: int) -> Iterator[str]:
-    """The text in parts of roughly this size that can be read one by one: no word reaches over the end of one, and no
-    name of several words that is short enough to be one."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start + size, start + 2 * size) + 1
-        if not end:
-            # Before a word in lower case, with which no name goes on; where there is none, between any two words.
-            blanks = _BLANK.finditer(text, start + size, start + 2 * size)
-            found = next((blank for blank in blanks if text[blank.end() : blank.end() + 1].islower()), None)
-            found = found or _BLANK.search(text, start + 2 * size)
-            end = len(text) if found is None else found.end()
-        yield text[start:end]
-        start = end
 
 
 def find_stated(readings: Sequence[Reading], names: Set[str]) -> set[str]:
@@ -299,11 +283,12 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     return {name for name in hidden if not any(name in reading.names for reading in readings if not reading.text)}
 
 
-def read_statements(cache: Cache, reading: Reading) -> Steps[None]:
+def read_statements(cache: Cache, reading: Reading, possible: PossibleCues | None = None) -> Steps[None]:
     if reading.triples is None:
         triples = []
         text = reading.text[:CUE_TEXT_MAX]
-        for triple in iter_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX):
+        steps = iter_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX, possible=possible)
+        for triple in steps:
             if triple is not None:
                 triples.append(triple)
             yield

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memory.cache.state import Cache
 from memory.domain.steps import finish
+from memory.domain.text.portions import split_for_reading
 from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
 from memory.domain.text.unicode import normal_text
 from memory.domain.types import EdgeRow, Message, SoasRow
@@ -25,7 +26,6 @@ from memory.ingest.reader import (
     find_hidden,
     read_rest,
     remove_recollections,
-    split_for_reading,
 )
 from memory.settings.registry import Tuning
 

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory.domain.channels import READ_TRUST, Channel, channel_of_role
 from memory.domain.cues.matches import CueMatch
@@ -21,7 +21,10 @@ from memory.domain.text.sentences import MASK, SentenceFinder, mask
 from memory.domain.text.tokenizer import NamesInside
 from memory.domain.text.unicode import normalise
 
-__all__ = ["CueMatch", "Kind", "Vocabulary", "find_cues", "iter_cues", "iter_names_near_cues", "names_near_cues"]
+__all__ = [
+    "CueMatch", "Kind", "PossibleCues", "Vocabulary", "find_cues", "find_possible_cues", "iter_cues",
+    "iter_names_near_cues", "names_near_cues",
+]  # fmt: skip
 
 _GLANCE: Final = 100  # characters; three words are hardly longer
 _WRAPPED_MIN: Final = 60  # characters: people who break lines themselves break them shorter
@@ -48,6 +51,22 @@ def find_cues(
     return [match for match in steps if match is not None]
 
 
+class PossibleCues(NamedTuple):
+    """The cues of a text, before its sentences are read, and where those begin that may have a subject."""
+
+    cues: list[Cue]
+    hopeful: set[int]
+
+    @property
+    def hopes(self) -> Iterator[Cue]:
+        return (cue for cue in self.cues if cue.start in self.hopeful)
+
+
+def find_possible_cues(text: str, vocabulary: Vocabulary) -> PossibleCues:
+    cues = find_forms(text)
+    return PossibleCues(cues, {cue.start for cue in cues if _may_have_subject(text, cue, vocabulary)})
+
+
 def iter_cues(
     text: str,
     role: str = "user",
@@ -55,13 +74,14 @@ def iter_cues(
     vocabulary: Vocabulary,
     characters_max: int | None = None,
     as_typed: bool = False,
+    possible: PossibleCues | None = None,
 ) -> Iterator[CueMatch | None]:
     """The same step by step, for a caller that must not keep the processor for long: None where a step found nothing.
-    A step takes some 40 ns a character of the text, or 10 µs a character of one cue's clause."""
+    A step takes some 40 ns a character of the text, or 10 µs a character of one cue's clause. ``possible``: those of
+    the text, where the caller has looked for them already."""
     # Most texts have no cue with a subject, and masking costs more than the search: so that comes first.
-    forms = find_forms(text)
+    forms, hopeful = find_possible_cues(text, vocabulary) if possible is None else possible
     yield None
-    hopeful = {cue.start for cue in forms if _may_have_subject(text, cue, vocabulary)}
     if not hopeful:
         return
     prose = mask(text)
@@ -93,15 +113,17 @@ def iter_cues(
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
     """Those of the names that stand shortly before a cue (or after it, ``as_parents``)."""
-    return finish(iter_names_near_cues(text, names, as_parents=as_parents))
+    return finish(iter_names_near_cues(text, names, find_forms(text), as_parents=as_parents))
 
 
-def iter_names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> Steps[set[str]]:
-    """The same step by step: one for each cue, which is compared with each name."""
+def iter_names_near_cues(
+    text: str, names: Collection[str], cues: Iterable[Cue], *, as_parents: bool = False
+) -> Steps[set[str]]:
+    """The same step by step: one for each cue of the text, which is compared with each name."""
     # Of no other name does `find_cues` make a subject, and this takes a fraction of its time.
     near: set[str] = set()
     parts = {name: [part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names}
-    for cue in find_forms(text):
+    for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
         if as_parents or cue.form in (Form.CALLED, Form.MOVED):
             around += text[cue.end : cue.end + _GLANCE]
