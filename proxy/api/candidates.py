@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Router
 
 from memory.db.transactions import run_transaction
 from proxy.api import serializers
-from proxy.api.changes import apply_change, caller_with
+from proxy.api.changes import PageQuery, apply_change, caller_with
 from proxy.api.visibility import sees_words_of
 from proxy.errors import NotFound
 from resolution.actors import Actor
@@ -21,11 +21,9 @@ from resolution.models import Candidate
 router = Router(tags=["candidates"])
 
 
-class CandidateQuery(Schema):
+class CandidateQuery(PageQuery):
     state: Literal["open", "promoted", "dismissed", "expired"] = "open"
     concept: str = Field("", max_length=64)
-    limit: int = Field(50, ge=1, le=500)
-    offset: int = Field(0, ge=0, le=1_000_000)
 
 
 @router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
