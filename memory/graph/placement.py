@@ -101,7 +101,7 @@ class Slots:
         is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
         if not is_import:
             store.lock_dimensions(is_isa)
-        self._dimensions = {row.pk: row for row in _with_splits(is_isa)}
+        self._dimensions = {row.pk: row for row in with_splits(is_isa)}
         for dim_id in sorted(is_isa.keys() - self._dimensions.keys()):
             self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
@@ -277,7 +277,7 @@ class Slots:
             store.make_novel(concept_id for concept_id, _ in changes.new)
 
 
-def _with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
+def with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
     """The dimensions that exist, and all that were split from them, and from those."""
     # Django has no recursive queries.
     return Dimension.objects.raw(

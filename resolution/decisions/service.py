@@ -12,6 +12,7 @@ from django.utils import timezone
 from memory.db.transactions import run_transaction
 from memory.domain.types import Triple, TripleIds
 from memory.graph import store
+from memory.graph.placement import with_splits
 from memory.graph.store import Assertion, Attribution
 from memory.models import Dimension, Edge, Source
 from resolution import rulings
@@ -178,9 +179,11 @@ def _decompose(dispute: Dispute) -> None:
         _ensure_dimension(dispute.dim_ids[name], is_isa=flavours[name], split_from_id=claim.dim_id)
 
     speakers = rulings.find_speakers([existing])  # before it moves: the history names its slot
-    existing_id, new_id = dispute.dim_ids[verdict.existing_dimension], dispute.dim_ids[verdict.new_dimension]
-    if existing_id != claim.dim_id and _move(dispute, existing, verdict.existing_dimension):
-        rulings.remember(speakers, DecidedTriple.Kind.DECOMPOSED, moved_to_id=existing_id)
+    new_id = dispute.dim_ids[verdict.new_dimension]
+    if dispute.dim_ids[verdict.existing_dimension] != claim.dim_id and (
+        moved_to_id := _move(dispute, existing, verdict.existing_dimension)
+    ):
+        rulings.remember(speakers, DecidedTriple.Kind.DECOMPOSED, moved_to_id=moved_to_id)
     if new_id == claim.dim_id:
         _insert_incoming(dispute)
     else:
@@ -243,22 +246,29 @@ def _ensure_dimension(dim_id: int, *, is_isa: bool, split_from_id: int | None = 
         Dimension.objects.filter(soas_id=dim_id).update(split_from_id=split_from_id)
 
 
-def _move(dispute: Dispute, edge: Edge, dimension: str) -> bool:
-    """Whether the existing fact left its slot: it does not if the new one is taken by another."""
+def _move(dispute: Dispute, edge: Edge, dimension: str) -> int | None:
+    """The dimension in which the existing fact is now; None where it stays, because its new slot holds another."""
     ids = TripleIds(edge.concept_id, dispute.dim_ids[dimension], edge.parent_id)
-    if store.lock_edge(ids.slot) is None:
+    if store.lock_edge(ids.slot) is None and _find_at_or_below(ids, edge) is None:
         _refuse_cycle(ids)
         rulings.forget(ids)
         store.move(edge, ids.dim_id, dispute.attribution)
-        return True
+        return ids.dim_id
     # A collision there is queued, and the fact stays where it is until that is decided.
     attribution = Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at, channel=edge.channel)
     _restate(ids, Triple(edge.concept.token, edge.parent.token, dimension, edge.is_isa), attribution)
-    there = store.lock_edge(ids.slot)
-    if there is None or there.parent_id != edge.parent_id:
-        return False
+    if (there := _find_at_or_below(ids, edge)) is None:
+        return None
     store.retire(edge, dispute.attribution)
-    return True
+    return there.dim_id
+
+
+def _find_at_or_below(ids: TripleIds, moving: Edge) -> Edge | None:
+    """Another edge that says the same: in that dimension, or in one that was split from it."""
+    dim_ids = [ids.dim_id, *sorted({row.pk for row in with_splits([ids.dim_id])} - {ids.dim_id})]
+    same = Edge.objects.filter(concept_id=ids.concept_id, parent_id=ids.parent_id, dim_id__in=dim_ids)
+    found = same.exclude(pk=moving.pk)
+    return min(found, key=lambda edge: dim_ids.index(edge.dim_id), default=None)
 
 
 def _insert_incoming(dispute: Dispute) -> None:

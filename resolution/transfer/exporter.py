@@ -19,13 +19,19 @@ DIMENSIONS: Final = """
     ORDER BY word.token COLLATE "C"
 """
 MUTED: Final = 'SELECT token, is_muted FROM soas WHERE is_muted ORDER BY token COLLATE "C"'
+# Of a concept's facts, those in a dimension before those in the ones split from it: read the other way round, the first
+# would be known already.
 FACTS: Final = """
+    WITH RECURSIVE lineage (id, depth) AS (
+        SELECT id, 0 FROM dimension WHERE split_from_id IS NULL
+        UNION ALL SELECT dimension.id, depth + 1 FROM dimension JOIN lineage ON split_from_id = lineage.id
+    )
     SELECT concept.token, parent.token, dim.token, is_isa, confidence, source, channel, agent, is_corroborated, said_at,
            last_confirmed
     FROM urd
     JOIN soas AS concept ON concept.id = urd.id JOIN soas AS parent ON parent.id = parent_id
-    JOIN soas AS dim ON dim.id = dim_id
-    WHERE urd.id <> parent_id ORDER BY concept.token COLLATE "C", dim.token COLLATE "C"
+    JOIN soas AS dim ON dim.id = dim_id LEFT JOIN lineage ON lineage.id = dim_id
+    WHERE urd.id <> parent_id ORDER BY concept.token COLLATE "C", depth, dim.token COLLATE "C"
 """
 # A ruling about a triple that has become a fact again has no effect.
 DECIDED: Final = """

@@ -102,6 +102,17 @@ def test_the_standing_fact_may_keep_its_dimension(claim: Claim) -> None:
     assert decided() == {"container": ("decomposed", "deployment-type", ["winky"])}
 
 
+def test_a_fact_that_its_new_dimension_has_in_a_split_stands_once(claim: Claim) -> None:
+    say("gnommoweb isa repo membership")
+    split(claim, existing_dimension="role", new_dimension="membership")  # role is split from type
+    second = Claim.objects.get(status="pending")
+
+    split(second, existing_dimension="type", new_dimension="use")
+
+    assert facts() == {"gnommoweb isa repo role", "gnommoweb isa container use"}
+    assert decided("membership")["repo"] == ("decomposed", "role", ["dobby"])
+
+
 def test_the_newcomer_may_take_the_dimension(claim: Claim) -> None:
     split(claim, new_dimension="type")
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory.graph.snapshots import take_snapshot
@@ -95,6 +95,14 @@ class TestRoundTrip:
 
     @searching
     @given(statements, steps, st.sets(st.integers(0, 8), max_size=3))
+    @example(  # a fact moves to the dimension from which the one that has it already was split
+        ["e isa b type", "c isa b type", "c isa b membership", "c isa e type"],
+        [
+            (0, Verdict("decompose", "", existing_dimension="role", new_dimension="membership")),
+            (0, Verdict("decompose", "", existing_dimension="type", new_dimension="use")),
+        ],
+        set(),
+    )
     def test_any_world_comes_back_byte_for_byte_and_twice_is_once(
         self, texts: list[str], choices: list[tuple[int, Verdict]], retired: set[int]
     ) -> None:
@@ -113,6 +121,19 @@ class TestRoundTrip:
             assert exported() == before
             assert (dump(), EdgeHistory.objects.count()) == (once, history)
             assert not again.changes
+
+    def test_a_fact_in_a_dimension_and_in_one_split_from_it_stays_in_both(self) -> None:
+        verdict = Verdict("decompose", "", existing_dimension="form", new_dimension="use")
+        decide(collide("kvasir isa service type", "kvasir isa container type").pk, OPERATOR, verdict)
+        say("gnommoweb isa repo type")
+        say("gnommoweb isa repo form")
+        before = exported()
+
+        clear()
+        take_in(io.BytesIO(before))
+
+        assert exported() == before
+        assert {"gnommoweb isa repo type", "gnommoweb isa repo form"} < facts()
 
     def test_the_order_is_that_of_the_names(self) -> None:
         for text in (
