@@ -1,8 +1,23 @@
 """Puts counts, times and facts into words."""
 
+import re
 from typing import Final
 
+from memory.domain.types import GEOGRAPHY, MEMBERSHIP, TYPE
+
 UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+# How a fact reads whose parent is no kind of its concept.
+VERBS: Final = {
+    MEMBERSHIP: "is part of",
+    GEOGRAPHY: "is in",
+    "runs-on": "runs on",
+    "owned-by": "is owned by",
+    "tech": "is built with",
+    "uses": "uses",
+}
+# By sound, as far as spelling tells it: an app, a user, a unit, a European one.
+_TAKES_AN: Final = re.compile(r"(?!eu|uni(?![nm])|us[aeb]|uti)[aeiou]|hour")
 
 
 def format_duration(seconds: float) -> str:
@@ -15,6 +30,18 @@ def format_duration(seconds: float) -> str:
 def format_count(count: int, one: str, many: str = "") -> str:
     """As in "1 statement" and "2,000 statements"; ``many`` where it is not made with an s."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def phrase(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
+    """``mimir runs on tyr``, ``kvasir is a service``."""
+    if is_isa:
+        return f"{concept} is {'an' if _TAKES_AN.match(parent) else 'a'} {parent}"
+    return f"{concept} {VERBS.get(dimension, 'is in')} {parent}"
+
+
+def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
+    """Whether the dimension goes without saying where the fact is phrased."""
+    return dimension == TYPE if is_isa else dimension in VERBS
 
 
 def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
