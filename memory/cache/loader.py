@@ -44,7 +44,11 @@ URD = """
            is_corroborated
     FROM urd
 """
-QUEUE = "SELECT DISTINCT concept_id, dim_id FROM resolution_queue WHERE status IN ('pending', 'proposed')"
+QUEUE = """
+    SELECT concept_id, dim_id, token FROM resolution_queue JOIN soas ON soas.id = incoming_parent_id
+    WHERE status IN ('pending', 'proposed')
+"""
+NEWEST_FIRST = " ORDER BY resolution_queue.id DESC"
 DECIDED = """
     SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
     FROM decided_triple
@@ -88,7 +92,7 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
             await _load_urd(cache, connection, touched.urd)
             queued = await read_queue(connection)
             for concept in (queued.keys() | cache.queued_slots.keys()) - touched.resolution_queue:
-                cache.put_pending(concept, queued.get(concept, ()))
+                cache.put_pending(concept, queued.get(concept, {}))
             decided = await read_decided(connection)
             for concept in (decided.keys() | cache.decided_of.keys()) - touched.decided_triple:
                 cache.put_decided(concept, decided.get(concept, {}))
@@ -229,11 +233,12 @@ def _put_edges(cache: Cache, edges: list[EdgeRow], met: set[int], touched: set[i
 
 async def read_queue(
     connection: Connection, query: str = QUEUE, keys: Sequence[object] | None = None
-) -> dict[int, list[int]]:
-    """The dimensions of open conflicts by concept."""
-    by_concept: dict[int, list[int]] = {}
-    for concept, dim in await all_rows(connection, query, keys):
-        by_concept.setdefault(concept, []).append(dim)
+) -> dict[int, dict[int, tuple[str, ...]]]:
+    """By concept, and there by dimension, the parents that are claimed, the newest first."""
+    by_concept: dict[int, dict[int, tuple[str, ...]]] = {}
+    for concept, dim, parent in await all_rows(connection, query + NEWEST_FIRST, keys):
+        claimed = by_concept.setdefault(concept, {})
+        claimed[dim] = (*claimed.get(dim, ()), parent)
     return by_concept
 
 
@@ -311,7 +316,7 @@ async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> N
 async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
     queued = await read_queue(connection, QUEUE + " AND concept_id = ANY(%s)", ids)
     for concept_id in ids:
-        cache.put_pending(concept_id, queued.get(concept_id, ()))
+        cache.put_pending(concept_id, queued.get(concept_id, {}))
 
 
 async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:

@@ -72,7 +72,9 @@ class Cache:
     pending_conflicts: set[int] = field(default_factory=set)
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
     queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
-    provisional: dict[Slot, float] = field(default_factory=dict)  # until when, seconds since the epoch
+    claimed: dict[Slot, tuple[str, ...]] = field(default_factory=dict)  # what their open claims name, the newest first
+    # What prompts have claimed, and until when that counts, in seconds since the epoch.
+    provisional: dict[Slot, dict[str, float]] = field(default_factory=dict)
     decided: dict[TripleIds, RulingRow] = field(default_factory=dict)
     decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
@@ -216,18 +218,21 @@ class Cache:
 
     # --- what is disputed ---
 
-    def put_pending(self, concept_id: int, dim_ids: Iterable[int]) -> None:
-        """Replaces the slots of one concept that have an open row in the resolution queue."""
-        # A slot that was marked provisionally, and has no row yet, keeps its mark until it expires.
-        queued = {(concept_id, dim_id) for dim_id in dim_ids}
-        for slot in self.queued_slots.pop(concept_id, set()) - queued:
+    def put_pending(self, concept_id: int, claimed: Mapping[int, tuple[str, ...]]) -> None:
+        """Replaces what is in the resolution queue about one concept: by dimension the parents that its open rows
+        claim, the newest first."""
+        # What was claimed in a prompt, and has no row yet, counts until it expires.
+        queued = {(concept_id, dim_id): parents for dim_id, parents in claimed.items()}
+        for slot in self.queued_slots.pop(concept_id, set()) - queued.keys():
+            del self.claimed[slot]
             self._lift(slot)
         if queued:
-            self.queued_slots[concept_id] = queued
+            self.queued_slots[concept_id] = set(queued)
             self.pending_conflicts.add(concept_id)
-        self.pending_by_concept_dim |= queued
-        for slot in queued:
-            self.provisional.pop(slot, None)
+        self.claimed |= queued
+        self.pending_by_concept_dim |= queued.keys()
+        for slot in queued.keys() & self.provisional.keys():
+            self._forget_provisional(slot, queued[slot])
 
     def put_decided(self, concept_id: int, decided: Mapping[TripleIds, RulingRow]) -> None:
         for triple in self.decided_of.pop(concept_id, ()):
@@ -245,20 +250,31 @@ class Cache:
             found |= waiting
         return found
 
-    def dispute(self, slot: Slot, now: float) -> None:
-        """Marks a slot whose collision was seen in a prompt, until its queue row arrives."""
-        if slot not in self.queued_slots.get(slot[0], ()):
-            self.provisional[slot] = now + PROVISIONAL_S
+    def dispute(self, slot: Slot, parent: str, now: float) -> None:
+        """Marks a slot of which a prompt claims another parent, until the row of that claim arrives."""
+        if parent not in self.claimed.get(slot, ()):
+            self.provisional.setdefault(slot, {})[parent] = now + PROVISIONAL_S
             self.pending_by_concept_dim.add(slot)
             self.pending_conflicts.add(slot[0])
 
+    def list_claimed(self, slot: Slot) -> list[str]:
+        """The parents that are claimed of a disputed slot, the newest first."""
+        return [*reversed(self.provisional.get(slot, {})), *self.claimed.get(slot, ())]
+
     def forget_old_disputes(self, now: float) -> None:
-        for slot in [slot for slot, until in self.provisional.items() if until <= now]:
+        for slot, until in list(self.provisional.items()):
+            self._forget_provisional(slot, [parent for parent, end in until.items() if end <= now])
+
+    def _forget_provisional(self, slot: Slot, parents: Iterable[str]) -> None:
+        waiting = self.provisional[slot]
+        for parent in parents:
+            waiting.pop(parent, None)
+        if not waiting:
             del self.provisional[slot]
             self._lift(slot)
 
     def _lift(self, slot: Slot) -> None:
-        if slot in self.provisional or slot in self.queued_slots.get(slot[0], ()):
+        if slot in self.provisional or slot in self.claimed:
             return
         self.pending_by_concept_dim.discard(slot)
         concept = slot[0]

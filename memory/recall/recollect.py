@@ -28,6 +28,7 @@ from memory.ingest.reader import Reading, find_hidden, find_stated
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 
+RIVALS_MAX = 3  # values of a disputed fact that are shown beside the one that stands: who made ten claims shows three
 # Of a conversation's budget: blocks stay where they are, so early questions must leave room for later facts.
 QUESTIONS_SHARE = 1 / 3
 
@@ -84,8 +85,10 @@ def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
     if edge is None or not is_in_force(edge, bounds):
         return False
-    is_disputed = (concept.id, dim.id) in cache.pending_by_concept_dim
-    return (cache.soas_by_id.get(edge.parent_id), is_disputed) == (fact.parent, fact.is_disputed)
+    if cache.soas_by_id.get(edge.parent_id) != fact.parent:
+        return False
+    is_disputed, rivals = _find_dispute(cache, edge)
+    return is_disputed == fact.is_disputed and set(rivals) == set(fact.rivals)
 
 
 def _bounds(tuning: Tuning, now: float) -> Bounds:
@@ -118,7 +121,7 @@ def mark_disputes(
         if ids is not None and _is_settled(cache, ids, agent, conversation, now):
             continue
         if find_doubt(match.subject, match.parent, match.dimension) is None:  # else the same
-            cache.dispute((concept.id, dim.id), now)
+            cache.dispute((concept.id, dim.id), match.parent, now)
 
 
 def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, now: float) -> bool:
@@ -201,5 +204,13 @@ def _not_stated(
 
 def _show(cache: Cache, edge: EdgeRow) -> ShownFact:
     words = cache.soas_by_id
-    is_disputed = (edge.concept_id, edge.dim_id) in cache.pending_by_concept_dim
-    return ShownFact(words[edge.concept_id], words[edge.dim_id], words[edge.parent_id], is_disputed)
+    return ShownFact(words[edge.concept_id], words[edge.dim_id], words[edge.parent_id], *_find_dispute(cache, edge))
+
+
+def _find_dispute(cache: Cache, edge: EdgeRow) -> tuple[bool, tuple[str, ...]]:
+    """Whether the fact is disputed, and by which other values, the newest first; a retraction names none."""
+    slot = (edge.concept_id, edge.dim_id)
+    if slot not in cache.pending_by_concept_dim:
+        return False, ()
+    standing = cache.soas_by_id.get(edge.parent_id)
+    return True, tuple([parent for parent in cache.list_claimed(slot) if parent != standing][:RIVALS_MAX])

@@ -68,7 +68,9 @@ async def read_injections(
         for conversation, others, place, text, content, system, at in rows:
             others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
             # A block without text may still tell what was asked (placement ``system``).
-            block = Block(text, tuple(ShownFact(*fact) for fact in content["facts"]), tuple(content["questions"]))
+            shown = (ShownFact(*fact) for fact in content["facts"])
+            facts = tuple(fact._replace(rivals=tuple(fact.rivals)) for fact in shown)
+            block = Block(text, facts, tuple(content["questions"]))
             yield Injection(bytes(conversation), others, bytes(place), block, system, at)
 
 

@@ -45,38 +45,42 @@ def test_a_place_is_what_something_is_in_and_where_a_concept_was_is_known() -> N
     assert not cache.places
 
 
-steps = st.one_of(
-    st.tuples(st.just("queue"), small, st.frozensets(st.integers(10, 12))),
-    st.tuples(st.just("dispute"), small, st.integers(10, 12)),
-)
+dims, parents = st.integers(10, 12), st.sampled_from(["repo", "service"])
+claims = st.dictionaries(dims, st.lists(parents, min_size=1, unique=True).map(tuple))
+disputes = st.tuples(dims, parents)
 
 
-@given(st.lists(steps))
-def test_a_slot_is_marked_while_it_is_queued_or_disputed_lately(run: list[tuple[str, int, object]]) -> None:
+@given(st.lists(st.tuples(small, claims | disputes)))
+def test_a_slot_is_marked_while_it_is_queued_or_disputed_lately(
+    run: list[tuple[int, dict[int, tuple[str, ...]] | tuple[int, str]]],
+) -> None:
     cache = Cache()
-    queued: dict[int, frozenset[int]] = {}
-    disputed: set[tuple[int, int]] = set()
+    queued: dict[tuple[int, int], set[str]] = {}
+    disputed: dict[tuple[int, int], set[str]] = {}
 
-    for kind, concept, what in run:
-        if kind == "queue":
-            assert isinstance(what, frozenset)
-            queued[concept] = what
-            disputed -= {(concept, dim) for dim in what}
+    for concept, what in run:
+        if isinstance(what, dict):
+            queued = {slot: claimed for slot, claimed in queued.items() if slot[0] != concept}
+            queued |= {(concept, dim): set(claimed) for dim, claimed in what.items()}
             cache.put_pending(concept, what)
         else:
-            assert isinstance(what, int)
-            if what not in queued.get(concept, ()):
-                disputed.add((concept, what))
-            cache.dispute((concept, what), NOW)
+            disputed.setdefault((concept, what[0]), set()).add(what[1])
+            cache.dispute((concept, what[0]), what[1], NOW)
+        for slot in disputed.keys() & queued.keys():
+            disputed[slot] -= queued[slot]
 
-    in_queue = {(concept, dim) for concept, dims in queued.items() for dim in dims}
-    assert cache.pending_by_concept_dim == in_queue | disputed
-    assert cache.pending_conflicts == {concept for concept, _ in in_queue | disputed}
+    marked = queued.keys() | {slot for slot in disputed if disputed[slot]}
+    assert cache.pending_by_concept_dim == marked
+    assert cache.pending_conflicts == {concept for concept, _ in marked}
+    for slot in marked:
+        found = cache.list_claimed(slot)
+        assert len(found) == len(set(found))
+        assert set(found) == queued.get(slot, set()) | disputed.get(slot, set())
 
     cache.forget_old_disputes(NOW + 61)
 
-    assert cache.pending_by_concept_dim == in_queue
-    assert cache.pending_conflicts == {concept for concept, _ in in_queue}
+    assert cache.pending_by_concept_dim == queued.keys()
+    assert cache.pending_conflicts == {concept for concept, _ in queued}
 
 
 def test_the_root_of_a_dimension_is_no_concept_with_facts() -> None:

@@ -52,6 +52,7 @@ def test_everything_is_there_after_the_first_load(cache: Cache) -> None:
     assert cache.urd_by_concept_dim[1, 4].parent_id == 2
     assert cache.referenced == {2: 1, 4: 1}
     assert cache.pending_by_concept_dim == {(1, 4)}
+    assert cache.list_claimed((1, 4)) == ["container"]
     assert cache.decided == {(1, 4, 3): RulingRow(("dobby",), b"opening", 5.0, moved_to=2)}
 
 
@@ -102,7 +103,7 @@ def test_what_was_read_since_the_load_began_stays(dsn: str, cache: Cache) -> Non
     cache.soas_by_token["gnommoweb"].is_muted = True
     cache.put_soas("newer", SoasRow(9))
     cache.put_edges(1, [])
-    cache.put_pending(1, [])
+    cache.put_pending(1, {})
     cache.put_decided(1, {})
 
     load_again(dsn, cache, touched=Touched(soas={1, 9}, urd={1}, resolution_queue={1}, decided_triple={1}))
@@ -137,7 +138,7 @@ def test_a_word_that_a_flush_brought_during_a_load_stays(dsn: str, cache: Cache)
 
 
 def test_a_provisional_mark_stays(dsn: str, cache: Cache) -> None:
-    cache.dispute((2, 4), NOW)
+    cache.dispute((2, 4), "container", NOW)
 
     load_again(dsn, cache)
 

@@ -108,7 +108,7 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
     mark_disputes(world_b, [reading], NOW)
     block = recollect(world_b, Mentions.of([reading]), NOW).block.text
 
-    assert block == "<recollection>\ngnommoweb: [type?] repo — conflict pending\n</recollection>"
+    assert block == "<recollection>\ngnommoweb: [type?] repo | container — conflict pending\n</recollection>"
     assert world_b.urd_by_concept_dim[(101, 1)] is existing
     assert world_b.pending_conflicts == {101}
 
@@ -126,11 +126,27 @@ def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) 
 def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
     mark_disputes(world_b, [reading], NOW)
-    world_b.put_pending(101, [1])
+    shown = recall(world_b, "gnommoweb").block
+    world_b.put_pending(101, {1: ("container",)})
 
     mark_disputes(world_b, [], NOW + 61)
 
-    assert "[type?]" in recall(world_b, "gnommoweb").block.text
+    assert still_holds(world_b, shown, NOW + 61)
+    assert recall(world_b, "gnommoweb").block == shown
+
+
+def test_of_many_claims_the_newest_are_shown_and_one_that_only_retracts_is_no_other_value(world_b: Cache) -> None:
+    world_b.put_pending(101, {1: ("scanner", "repo", "plotter", "printer")})
+    mark_disputes(world_b, [Reader(world_b).read(Message("user", "gnommoweb is a container"))], NOW)
+
+    shown = recall(world_b, "gnommoweb").block
+
+    assert shown.text.splitlines()[1] == "gnommoweb: [type?] repo | container | scanner | plotter — conflict pending"
+    world_b.put_pending(101, {1: ("container", "scanner", "plotter", "printer")})
+    assert still_holds(world_b, shown, NOW)
+    world_b.put_pending(101, {1: ("repo",)})
+    assert not still_holds(world_b, shown, NOW)
+    assert recall(world_b, "gnommoweb").block.text.splitlines()[1] == "gnommoweb: [type?] repo — conflict pending"
 
 
 def test_what_waits_for_an_operator_is_no_dispute(world_b: Cache) -> None:

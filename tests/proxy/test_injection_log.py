@@ -13,7 +13,7 @@ from memory.domain.recall.rendering import Block, ShownFact
 from proxy.domain.prefixes import SIZE
 from proxy.enrichment.injection_log import RECENT, Injection, InjectionLog, read_injections
 
-FACT = ShownFact("gnommoweb", "type", "repo", True)
+FACT = ShownFact("gnommoweb", "type", "repo", True, ("service",))
 BLOCK = Block("<recollection>\ngnommoweb: [type?] repo\n</recollection>", (FACT,), ("zorblat",))
 
 

@@ -303,10 +303,17 @@ def test_a_mark_that_is_set_or_lifted_changes_the_line(proxy: Proxy) -> None:
     talk = Talk(proxy, SYSTEM)
     assert talk.says("ask kvasir") == Edit(top=WORKER)
 
-    proxy.cache.pending_by_concept_dim.add(proxy.slot("kvasir"))
-    assert talk.says("so?") == Edit(top=render_block(["kvasir: [type?] worker — conflict pending"]))
+    concept, dim = proxy.slot("kvasir")
+    proxy.cache.put_pending(concept, {dim: ("repo",)})
+    assert talk.says("so?") == Edit(top=render_block(["kvasir: [type?] worker | repo — conflict pending"]))
 
-    proxy.cache.pending_by_concept_dim.clear()
+    proxy.cache.put_pending(concept, {dim: ("service", "repo")})
+    disputed = render_block(["kvasir: [type?] worker | service | repo — conflict pending"])
+    assert talk.says("so?") == Edit(top=disputed)
+    proxy.cache.put_pending(concept, {dim: ("repo", "service")})
+    assert talk.says("so?") == Edit(top=disputed)
+
+    proxy.cache.put_pending(concept, {})
     assert talk.says("and?") == Edit(top=WORKER)
 
 
@@ -315,7 +322,8 @@ def test_a_mark_on_another_dimension_takes_nothing_out(proxy: Proxy) -> None:
     talk = Talk(proxy, SYSTEM)
     talk.says("ask kvasir")
 
-    proxy.cache.pending_by_concept_dim.add(proxy.slot("kvasir", MEMBERSHIP))
+    concept, dim = proxy.slot("kvasir", MEMBERSHIP)
+    proxy.cache.put_pending(concept, {dim: ("repo",)})
 
     assert talk.says("so?") == Edit(top=WORKER)
 

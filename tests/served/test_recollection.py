@@ -114,7 +114,7 @@ def test_a_contradiction_shows_its_mark_in_the_next_prompt(server: Served, ollam
     assert answer.status_code == 202
     assert answer.json()["existing"] == {"concept": "dobby", "parent": "worker", "dimension": "type", "is_isa": True}
     assert answer.json()["collision_type"] == "isa_isa"
-    assert contents(ollama)[1] == "ask dobby\n\n" + block("dobby: [type?] worker — conflict pending")
+    assert contents(ollama)[1] == "ask dobby\n\n" + block("dobby: [type?] worker | elf — conflict pending")
 
 
 def test_a_contradiction_within_the_prompt_shows_its_mark_at_once(server: Served, ollama: StandIn) -> None:
@@ -123,7 +123,7 @@ def test_a_contradiction_within_the_prompt_shows_its_mark_at_once(server: Served
     server.chat(("system", "S"), ("user", "vexnode is a container deployed on Docker"))
 
     said = "vexnode is a container deployed on Docker"
-    assert contents(ollama)[1] == said + "\n\n" + block("vexnode: [type?] server — conflict pending")
+    assert contents(ollama)[1] == said + "\n\n" + block("vexnode: [type?] server | container — conflict pending")
 
 
 def test_a_new_word_used_in_four_messages_is_asked_about_in_the_next_block(server: Served, ollama: StandIn) -> None:

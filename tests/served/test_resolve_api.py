@@ -71,7 +71,7 @@ def test_the_prompt_after_a_decision_shows_it(
     server: Served, ollama: StandIn, concept: str, decision: dict[str, Any], shown: set[str]
 ) -> None:
     conflict_id = dispute(server, concept)
-    assert prompted(server, ollama, concept) == f"{concept}: [type?] repo — conflict pending"
+    assert prompted(server, ollama, concept) == f"{concept}: [type?] repo | container — conflict pending"
 
     answer = resolve(server, conflict_id, reason="so it is", **decision)
 
@@ -183,7 +183,7 @@ def test_a_decision_is_undone_once(server: Served, ollama: StandIn) -> None:
     undone = post(server, f"/decisions/{decision_id}/undo", reason="a mistake")
     again = post(server, f"/decisions/{decision_id}/undo")
 
-    assert prompted(server, ollama, "torrible") == "torrible: [type?] repo — conflict pending"
+    assert prompted(server, ollama, "torrible") == "torrible: [type?] repo | container — conflict pending"
     told = undone.json()
     assert (undone.status_code, told["decision"]["undoes"], told["decision"]["reason"]) == (
         200,
@@ -400,7 +400,7 @@ def test_a_run_decides_and_is_undone(own: OwnPostgres, served: Served, model: Ll
     undone = post(served, f"/resolve/runs/{run_id}/undo", reason="all wrong").json()
 
     assert [prompted(served, ollama, concept) for concept in concepts] == [
-        f"{concept}: [type?] repo — conflict pending" for concept in concepts
+        f"{concept}: [type?] repo | container — conflict pending" for concept in concepts
     ]
     assert len(undone["undone"]) == run["seen"]
     assert undone["refused"] == []

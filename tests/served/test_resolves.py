@@ -71,7 +71,7 @@ def test_a_contradiction_in_a_prompt_is_decomposed_by_the_nightly_job(whole: Fes
     shown = Conversation(whole).say("gnommoweb is a container deployed on Docker")
     whole.wait_settled()
 
-    assert shown == {1: block("gnommoweb: [type?] repo — conflict pending")}
+    assert shown == {1: block("gnommoweb: [type?] repo | container — conflict pending")}
     assert whole.edges("gnommoweb") == [edge]
     assert whole.queue() == [("gnommoweb", "type", "repo", "container", "isa_isa", "pending")]
     assert ids(whole, "artifact-type", "deployment-type") == [None, None]
@@ -101,7 +101,7 @@ def test_what_was_decomposed_does_not_come_back_with_its_old_sentences(whole: Fe
     history = Conversation(whole)
     history.say("vexnode is a server")
     whole.wait_recalled("vexnode: [type] server")
-    assert history.say("But vexnode is a gateway") == {3: block("vexnode: [type?] server — conflict pending")}
+    assert history.say("But vexnode is a gateway") == {3: block("vexnode: [type?] server | gateway — conflict pending")}
     whole.wait(lambda: whole.queue("vexnode"))
 
     llm.answers(DECOMPOSE | {"existing_dimension": "hardware", "new_dimension": "purpose"})
@@ -141,7 +141,7 @@ def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger
     history.say("kreacher belongs to Grimmauld Place")
     whole.wait_recalled("kreacher: [membership] grimmauld_place")
     disputed = history.say("No, kreacher belongs to Hogwarts Castle")
-    assert disputed == {3: block("kreacher: [membership?] grimmauld_place — conflict pending")}
+    assert disputed == {3: block("kreacher: [membership?] grimmauld_place | hogwarts_castle — conflict pending")}
     whole.wait(lambda: whole.queue("kreacher"))
     before = whole.edges("kreacher")
     assert whole.queue("kreacher")[0][4:] == ("ispart_ispart", "pending")
@@ -174,7 +174,7 @@ def test_another_agent_reopens_what_was_dismissed(whole: Festinger, llm: LlmServ
     shown = Conversation(whole, agent="hagrid").say("Look: buckbeak belongs to Owlery Tower")
     whole.wait_settled()
 
-    assert shown == {1: block("buckbeak: [membership?] grimmauld_place — conflict pending")}
+    assert shown == {1: block("buckbeak: [membership?] grimmauld_place | owlery_tower — conflict pending")}
     assert [row[5] for row in whole.queue("buckbeak")] == ["dismissed", "pending"]
 
 

@@ -71,7 +71,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
         "  | gnommoweb: [type] repo [membership] glitch_university",
         "  $ gutask iknowthat 'gnommoweb -isa container'",
         "  (exit status 3)",
-        "  | gnommoweb: [type?] repo [membership] glitch_university — conflict pending",
+        "  | gnommoweb: [type?] repo | container [membership] glitch_university — conflict pending",
         "  | gnommoweb: [deployment-type] container [artifact-type] repo [membership] glitch_university",
         "  | kvasir: [glitch_university] service",
     ]

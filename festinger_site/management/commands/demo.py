@@ -138,8 +138,8 @@ class Command(BaseCommand):
 
         self.title("4. Contradict it")
         self.gutask(model, f"{WORD} -isa container", expected=CONFLICT)
-        self.line("Nothing was overwritten. Until someone decides, prompts mark the fact as disputed:")
-        disputed = f"{WORD}: [type?] repo [membership] glitch_university — conflict pending"
+        self.line("Nothing was overwritten. Until someone decides, prompts show both, marked as disputed:")
+        disputed = f"{WORD}: [type?] repo | container [membership] glitch_university — conflict pending"
         self.prompt(model, NEXT_MESSAGE, expected=(disputed,))
 
         self.title("5. Decide it")

@@ -17,6 +17,8 @@ class ShownFact(NamedTuple):
     dimension: str
     parent: str
     is_disputed: bool
+    # What else is claimed of it, the newest first. The order is of no matter to what the line says.
+    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def count_fitting(facts: Sequence[ShownFact], length_max: int) -> int:
 
 
 def _fact_text(fact: ShownFact) -> str:
-    return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {fact.parent}"
+    return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {' | '.join((fact.parent, *fact.rivals))}"
 
 
 def question(concept: str) -> str:

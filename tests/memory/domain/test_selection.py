@@ -164,9 +164,9 @@ def test_as_many_facts_fit_as_are_printed_within_the_length(said: list[tuple[str
 
 def test_a_line_shows_its_disputes() -> None:
     geography = ShownFact("gnommoweb", "geography", "ramanujan", False)
-    line = fact_line([geography, ShownFact("gnommoweb", "type", "service", True)])
+    line = fact_line([geography, ShownFact("gnommoweb", "type", "service", True, ("app", "repo"))])
 
-    assert line == "gnommoweb: [geography] ramanujan [type?] service — conflict pending"
+    assert line == "gnommoweb: [geography] ramanujan [type?] service | app | repo — conflict pending"
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=9))
