@@ -455,7 +455,12 @@ def test_at_most_zero_hit_max_questions_are_asked() -> None:
 
     recollection = recall(cache_of(rows), " ".join(rows))
 
-    assert recollection.block.text.count("? thing") == 3
+    assert recollection.block.text.splitlines()[1:-1] == [
+        *(f"? {word}: no recollection. If this is a typo, ignore." for word in ("thing0", "thing1", "thing2")),
+        "If you know what one of them is, store it before proceeding:",
+        "  gutask iknowthat '<concept> -isa <parent> in context of <dimension>'",
+        "  gutask iknowthat '<concept> -ispart <system> in context of <dimension>'",
+    ]
     assert len(recollection.asked) == 3
 
 

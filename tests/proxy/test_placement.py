@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, question, render_block
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, render_block, render_questions
 from memory.domain.recall.saliency import DAY
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.reader import Reader
@@ -180,7 +180,7 @@ def test_a_question_that_found_no_place_is_not_asked(proxy: Proxy) -> None:
 
     assert not proxy.asks(*said).is_shown
 
-    assert proxy.asks(*said, ("user", "so?")).edit.tails == {4: render_block([question("kvasir")])}
+    assert proxy.asks(*said, ("user", "so?")).edit.tails == {4: render_block([render_questions(["kvasir"])])}
 
 
 def test_what_its_place_lost_is_shown_again_at_the_end(proxy: Proxy) -> None:
@@ -378,7 +378,7 @@ def test_facts_of_one_concept_that_had_no_room_come_with_the_next_prompt(proxy: 
 def test_a_question_is_asked_once_in_a_conversation(proxy: Proxy) -> None:
     proxy.tune(zero_hit_max=3)
     talk = Talk(proxy, SYSTEM)
-    asked = render_block([question("kvasir")])
+    asked = render_block([render_questions(["kvasir"])])
 
     assert talk.says("ask kvasir") == Edit(top=asked)
     proxy.now += 100 * DAY  # elsewhere it could be asked again
@@ -396,14 +396,14 @@ def test_what_ends_a_block_is_a_fact_if_there_is_one(proxy: Proxy) -> None:
 
     placed = proxy.asks(SYSTEM, ("user", "ask gnommoweb, kvasir and dobby"))
 
-    assert placed.text == render_block([question("kvasir"), "gnommoweb: [type] repo", "dobby: [type] worker"])
+    assert placed.text == render_block([render_questions(["kvasir"]), "gnommoweb: [type] repo", "dobby: [type] worker"])
 
 
 def test_a_question_that_was_answered_is_taken_out_and_the_answer_stands(proxy: Proxy) -> None:
     proxy.tune(zero_hit_max=3)
     talk = Talk(proxy, SYSTEM)
     talk.says("hello")
-    assert talk.says("ask kvasir").tails == {3: render_block([question("kvasir")])}
+    assert talk.says("ask kvasir").tails == {3: render_block([render_questions(["kvasir"])])}
 
     proxy.teach("kvasir", "worker")
 
@@ -442,12 +442,12 @@ def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> No
 
 def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
     """They stand there for good: once they have a third of the budget, nothing is asked any more."""
-    length = -(-len(question("gnommoweb")) // CHARACTERS_PER_TOKEN)
+    length = -(-len(render_questions(["gnommoweb"])) // CHARACTERS_PER_TOKEN)
     proxy.tune(zero_hit_max=1, recollection_max_total_tokens=3 * length)
     proxy.teach("plumbus", "worker")
     talk = Talk(proxy, SYSTEM)
 
-    assert talk.says("ask gnommoweb").top == render_block([question("gnommoweb")])
+    assert talk.says("ask gnommoweb").top == render_block([render_questions(["gnommoweb"])])
     assert talk.says("ask kvasir").tails == {}
     assert talk.says("ask plumbus").tails == {5: render_block(["plumbus: [type] worker"])}
 
@@ -778,11 +778,11 @@ def test_without_a_top_and_an_end_nothing_is_shown(proxy: Proxy) -> None:
 def test_at_the_top_too_a_conversation_is_asked_only_once(proxy: Proxy) -> None:
     proxy.tune(recollection_placement="system", zero_hit_max=3)
     talk, other = Talk(proxy, SYSTEM), Talk(proxy, ("system", "T"))
-    assert talk.says("look at gnommoweb").top == render_block([question("gnommoweb")])
+    assert talk.says("look at gnommoweb").top == render_block([render_questions(["gnommoweb"])])
     proxy.now += 2 * DAY
 
     assert talk.says("and gnommoweb?") == Edit()
-    assert other.says("look at gnommoweb").top == render_block([question("gnommoweb")])
+    assert other.says("look at gnommoweb").top == render_block([render_questions(["gnommoweb"])])
 
 
 # --- what is told of it ---

@@ -41,7 +41,7 @@ class Block:
 
     @property
     def question_tokens(self) -> int:
-        return _tokens(sum(len(question(concept)) for concept in self.questions))
+        return _tokens(sum(len(render_questions([concept])) for concept in self.questions))
 
 
 def _tokens(characters: int) -> int:
@@ -85,14 +85,17 @@ def _fact_text(fact: ShownFact) -> str:
     return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {' | '.join((fact.parent, *fact.rivals))}"
 
 
-def question(concept: str) -> str:
-    """Asks the agent to say what a salient, unknown concept is."""
-    quote = '"' if "'" in concept else "'"  # the agent will run these lines
-    return (
-        f"? {concept}: no recollection. If this is a typo, ignore.\n"
-        "If you know what it is, store it before proceeding:\n"
-        f"  gutask iknowthat {quote}{concept} -isa <parent> in context of <dimension>{quote}\n"
-        f"  gutask iknowthat {quote}{concept} -ispart <system> in context of <dimension>{quote}"
+def render_questions(concepts: Sequence[str]) -> str:
+    """Asks the agent to say what salient, unknown concepts are, at least one; it is told once how to answer."""
+    named, it = (concepts[0], "it") if len(concepts) == 1 else ("<concept>", "one of them")
+    quote = '"' if "'" in named else "'"  # the agent will run these lines
+    return "\n".join(
+        [
+            *(f"? {concept}: no recollection. If this is a typo, ignore." for concept in concepts),
+            f"If you know what {it} is, store it before proceeding:",
+            f"  gutask iknowthat {quote}{named} -isa <parent> in context of <dimension>{quote}",
+            f"  gutask iknowthat {quote}{named} -ispart <system> in context of <dimension>{quote}",
+        ]
     )
 
 

@@ -14,8 +14,8 @@ from memory.domain.recall.rendering import (
     block_length,
     count_fitting,
     fact_line,
-    question,
     render_block,
+    render_questions,
 )
 from memory.domain.types import EdgeRow, SoasRow
 
@@ -51,7 +51,8 @@ class Selection:
         """Empty where nothing was selected."""
         questions = tuple(candidate.token for candidate in self.asked)
         # Facts last: a small model takes up what it reads last, and would answer with the question.
-        return Block(render_block([*map(question, questions), *self.lines]), tuple(self.facts), questions)
+        asking = [render_questions(questions)] if questions else []
+        return Block(render_block([*asking, *self.lines]), tuple(self.facts), questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +158,10 @@ def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max
         if len(selection.asked) == max_questions:
             selection.reasons[candidate.token] = "too many concepts"
             continue
-        length = len(question(candidate.token))
-        if length >= room:
+        # Longer names may make the whole shorter: they are no part of the instruction for several.
+        if len(render_questions([*(asked.token for asked in selection.asked), candidate.token])) >= room:
             selection.reasons[candidate.token] = "no room"
             continue
-        room -= length + 1
         selection.asked.append(candidate)
         selection.reasons[candidate.token] = "asked"
     selection.asked.sort(key=lambda candidate: candidate.row.id)

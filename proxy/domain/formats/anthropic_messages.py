@@ -6,7 +6,7 @@ Its answers are one JSON object, or the named events in which a message's blocks
 from typing import Any
 
 from proxy.domain.formats import payloads
-from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, Role, join_texts
+from proxy.domain.formats.base import Edit, Part, Payload, Prompt, Role, join_texts
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -23,7 +23,7 @@ from proxy.domain.formats.streams import (
     write_line,
 )
 
-STYLE = payloads.BlockStyle("text", gap=GAP)
+STYLE = payloads.BlockStyle("text")
 CALLS = ("tool_use", "server_tool_use")
 NO_USAGE: Json = {"input_tokens": 0, "output_tokens": 0}
 DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}

@@ -25,7 +25,7 @@ from proxy.domain.formats.streams import (
     write_line,
 )
 
-STYLE = payloads.BlockStyle("input_text", gap=GAP)
+STYLE = payloads.BlockStyle("input_text")
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 BEGUN = ("response.created", "response.in_progress")

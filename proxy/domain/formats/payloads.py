@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from proxy.domain.formats.base import Edit, Part, Payload, Prompt, Role, ToolCall, join_texts
+from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, Role, ToolCall, join_texts
 
 TEXT_BLOCKS = ("text", "input_text", "output_text")  # no set: the type of an odd block need not be hashable
 HOTTEST = 2.0  # temperature, the most that OpenAI's API takes; above it models only babble
@@ -147,13 +147,12 @@ class BlockStyle:
     """How a format puts a text of its own into a list of blocks. A list is changed in place, its blocks are not."""
 
     kind: str  # the type of such a block
-    gap: str  # keeps it apart from its neighbours; empty where Ollama makes a message of each block
 
     def put_before(self, content: Any, block: str, at: int = 0) -> Any:
         """The content with the block at its beginning, or, in a list, before the block of index ``at``."""
         if isinstance(content, str):
             return join_texts(block, content) if content else block
-        content.insert(at, {"type": self.kind, "text": block + self.gap})
+        content.insert(at, {"type": self.kind, "text": block + GAP})
         return content
 
     def put_after(self, content: Any, block: str) -> Any:
@@ -161,7 +160,7 @@ class BlockStyle:
         if isinstance(content, str):
             return join_texts(content, block)
         has_text = any(block_text(one) for one in content)
-        content.append({"type": self.kind, "text": self.gap + block if has_text else block})
+        content.append({"type": self.kind, "text": GAP + block if has_text else block})
         return content
 
 
@@ -170,7 +169,7 @@ class MessageList(ABC):
 
     long_field = "messages"
     streams_by_default: bool
-    style = BlockStyle("text", gap="")
+    style = BlockStyle("text")
 
     def read(self, payload: Payload) -> Prompt | None:
         messages = payload.get("messages")

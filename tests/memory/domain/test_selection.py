@@ -14,8 +14,8 @@ from memory.domain.recall.rendering import (
     block_length,
     count_fitting,
     fact_line,
-    question,
     render_block,
+    render_questions,
 )
 from memory.domain.recall.saliency import DAY, priority, saliency
 from memory.domain.recall.selection import FACTS_MAX, Candidate, Selection, rank, select
@@ -90,9 +90,10 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
 
 def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
     """What is left of a block without its own fixed words is tokens, brackets and marks."""
-    in_other_quotes = question("'\0").split("'\0")
-    fixed = [OPENING, CLOSING, CONFLICT, *question("\0").split("\0"), *in_other_quotes]
-    for part in fixed:
+    in_other_quotes = render_questions(["'\0"]).replace("'\0", "\0")
+    asked = "\n".join([render_questions(["\0"]), render_questions(["\0", "\0"]), in_other_quotes])
+    fixed = {part.strip() for line in asked.splitlines() for part in line.split("\0")} - {""}
+    for part in sorted(fixed | {OPENING, CLOSING, CONFLICT}, key=len, reverse=True):
         text = text.replace(part, " ")
     for word in re.split(r"[\s:\[\]?]+", text):
         assert not word or word in vocabulary or re.fullmatch(r"d\d+", word), word

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.formats.base import Edit, Part, ToolCall
+from proxy.domain.formats.base import GAP, Edit, Part, ToolCall
 from proxy.domain.formats.openai_chat import OpenAIChat
 from tests.proxy.domain.requests.edits import B, applied, read
 
@@ -85,7 +85,7 @@ def test_the_top_comes_before_the_text_of_the_first_message(role: str) -> None:
 def test_the_top_is_a_first_block_where_the_system_has_blocks() -> None:
     payload = chat(("system", [text("S")]), ("user", "u"))
 
-    assert applied(CHAT_COMPLETIONS, payload, Edit(B)) == chat(("system", [text(B), text("S")]), ("user", "u"))
+    assert applied(CHAT_COMPLETIONS, payload, Edit(B)) == chat(("system", [text(B + GAP), text("S")]), ("user", "u"))
 
 
 @pytest.mark.parametrize("first", [("user", "u"), ("system", None)])
@@ -103,7 +103,7 @@ def test_tails_are_a_further_block_where_there_are_blocks() -> None:
     changed = applied(CHAT_COMPLETIONS, payload, Edit(tails={0: "one", 1: "two", 2: "three"}))
 
     assert changed == chat(
-        ("user", [text("u"), IMAGE, text("one")]), ("tool", "t\n\ntwo"), ("user", [IMAGE, text("three")])
+        ("user", [text("u"), IMAGE, text(GAP + "one")]), ("tool", "t\n\ntwo"), ("user", [IMAGE, text("three")])
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Prompt, WireFormat
 from tests.proxy.domain.requests.conversations import CASES, Case, Payload, Turn, conversations, systems
-from tests.proxy.domain.requests.edits import B, applied
+from tests.proxy.domain.requests.edits import B, applied, read
 
 each_path = pytest.mark.parametrize("path", FORMATS)
 each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -101,6 +101,19 @@ def test_what_was_put_in_is_read_where_it_was_put(
 
     assert again is not None
     assert texts(again) == expected(case, prompt, edit)
+
+
+@each_case
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_blank_line_is_between_a_text_and_its_block(case: Case, is_list: bool) -> None:
+    payload = case.build("S", [Turn("user", ["u"], is_list)])
+    last = len(read(case.wire, payload).parts) - 1
+
+    seen = case.seen(applied(case.wire, payload, Edit(B, tails={last: "T"}, heads={last: "H"})))
+
+    told = seen if isinstance(seen, str) else "".join(text for _, text in seen)
+    assert f"{B}\n\nS" in told
+    assert "H\n\nu\n\nT" in told
 
 
 @each_case
