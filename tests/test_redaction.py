@@ -16,8 +16,8 @@ from django.db import DataError, IntegrityError, connection, transaction
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
+from memory.domain.secrets.known import KnownSecret
 from memory.domain.statement import Statement, decode, encode
-from memory.domain.text.known_secret import KnownSecret
 from memory.outbox.journal import Journal
 from tests.bad_rows import add_words, catch_violation, insert
 from tests.memory import test_constraints as memory

@@ -11,8 +11,8 @@ from psycopg import sql
 from psycopg.errors import UniqueViolation
 
 from memory.db.locks import Lock, lock_until_commit
-from memory.domain.text.known_secret import KnownSecret
-from memory.domain.text.redaction import MARK
+from memory.domain.secrets.known import KnownSecret
+from memory.domain.secrets.redaction import MARK
 
 # Of Django itself; nobody's words are in them.
 _FRAMEWORK: Final = ("django_migrations", "django_content_type", "auth_permission")

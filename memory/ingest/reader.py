@@ -19,10 +19,10 @@ from memory.domain.cues.extractor import (
     names_near_cues,
 )  # fmt: skip
 from memory.domain.recall.rendering import CLOSING, OPENING
+from memory.domain.secrets.redaction import blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.portions import split_for_reading, unite_words
-from memory.domain.text.redaction import blank_in_steps, blank_secrets
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message

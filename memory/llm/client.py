@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 
 from memory.access import key_encryption
 from memory.domain.llm.json_answer import AnswerMistake, read_object
-from memory.domain.text.redaction import mask_secrets
+from memory.domain.secrets.redaction import mask_secrets
 from memory.llm import call_log
 from memory.llm.call_log import Usage
 from memory.llm.errors import (

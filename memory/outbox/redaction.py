@@ -6,7 +6,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import orjson
 
-from memory.domain.text.known_secret import KnownSecret
+from memory.domain.secrets.known import KnownSecret
 from memory.outbox.journal import Journal, claim, write_whole
 
 UNFINISHED: Final = ".redacted"

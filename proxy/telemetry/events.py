@@ -10,7 +10,7 @@ from operator import itemgetter
 from django.db.models import Model
 
 from memory.db.connections import open_connection
-from memory.domain.text.redaction import mask_secrets
+from memory.domain.secrets.redaction import mask_secrets
 from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.models import LoopEvent, RecollectionEvent

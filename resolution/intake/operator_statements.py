@@ -9,7 +9,7 @@ from typing import Final
 from memory.domain.cues.extractor import Kind, find_cues
 from memory.domain.cues.patterns import find_forms
 from memory.domain.fact_syntax import FactMistake, find_name_mistake, parse_fact
-from memory.domain.text.redaction import mask_secrets
+from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Triple
 from memory.models import Soas

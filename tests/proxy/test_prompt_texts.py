@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory.domain.text.redaction import MARK
+from memory.domain.secrets.redaction import MARK
 from memory.graph import retention
 from memory.ingest.reader import Reading
 from memory.models import Config

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from memory.domain.text.redaction import MARK, mask_secrets
+from memory.domain.secrets.redaction import MARK, mask_secrets
 from memory.domain.text.sentences import SentenceFinder, mask
 from memory.domain.text.tokenizer import find_words, tokenise
 from memory.domain.text.unicode import normal_text, normalise

@@ -12,7 +12,7 @@ from django.db import connection
 from memory.cache.sync import CHANNEL
 from memory.db.redaction import Redaction
 from memory.domain.formatting import format_count
-from memory.domain.text.known_secret import KnownSecret
+from memory.domain.secrets.known import KnownSecret
 from memory.outbox.redaction import redact_journals
 
 UNTOUCHED = (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memory.domain.cues.extractor import find_cues
-from memory.domain.text.redaction import mask_secrets
+from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.text.snippets import sentences_naming
 from memory.domain.text.tokenizer import find_words, tokenise
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.text.redaction import mask_secrets
+from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.text.snippets import ELLIPSIS, EVIDENCE_MAX, sentences_naming
 from memory.domain.text.tokenizer import find_words, tokenise
 from memory.domain.text.unicode import normalise

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from memory.domain.text.function_words import AUXILIARIES, is_closed_class, split_words
-from memory.domain.text.secret_shapes import (
+from memory.domain.secrets.shapes import (
     CLOSING,
     GLANCE,
     PLACEHOLDER,
@@ -19,6 +18,7 @@ from memory.domain.text.secret_shapes import (
     looks_secret,
     span_of,
 )
+from memory.domain.text.function_words import AUXILIARIES, is_closed_class, split_words
 
 Span = tuple[int, int]
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
+from memory.domain.secrets.labels import find_announced
+from memory.domain.secrets.numbers import find_numbers
+from memory.domain.secrets.shapes import MARK, PLACEHOLDER, looks_secret
 from memory.domain.text.noise import is_key
-from memory.domain.text.secret_labels import find_announced
-from memory.domain.text.secret_numbers import find_numbers
-from memory.domain.text.secret_shapes import MARK, PLACEHOLDER, looks_secret
 
 __all__ = ["MARK", "blank_in_steps", "blank_secrets", "mask_secrets"]
 

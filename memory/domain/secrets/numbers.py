@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory.domain.text.secret_shapes import merge_spans
+from memory.domain.secrets.shapes import merge_spans
 
 # A text in bytes of a few kinds: digits as 0, capitals as A, blanks and dashes as they are, a full stop for all else.
 # What is looked for is then a literal, which takes a tenth of the time of a pattern.

@@ -1,12 +1,11 @@
 """Finds the secrets that a label announces: `password: x`, `API_KEY=x`, `"token": "x"`, `Authorization: Bearer x`,
-`--password x`. What people write around a label, "the password for staging is x", is in ``secret_wording``."""
+`--password x`. What people write around a label, "the password for staging is x", is in ``wording``."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory.domain.text.function_words import is_closed_class, split_words
-from memory.domain.text.secret_shapes import (
+from memory.domain.secrets.shapes import (
     CLOSING,
     GLANCE,
     PLACEHOLDER,
@@ -18,7 +17,8 @@ from memory.domain.text.secret_shapes import (
     merge_spans,
     span_of,
 )
-from memory.domain.text.secret_wording import Label, ends_clause, find_code, find_in_wording, find_login, is_predicate
+from memory.domain.secrets.wording import Label, ends_clause, find_code, find_in_wording, find_login, is_predicate
+from memory.domain.text.function_words import is_closed_class, split_words
 
 # Every label has one of these where `_LABEL` begins: literals alone are found many times as fast.
 _ROOTS: Final = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from memory.domain.text.redaction import MARK
+from memory.domain.secrets.redaction import MARK
 from memory.domain.text.tokenizer import parse_name
 
 SHORTEST: Final = 4  # characters; less would be found in half of all words
