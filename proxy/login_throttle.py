@@ -47,7 +47,7 @@ COUNT: Final = """
 EVICT: Final = "DELETE FROM login_failures WHERE id IN (SELECT id FROM login_failures ORDER BY last_at DESC OFFSET %s)"
 
 
-class Refused(Exception):
+class LoginRefused(Exception):
     """The password was not looked at. The message is for whoever sent it."""
 
 
@@ -66,11 +66,11 @@ class Login:
         return [("account", account_key(self.name)), ("address", network_of(self.address))]
 
     def check(self) -> None:
-        """Raises Refused where it comes too soon after others that failed."""
+        """Raises LoginRefused where it comes too soon after others that failed."""
         pause = max((self._pause_left(kind, who) for kind, who in self.keys()), default=0.0)
         if pause > 0:
             PAUSED.count_bite(address=network_of(self.address))
-            raise Refused(f"Too many log-ins have failed. Please try again in {ceil(pause)} seconds.")
+            raise LoginRefused(f"Too many log-ins have failed. Please try again in {ceil(pause)} seconds.")
 
     def _pause_left(self, kind: Counted, who: str) -> float:
         row = LoginFailures.objects.filter(kind=kind, who=who, last_at__gt=timezone.now() - DAY).first()
@@ -106,7 +106,7 @@ class Gate:
 
     @contextmanager
     def enter(self) -> Iterator[None]:
-        """Raises Refused."""
+        """Raises LoginRefused."""
         if not self._places.acquire(blocking=False):
             raise self._refuse()
         try:
@@ -119,9 +119,9 @@ class Gate:
         finally:
             self._places.release()
 
-    def _refuse(self) -> Refused:
+    def _refuse(self) -> LoginRefused:
         CROWDED.count_bite()
-        return Refused("Too many people log in at this moment. Please try again.")
+        return LoginRefused("Too many people log in at this moment. Please try again.")
 
 
 hashing = Gate(HASHES_AT_ONCE, HASHES_WAITING, HASH_WAIT_S)

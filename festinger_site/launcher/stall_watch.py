@@ -30,7 +30,7 @@ SIGNS: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class LifeSign:
     """A sign of life of this machine: whose, and how old it is."""
 
     name: str
@@ -47,7 +47,7 @@ class Stalled:
     pid: int = 0
 
 
-def find_faults(answers: bool, signs: Iterable[Sign], is_ours: Callable[[str, int], bool]) -> list[Stalled]:
+def find_faults(answers: bool, signs: Iterable[LifeSign], is_ours: Callable[[str, int], bool]) -> list[Stalled]:
     """What is wrong by one look: whether the proxy ``answers``, and the ``signs`` of life, none where the database
     cannot be asked. ``is_ours``: whether a process belongs to a program."""
     faults = [] if answers else [Stalled("proxy", "does not answer")]
@@ -105,10 +105,10 @@ class StallWatch:
     def _answers(self) -> bool:
         return bool(health(self._site.FESTINGER_HOST, self._site.FESTINGER_PORT))
 
-    def _signs(self) -> list[Sign]:
+    def _signs(self) -> list[LifeSign]:
         try:
             with psycopg.connect(self._site.DATABASE_URL, connect_timeout=CONNECT_S) as connection:
-                return [Sign(*row) for row in connection.execute(SIGNS, [socket.gethostname()])]
+                return [LifeSign(*row) for row in connection.execute(SIGNS, [socket.gethostname()])]
         except psycopg.Error:
             return []
 

@@ -1,17 +1,15 @@
 """Django's error responses, in the shape of Ollama's where programs call; the admin has pages for people
 (templates/40*.html)."""
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.views import defaults
 
+from festinger_site.server.browsers import GetResponse
 from proxy.domain.formats import error_body
 
 ADMIN = "/admin/"
-GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -7,7 +7,7 @@ from unfold.forms import AuthenticationForm
 
 from festinger_site.server.browsers import BROWSER_COOKIE, REMEMBERED
 from proxy import login_throttle
-from proxy.login_throttle import Login, Refused
+from proxy.login_throttle import Login, LoginRefused
 
 
 class LoginForm(AuthenticationForm):
@@ -23,7 +23,7 @@ class LoginForm(AuthenticationForm):
             with login_throttle.hashing.enter():
                 login.check()
                 cleaned = self._authenticate()
-        except Refused as refused:
+        except LoginRefused as refused:
             raise ValidationError(str(refused), code="refused") from refused
         except ValidationError:
             login.note_failure()

@@ -28,6 +28,7 @@ class Message(NamedTuple):
     is_quoted: bool = False
 
 
+Span = tuple[int, int]  # where a part of a text starts and ends, in characters
 Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room
 
 

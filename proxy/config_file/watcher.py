@@ -33,7 +33,7 @@ GONE_S = 1.0  # the same for a file that is empty or absent: an editor may be ab
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileContent:
     """What is at a path: ``content`` is None where nothing is; ``mistake`` says why it cannot be read."""
 
     content: bytes | None = None
@@ -49,18 +49,22 @@ class Found:
             raise RulesMistakes(f"is not UTF-8: byte {error.start + 1} cannot be read") from None
 
 
-def read_at(file: Path) -> Found:
+def read_at(file: Path) -> FileContent:
     try:
         # Looked at before it is opened: to open a pipe would block.
         if not stat.S_ISREG(mode := file.stat().st_mode):
-            return Found(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")
+            return FileContent(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")
         with file.open("rb") as stream:
             content = stream.read(FILE_MAX_BYTES + 1)
     except FileNotFoundError:
-        return Found()
+        return FileContent()
     except OSError as error:
-        return Found(mistake=f"cannot be read ({error.strerror})")
-    return Found(content) if len(content) <= FILE_MAX_BYTES else Found(mistake=f"is over {FILE_MAX_BYTES // 1024} KiB")
+        return FileContent(mistake=f"cannot be read ({error.strerror})")
+    return (
+        FileContent(content)
+        if len(content) <= FILE_MAX_BYTES
+        else FileContent(mistake=f"is over {FILE_MAX_BYTES // 1024} KiB")
+    )
 
 
 class LastGood:
@@ -77,7 +81,7 @@ class LastGood:
         if found.content is None or not found.content.startswith(self._heading):
             return Rules()
         try:
-            return Found(found.content.removeprefix(self._heading)).rules()
+            return FileContent(found.content.removeprefix(self._heading)).rules()
         except RulesMistakes:
             # Written by another version of Festinger, whose keys were others.
             return Rules()
@@ -136,7 +140,7 @@ class SettingsFile:
 
     @property
     def is_there(self) -> bool:
-        return self._seen != Found()
+        return self._seen != FileContent()
 
     def subscribe(self, changed: Callable[[Rules], None]) -> None:
         """``changed`` is called with the new rules, in the task of ``run``; it must not raise."""
@@ -180,7 +184,7 @@ class SettingsFile:
         self._adopt(rules)
         await asyncio.to_thread(self._last_good.keep, found.content)
 
-    async def _wait_settled(self) -> Found:
+    async def _wait_settled(self) -> FileContent:
         found = await asyncio.to_thread(read_at, self.path)
         while found != self._seen:
             # Editors write a file in steps: empty it or take it away, then write, or put another in its place. A file

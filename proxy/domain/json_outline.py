@@ -33,7 +33,7 @@ _OPENING: Final = frozenset(b"[{")
 _CLOSING: Final = frozenset(b"]}")
 
 
-class Span(NamedTuple):
+class ByteRange(NamedTuple):
     """Offsets of a value that was not looked into."""
 
     start: int
@@ -61,12 +61,12 @@ def is_heavy(text: bytes) -> Steps[bool]:
 
 
 def outline(text: bytes) -> Steps[dict[str, Any] | None]:
-    """The members of the object that the text is: plain values as they are, a Span for objects, lists and long strings.
-    None where it is no object, or too much to follow."""
+    """The members of the object that the text is: plain values as they are, a ByteRange for objects, lists and long
+    strings. None where it is no object, or too much to follow."""
     pieces: list[bytes] = []  # of the outermost object, with the number of a span in place of what is left out
-    spans: list[Span] = []
+    spans: list[ByteRange] = []
     depth = marks = size = opened = kept = 0
-    for mark in _find_marks(text, 0, len(text)):
+    for mark in _find_boundaries(text, 0, len(text)):
         if mark is None:
             yield
             continue
@@ -77,7 +77,7 @@ def outline(text: bytes) -> Steps[dict[str, Any] | None]:
             opened = start
         is_left_out = depth == 1 and (sign in _CLOSING or (sign == _QUOTE and end - start > PLAIN_MAX))
         if is_left_out:
-            span = Span(opened if sign in _CLOSING else start, end)
+            span = ByteRange(opened if sign in _CLOSING else start, end)
             pieces += (text[kept : span.start], b"[%d]" % len(spans))
             size += span.start - kept
             spans.append(span)
@@ -95,11 +95,11 @@ def outline(text: bytes) -> Steps[dict[str, Any] | None]:
     return {key: spans[value[0]] if isinstance(value, list) else value for key, value in skeleton.items()}
 
 
-def find_end_of_items(text: bytes, span: Span, *, items_max: int, bytes_max: int) -> Steps[int]:
+def find_end_of_items(text: bytes, span: ByteRange, *, items_max: int, bytes_max: int) -> Steps[int]:
     """Where the last of the first items of a list ends that may be parsed at once. Items are objects or lists."""
     last = span.start + 1
     depth = items = containers = 0
-    for mark in _find_marks(text, span.start + 1, min(span.end, span.start + bytes_max)):
+    for mark in _find_boundaries(text, span.start + 1, min(span.end, span.start + bytes_max)):
         if mark is None:
             yield
             continue
@@ -121,10 +121,10 @@ def _count_rare(text: bytes, sign: bytes) -> int:
     return len(text) - len(text.replace(sign, b""))
 
 
-Mark = tuple[int, int, int]  # a bracket, or the quote of a string; where it starts; where it ends
+Boundary = tuple[int, int, int]  # a bracket, or the quote of a string; where it starts; where it ends
 
 
-def _find_marks(text: bytes, start: int, end: int) -> Generator[Mark | None, None, None]:
+def _find_boundaries(text: bytes, start: int, end: int) -> Generator[Boundary | None, None, None]:
     """The brackets outside of strings, and those strings that a window's end cuts; None where others may run."""
     at = rested = start
     marks = 0

@@ -20,7 +20,7 @@ from proxy.auth import VIA
 from proxy.errors import ProxyError
 from proxy.upstream.client import Upstream
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 Outside = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]  # of the upstream, of the database, what that stores
 
 SHARED_S: Final = 1.0
@@ -52,7 +52,7 @@ NOTHING_KNOWN = dict.fromkeys(
 )
 
 
-class SharedAnswer(Generic[Answer]):
+class SharedAnswer(Generic[AnswerT]):
     """Of some work that takes others' time: whoever asks within ``shared_s`` seconds of its beginning, about the same,
     gets the same answer, or error."""
 
@@ -61,9 +61,9 @@ class SharedAnswer(Generic[Answer]):
         self._shared_s = shared_s
         self._about: object = None
         self._until = 0.0  # by the monotonic clock
-        self._work: asyncio.Task[Answer] | None = None
+        self._work: asyncio.Task[AnswerT] | None = None
 
-    async def get(self, about: object, work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+    async def get(self, about: object, work: Callable[[], Coroutine[Any, Any, AnswerT]]) -> AnswerT:
         is_same = self._work is not None and self._about == about
         if self._work is None or not is_same or (self._work.done() and time.monotonic() >= self._until):
             self._about, self._until = about, time.monotonic() + self._shared_s

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from proxy import login_throttle
-from proxy.login_throttle import Gate, Login, Refused
+from proxy.login_throttle import Gate, Login, LoginRefused
 from proxy.models import LoginFailures
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def fail(times: int, login: Login) -> None:
 def is_refused(login: Login) -> bool:
     try:
         login.check()
-    except Refused:
+    except LoginRefused:
         return True
     return False
 
@@ -131,7 +131,7 @@ def test_only_so_many_passwords_are_hashed_at_once() -> None:
     while gate._places.acquire(blocking=False):  # until the third has its place
         gate._places.release()
 
-    with pytest.raises(Refused), gate.enter():
+    with pytest.raises(LoginRefused), gate.enter():
         pass
 
     go_on.set()

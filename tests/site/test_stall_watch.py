@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from festinger_site.launcher import stall_watch
-from festinger_site.launcher.stall_watch import FAULTS_MAX, YOUNG_S, Sign, Stalled, StallWatch, find_faults
+from festinger_site.launcher.stall_watch import FAULTS_MAX, YOUNG_S, LifeSign, Stalled, StallWatch, find_faults
 
 
 def names(faults: list[Stalled]) -> list[tuple[str, int]]:
@@ -28,7 +28,7 @@ def names(faults: list[Stalled]) -> list[tuple[str, int]]:
     ],
 )
 def test_what_one_look_finds(answers: bool, signs: list[tuple[str, int, float]], expected: list[Any]) -> None:
-    faults = find_faults(answers, [Sign(*sign) for sign in signs], lambda name, pid: pid != 9)
+    faults = find_faults(answers, [LifeSign(*sign) for sign in signs], lambda name, pid: pid != 9)
 
     assert names(faults) == expected
 

@@ -19,6 +19,7 @@ from memory.domain.secrets.shapes import (
 )
 from memory.domain.secrets.wording import Label, ends_clause, find_code, find_in_wording, find_login, is_predicate
 from memory.domain.text.function_words import is_closed_class, split_words
+from memory.domain.types import Span
 
 # Every label has one of these where `_LABEL` begins: literals alone are found many times as fast.
 _ROOTS: Final = (
@@ -64,10 +65,10 @@ _DIRECTIVE: Final = re.compile(r"(?:\A|\n)[ \t]*require\Z")
 _LOOK_BACK: Final = 80  # characters
 
 
-def find_announced(text: str) -> list[tuple[int, int]]:
+def find_announced(text: str) -> list[Span]:
     """In ascending order; none overlaps another."""
     lowered = text.replace("\u0130", "I").lower()  # the only letter that would get longer
-    found: list[tuple[int, int]] = []
+    found: list[Span] = []
     at, start, end = 0, 0, 0  # where the last label ended; the last secret
     for root in _find_roots(lowered):
         # A label may stand between another one and its value, but not within a value.
@@ -91,7 +92,7 @@ def _find_roots(lowered: str) -> list[int]:
     return found
 
 
-def _find_secrets(text: str, label: Label) -> Iterator[tuple[int, int]]:
+def _find_secrets(text: str, label: Label) -> Iterator[Span]:
     span = None
     if label.kind == "code":
         span = find_code(text, label)
@@ -105,7 +106,7 @@ def _find_secrets(text: str, label: Label) -> Iterator[tuple[int, int]]:
         yield from find_in_wording(text, label)
 
 
-def _find_direct(text: str, label: Label) -> tuple[int, int] | None:
+def _find_direct(text: str, label: Label) -> Span | None:
     """The span of the secret that directly follows the label, if one does."""
     link = _LINK.match(text, label.end)
     if link is None:

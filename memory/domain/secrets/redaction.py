@@ -9,6 +9,7 @@ from memory.domain.secrets.labels import find_announced
 from memory.domain.secrets.numbers import find_numbers
 from memory.domain.secrets.shapes import MARK, PLACEHOLDER, looks_secret
 from memory.domain.text.noise import is_key
+from memory.domain.types import Span
 
 __all__ = ["MARK", "blank_in_steps", "blank_secrets", "mask_secrets"]
 
@@ -68,7 +69,7 @@ def _cover_lines(text: str, cover: Cover) -> str:
     return _cover_runs(text, cover)
 
 
-def _replace(text: str, spans: Iterable[tuple[int, int]], cover: Cover) -> str:
+def _replace(text: str, spans: Iterable[Span], cover: Cover) -> str:
     """The spans ascend and do not overlap."""
     pieces: list[str] = []
     copied = 0

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from memory.domain.text.function_words import split_words
+from memory.domain.types import Span
 
 MARK: Final = "[secret]"
 
@@ -46,7 +47,7 @@ def looks_secret(value: str) -> bool:
     return has_letter and (any(map(str.isdigit, value)) or _SYMBOL.search(value) is not None)
 
 
-def span_of(text: str, value: re.Match[str]) -> tuple[int, int]:
+def span_of(text: str, value: re.Match[str]) -> Span:
     """Where a match of VALUE stands, without quotes and without the punctuation after it."""
     start, end = value.span(value.lastgroup or "bare")
     return (start, start + len(text[start:end].rstrip(CLOSING))) if value.lastgroup == "bare" else (start, end)
@@ -56,9 +57,9 @@ def ends_line(text: str, end: int) -> bool:
     return text[end : end + 8].lstrip(" \t")[:1] in ("", "\n", "\r")
 
 
-def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """In ascending order, those that overlap made one."""
-    merged: list[tuple[int, int]] = []
+    merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))

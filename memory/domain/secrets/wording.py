@@ -19,8 +19,7 @@ from memory.domain.secrets.shapes import (
     span_of,
 )
 from memory.domain.text.function_words import AUXILIARIES, is_closed_class, split_words
-
-Span = tuple[int, int]
+from memory.domain.types import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory.domain.text.function_words import split_words
-
-Span = tuple[int, int]
+from memory.domain.types import Span
 
 # A block quote reaches to the end of its paragraph, whether each line is marked or only the first (CommonMark 0.31,
 # section 5.1, "laziness").

@@ -14,7 +14,7 @@ from proxy.domain import json_outline
 from proxy.domain.formats import litellm_flattened
 from proxy.domain.formats.base import Payload, Prompt, WireFormat
 from proxy.domain.formats.streams import parse_object
-from proxy.domain.json_outline import Span
+from proxy.domain.json_outline import ByteRange
 
 JSON_MAX_BYTES: Final = 4_000_000
 PARTS_MAX: Final = 5_000
@@ -44,7 +44,7 @@ class CutRequest:
     payload: Payload
     text: bytes
     field: str
-    rest: Span
+    rest: ByteRange
 
     def write(self) -> Steps[bytes]:
         """The request with the payload as it is now, and the rest of the long field after it."""
@@ -52,7 +52,7 @@ class CutRequest:
         pieces: list[bytes | memoryview] = []
         for key, value in self.payload.items():
             pieces += (b"," if pieces else b"{", orjson.dumps(key), b":")
-            if isinstance(value, Span):
+            if isinstance(value, ByteRange):
                 pieces.append(text[value.start : value.end])
             elif key == self.field and self.rest.end > self.rest.start:
                 # Without the bracket or quote at its end, which the rest has.
@@ -112,20 +112,20 @@ def _cut_request(text: bytes, field: str) -> Steps[CutRequest | None]:
     members = yield from json_outline.outline(text)
     if members is None:
         return None
-    rest = Span(0, 0)
-    if isinstance(span := members.get(field), Span):
+    rest = ByteRange(0, 0)
+    if isinstance(span := members.get(field), ByteRange):
         members[field], rest = yield from _read_beginning(text, span)
     if not members.get(field):
         return None
     for key in BESIDE:
-        if isinstance(beside := members.get(key), Span):
+        if isinstance(beside := members.get(key), ByteRange):
             members[key] = yield from _parse_some(text[beside.start : beside.end])
             if members[key] is None:
                 return None
     return CutRequest(members, text, field, rest)
 
 
-def _read_beginning(text: bytes, span: Span) -> Steps[tuple[Any, Span]]:
+def _read_beginning(text: bytes, span: ByteRange) -> Steps[tuple[Any, ByteRange]]:
     """Of a list its first items, of a flattened prompt its first sections; and where the rest is. None for what has no
     such beginning."""
     is_list = text[span.start] == ord("[")
@@ -137,7 +137,7 @@ def _read_beginning(text: bytes, span: Span) -> Steps[tuple[Any, Span]]:
     beginning = yield from _parse_some(text[span.start : cut] + (b"]" if is_list else b'"'))
     if is_list and beginning is not None and len(beginning) > PARTS_MAX:  # items that are no messages
         beginning = None
-    return beginning, Span(cut, span.end)
+    return beginning, ByteRange(cut, span.end)
 
 
 def _parse_some(text: bytes) -> Steps[Any]:
@@ -150,7 +150,7 @@ def _parse_some(text: bytes) -> Steps[Any]:
         return None
 
 
-def _find_last_section(text: bytes, span: Span) -> Steps[int]:
+def _find_last_section(text: bytes, span: ByteRange) -> Steps[int]:
     """Where the last header stands of those that may be read, in a string as it is written in JSON; where the string
     starts if there is none."""
     limit = min(span.end, span.start + JSON_MAX_BYTES)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory.domain.steps import finish
 from proxy.domain import json_outline
-from proxy.domain.json_outline import COMMAS_MAX, CONTAINERS_MAX, Span, find_end_of_items, is_heavy, outline
+from proxy.domain.json_outline import COMMAS_MAX, CONTAINERS_MAX, ByteRange, find_end_of_items, is_heavy, outline
 from tests.steps import count_steps
 
 TEXT = st.text(st.sampled_from('a"\\[]{},:é\n'), max_size=12)
@@ -23,7 +23,8 @@ WINDOWS = st.sampled_from([2, 7, 65_536])  # bytes
 def parsed(text: bytes, members: dict[str, Any]) -> dict[str, Any]:
     """The members with what their spans hold."""
     return {
-        key: orjson.loads(text[slice(*value)]) if isinstance(value, Span) else value for key, value in members.items()
+        key: orjson.loads(text[slice(*value)]) if isinstance(value, ByteRange) else value
+        for key, value in members.items()
     }
 
 
@@ -37,7 +38,7 @@ def test_the_outline_has_every_member_whatever_its_strings_say(given_: dict[str,
 
     assert members is not None
     assert parsed(text, members) == given_
-    assert {key for key, value in members.items() if isinstance(value, Span)} == {
+    assert {key for key, value in members.items() if isinstance(value, ByteRange)} == {
         key for key, value in given_.items() if isinstance(value, list | dict)
     }
 
@@ -49,7 +50,7 @@ def test_a_long_string_is_not_looked_into() -> None:
     members = finish(outline(text))
 
     assert members is not None
-    assert isinstance(members["prompt"], Span)
+    assert isinstance(members["prompt"], ByteRange)
     assert parsed(text, members) == {"prompt": said, "stream": False, "model": "m"}
 
 
@@ -64,7 +65,7 @@ def test_what_is_no_object_or_too_much_has_no_outline(text: bytes) -> None:
 @given(st.lists(st.dictionaries(TEXT, VALUES, max_size=2), max_size=6), st.integers(1, 7), WINDOWS)
 def test_the_first_items_end_where_the_parser_says(items: list[Any], most: int, window: int) -> None:
     text = b'{"messages": ' + orjson.dumps(items, option=orjson.OPT_INDENT_2) + b"}"
-    span = Span(13, len(text) - 1)
+    span = ByteRange(13, len(text) - 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_outline, "WINDOW", window)
         end = finish(find_end_of_items(text, span, items_max=most, bytes_max=len(text)))
@@ -76,7 +77,7 @@ def test_items_end_before_too_many_bytes_and_too_many_values() -> None:
     large, dense = {"content": "x" * 1_000}, {"content": [[]] * (CONTAINERS_MAX // 2)}
     for items, count in (([large] * 9, 4), ([dense] * 3, 1)):
         text = orjson.dumps(items)
-        span = Span(0, len(text))
+        span = ByteRange(0, len(text))
 
         end = finish(
             find_end_of_items(text, span, items_max=5_000, bytes_max=4_500 if items[0] is large else len(text))
@@ -105,7 +106,7 @@ def test_heavy_is_what_has_much_outside_of_strings(name: str) -> None:
 
 
 def items_of(text: bytes) -> object:
-    return find_end_of_items(text, Span(9, len(text)), items_max=5_000, bytes_max=len(text))
+    return find_end_of_items(text, ByteRange(9, len(text)), items_max=5_000, bytes_max=len(text))
 
 
 @pytest.mark.parametrize("walk", [is_heavy, outline, items_of])
