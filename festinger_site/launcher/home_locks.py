@@ -42,7 +42,8 @@ def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 def tell_stopping(home: Path) -> None:
     """Tells whoever wants to launch next that it may wait."""
-    (home / "run.lock").write_text(f"{os.getpid()}, stopping")
+    with suppress(OSError):  # of a home that was deleted meanwhile: what runs from it has to stop all the same
+        (home / "run.lock").write_text(f"{os.getpid()}, stopping")
 
 
 def is_launched(home: Path) -> bool:

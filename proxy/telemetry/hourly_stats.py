@@ -1,6 +1,6 @@
 """Figures over time: one row an hour, taken in the background, and what charts show of them."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -56,6 +56,13 @@ TAKE = """
         enrich_ms_p99 = EXCLUDED.enrich_ms_p99,
         taken_at = EXCLUDED.taken_at
 """
+# Of the running hour, at once: beside them the page says how many conflicts wait.
+RUNNING = """
+    SELECT
+        count(*) FILTER (WHERE status = 'open'), count(*) FILTER (WHERE detected_at >= %(begin)s),
+        count(*) FILTER (WHERE resolved_at >= %(begin)s)
+    FROM conflict
+"""
 
 
 def take(now: datetime) -> list[datetime]:
@@ -94,17 +101,27 @@ def hour_of(at: datetime) -> datetime:
 
 
 def charts(chosen: str | None = None) -> dict[str, Any]:
-    """What the charts of a range (``24h``, the default, ``7d``, ``30d``) show, in one query. ``is_empty``: there are no
-    figures in it."""
+    """What the charts of a range (``24h``, the default, ``7d``, ``30d``) show, in two queries. ``is_empty``: there are
+    no figures in it."""
     now, zone, shown = timezone.now(), timezone.get_current_timezone(), range_of(chosen)
     begin = shown.begins(now, zone)[0]
     columns = [field.name for field in fields(Figures)[1:]]
     since = HourlyFigures.objects.filter(hour__gte=begin).order_by("hour")
     rows = list(since.values_list("taken_at", "hour", *columns))
+    taken = [Figures(*figures) for _, *figures in rows]
+    if taken and taken[-1].begin == hour_of(now):
+        taken[-1] = with_conflicts_now(taken[-1])
     return {
         "chosen": shown,
         "ranges": RANGES,
         "is_empty": not rows,
         "taken_at": max((taken_at for taken_at, *_ in rows), default=None),
-        **drawn([Figures(*figures) for _, *figures in rows], shown, now, zone),
+        **drawn(taken, shown, now, zone),
     }
+
+
+def with_conflicts_now(running: Figures) -> Figures:
+    with connection.cursor() as cursor:
+        cursor.execute(RUNNING, {"begin": running.begin})
+        standing, opened, closed = cursor.fetchone()
+    return replace(running, conflicts_open=standing, conflicts_opened=opened, conflicts_closed=closed)

@@ -50,7 +50,7 @@ def test_the_range_that_is_shown_is_marked(viewer: Client) -> None:
 def test_the_charts_take_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     hourly_stats.take(timezone.now())
 
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         viewer.get(CHARTS, {"range": "30d"})
 
 
