@@ -1,12 +1,12 @@
 """Recalls what a prompt needs, from the cache and by the pure rules of ``domain/recall``, without a query."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
-from memory.domain.cues.extractor import Kind
+from memory.domain.cues.extractor import CueMatch, Kind
 from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, may_ask, priority
@@ -42,13 +42,16 @@ class Recollection:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-def recollect(cache: Cache, mentions: Mentions, now: float, shown: Block = NOTHING) -> Recollection:
+def recollect(
+    cache: Cache, mentions: Mentions, now: float, shown: Block = NOTHING, *, stood: Collection[ShownFact] = ()
+) -> Recollection:
     """What is recalled for these messages, less what their prompt shows already (``shown``, all of its blocks as one).
-    ``now`` is in seconds since the epoch."""
+    ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch."""
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
         return Recollection()
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
+    known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
     room = min(tuning.recollection_max_tokens, tuning.recollection_max_total_tokens - shown.tokens)
     may_ask_more = shown.question_tokens < tuning.recollection_max_total_tokens * QUESTIONS_SHARE
@@ -166,6 +169,54 @@ def _sort(
         else:
             unknown.append(Candidate(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
+
+
+def _leave_out_stated(
+    cache: Cache,
+    known: list[Candidate],
+    readings: Sequence[Reading],
+    stood: Collection[ShownFact],
+    reasons: dict[str, str],
+) -> list[Candidate]:
+    """The candidates less the facts that the prompt's own prose states: repeated, they would say less than stands above
+    them, in more tokens. A line that stood stays: without it the prompt would begin otherwise."""
+    if not known:  # which is so in most turns: nothing of a long history is gone through then
+        return known
+    stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
+    for match in (match for reading in readings for match in reading.triples or ()):
+        if match.subject in stated:
+            stated[match.subject].append(match)
+    slots = {(fact.concept, fact.dimension) for fact in stood}
+    left = []
+    for candidate in known:
+        matches, edges = stated[candidate.token], candidate.edges
+        if matches:
+            edges = [
+                edge
+                for edge in edges
+                if (candidate.token, cache.soas_by_id[edge.dim_id]) in slots
+                or not _is_only_repeated(cache, edge, matches)
+            ]
+        if edges:
+            left.append(replace(candidate, edges=edges) if matches else candidate)
+        else:
+            reasons[candidate.token] = "stated in this prompt"
+    return left
+
+
+def _is_only_repeated(cache: Cache, edge: EdgeRow, stated: Sequence[CueMatch]) -> bool:
+    """Whether the statements say the fact, or a more specific one, and no other value of its slot: then the model has
+    to be told which one holds. So it has where the fact is disputed."""
+    parent = cache.soas_by_id[edge.parent_id]
+    own, is_contradicted = False, (edge.concept_id, edge.dim_id) in cache.pending_by_concept_dim
+    for match in stated:
+        row = cache.soas_by_token.get(match.dimension)
+        if row is None or edge.dim_id not in {row.id, *cache.splits_of(row.id)}:
+            continue
+        if match.kind is Kind.RETRACTS or (match.parent != parent and not match.parent.endswith(f"_{parent}")):
+            is_contradicted = True
+        own = own or (match.channel not in TENTATIVE and not match.is_hedged)
+    return own and not is_contradicted
 
 
 def _is_taught(word: str, strongest: EdgeRow) -> bool:

@@ -112,16 +112,17 @@ class BlockPlacer:
         system = self._modelfile_of(thread.prompt)
         has_top = thread.prompt.has_system or system is not None
         conversation = self._conversations.resume(thread, now)
-        asked_before = conversation.top.questions if conversation is not None else ()
-        recollection = recollect(self._cache, mentions, now, Block(questions=asked_before))
+        before = conversation.top if conversation is not None else NOTHING
+        asked = Block(questions=before.questions)
+        recollection = recollect(self._cache, mentions, now, asked, stood=before.facts)
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
             return _leave_out(Edit(), recollection)
-        if recollection.asked:
-            # No block stays here that would show what was asked: without this the back-off alone would decide, and a
-            # conversation that is longer than it would be asked again.
-            questions = asked_before + recollection.block.questions
-            self._conversations.begin(thread, Block(questions=questions), None, now)
+        # No block stays here that would show what was asked: without this the back-off alone would decide, and a
+        # conversation that is longer than it would be asked again. Nor one that would show which lines stood.
+        said = Block(facts=recollection.block.facts, questions=before.questions + recollection.block.questions)
+        if said != before:
+            self._conversations.begin(thread, said, None, now)
         edit = Edit(text, system or "") if has_top else Edit(tails={last: text})
         return Placed(edit, recollection, is_shown=True)
 

@@ -317,6 +317,54 @@ def test_of_thousands_of_facts_only_a_few_are_looked_at() -> None:
     assert len(list(rest)) == 10_000 - FACTS_MAX
 
 
+# --- what the prompt itself says ---
+
+OF_SKADI = {"printer": 1, "type": 2, "runs-on": 3, "laser_printer": 4, "skadi": 5, "tyr": 6, "plotter": 7}
+SKADI = {word: SoasRow(number, novelty=float(word == "skadi")) for word, number in OF_SKADI.items()}
+HERE_AND_THERE = [EdgeRow(5, 1, 2, True), EdgeRow(5, 6, 3, False)]
+BOTH, ELSEWHERE = "skadi: [runs-on] tyr [type] printer", "skadi: [runs-on] tyr"
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ([Message("user", "skadi is a printer. Where is it?")], ELSEWHERE),
+        ([Message("system", "skadi is a printer."), Message("user", "Where is skadi?")], ELSEWHERE),
+        ([Message("user", "skadi is a laser printer. Where is it?")], ELSEWHERE),
+        ([Message("assistant", "skadi is a printer."), Message("user", "Where is skadi?")], BOTH),
+        ([Message("tool", "skadi is a printer."), Message("user", "Where is skadi?")], BOTH),
+        ([Message("user", "I believe skadi is a printer.")], BOTH),
+        ([Message("user", "skadi is a printer."), Message("tool", "skadi is a plotter.")], BOTH),
+        ([Message("user", "skadi is a printer."), Message("user", "skadi is a plotter.")], BOTH),
+        ([Message("user", "skadi is a printer."), Message("user", "skadi is no longer a printer.")], BOTH),
+        ([Message("user", "skadi is a plotter.")], BOTH),
+        ([Message("user", "kvasir is a printer. And skadi?")], BOTH),
+    ],
+)
+def test_what_the_prompt_itself_states_is_not_repeated_unless_another_value_stands_there(
+    said: list[Message], line: str
+) -> None:
+    cache = cache_of(dict(SKADI), HERE_AND_THERE)
+
+    assert recall(cache, *said).block.text.splitlines()[1:-1] == [line]
+
+
+def test_where_all_is_stated_nothing_is_recalled_and_where_it_is_disputed_both_sides_are() -> None:
+    cache = cache_of(dict(SKADI), HERE_AND_THERE[:1])
+    said = recall(cache, "skadi is a printer")
+    cache.put_pending(5, {2: ("plotter",)})
+
+    assert (said.block.text, said.reasons) == ("", {"skadi": "stated in this prompt"})
+    assert "printer | plotter" in recall(cache, "skadi is a printer").block.text
+
+
+def test_what_was_split_from_the_dimension_of_a_statement_is_stated_with_it() -> None:
+    cache = cache_of({**SKADI, "hardware": SoasRow(9)}, [EdgeRow(5, 1, 9, True)])
+    cache.split_dims = {2: {9}}
+
+    assert recall(cache, "skadi is a printer").block.text == ""
+
+
 COMMON = {
     "mercury": SoasRow(5, novelty=1, is_common=True),
     "test": SoasRow(6, novelty=1, is_common=True),

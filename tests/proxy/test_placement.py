@@ -751,7 +751,6 @@ def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Pr
 
     assert talk.says("look at gnommoweb") == Edit(top=REPO)
     assert talk.says("ask kvasir") == Edit(top=render_block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
-    assert len(proxy.conversations) == 0
 
 
 def test_a_block_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:
@@ -783,6 +782,29 @@ def test_at_the_top_too_a_conversation_is_asked_only_once(proxy: Proxy) -> None:
 
     assert talk.says("and gnommoweb?") == Edit()
     assert other.says("look at gnommoweb").top == render_block([render_questions(["gnommoweb"])])
+
+
+# --- what the conversation itself says ---
+
+
+@pytest.mark.parametrize("placement", ["tail", "head_of_last", "append_only", "system"])
+def test_what_is_stated_is_not_recalled_and_a_line_that_stands_stays(placement: str) -> None:
+    proxy = Proxy(placement=placement)
+    proxy.teach("gnommoweb", "repo")
+    stated, told = Talk(proxy, SYSTEM), Talk(proxy, ("system", "T"))
+
+    assert not stated.says("gnommoweb is a repo. Look at it.")
+    before = proxy_text(told, "look at gnommoweb")
+    after = proxy_text(told, "gnommoweb is a repo, so look at it")
+
+    assert before == after == REPO
+    assert not stated.says("and now gnommoweb?")
+
+
+def proxy_text(talk: Talk, text: str) -> str:
+    """All blocks of its next prompt."""
+    edit = talk.says(text)
+    return GAP.join([edit.top, *edit.heads.values(), *edit.tails.values()]).strip()
 
 
 # --- what is told of it ---
