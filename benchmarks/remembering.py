@@ -22,7 +22,7 @@ from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
 from memory.cache.state import Cache
-from memory.domain.recall.rendering import Block, ShownFact, fact_line, render_block
+from memory.domain.recall.rendering import Block, ShownFact, render_block, render_facts
 from memory.domain.types import Message
 from memory.ingest.reader import Reading, digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
@@ -136,7 +136,7 @@ def hold(conversations: Conversations, thread: Thread, number: int, *, is_rebuil
 def recollection(lines: int) -> Block:
     stated = [fact.split() for fact in FACTS[:lines]]
     facts = tuple(ShownFact(concept, dimension, parent, False) for concept, _, parent, *_, dimension in stated)
-    return Block(render_block([fact_line([fact]) for fact in facts]), facts)
+    return Block(render_block([render_facts([fact], "compact") for fact in facts]), facts)
 
 
 def reading(number: int, index: int) -> Reading:

@@ -41,6 +41,9 @@ class RecollectionEvent(PromptEvent):
     # Written behind, and again where nobody knows whether it was: the key makes the second one void.
     request = models.CharField(max_length=16, primary_key=True, help_text="As in the header X-Festinger-Request.")
     block = models.TextField(blank=True)
+    style = models.CharField(
+        max_length=12, blank=True, default="", db_default="", help_text="How new facts are written for this model."
+    )
     reasons = models.JSONField(default=dict, help_text="By concept.")
     reasons_left_out = models.IntegerField(default=0, db_default=0)
     unread_characters = models.IntegerField(

@@ -8,7 +8,7 @@ from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
 from memory.domain.cues.extractor import CueMatch, Kind
 from memory.domain.name_shapes import find_doubt
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact, Style
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import (
     FACTS_MAX,
@@ -35,21 +35,29 @@ QUESTIONS_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The block, the rows asked about, and per salient concept why it is in or out."""
+    """The block, the style of its facts, the rows asked about, and per salient concept why it is in or out."""
 
     block: Block = NOTHING
+    style: Style = "compact"
     asked: tuple[SoasRow, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
 
 
 def recollect(
-    cache: Cache, mentions: Mentions, now: float, shown: Block = NOTHING, *, stood: Collection[ShownFact] = ()
+    cache: Cache,
+    mentions: Mentions,
+    now: float,
+    shown: Block = NOTHING,
+    *,
+    model: str = "",
+    stood: Collection[ShownFact] = (),
 ) -> Recollection:
-    """What is recalled for these messages, less what their prompt shows already (``shown``, all of its blocks as one).
-    ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch."""
+    """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
+    blocks as one). ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch."""
+    style = cache.tuning.style_for(model)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
-        return Recollection()
+        return Recollection(style=style)
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
     known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
@@ -59,12 +67,14 @@ def recollect(
         known,
         _not_stated(cache, unknown, mentions.readings, reasons),
         show=lambda edge: _show(cache, edge),
+        style=style,
         max_concepts=tuning.recollection_max_concepts,
         max_questions=tuning.zero_hit_max if may_ask_more else 0,
         max_characters=room * CHARACTERS_PER_TOKEN,
     )
     return Recollection(
         block=selection.block(),
+        style=style,
         asked=tuple(candidate.row for candidate in selection.asked),
         reasons=reasons | selection.reasons,
     )
@@ -91,7 +101,8 @@ def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool
     if cache.soas_by_id.get(edge.parent_id) != fact.parent:
         return False
     is_disputed, rivals = _find_dispute(cache, edge)
-    return is_disputed == fact.is_disputed and set(rivals) == set(fact.rivals)
+    is_same_kind = fact.is_isa is None or fact.is_isa == edge.is_isa
+    return is_same_kind and is_disputed == fact.is_disputed and set(rivals) == set(fact.rivals)
 
 
 def _bounds(tuning: Tuning, now: float) -> Bounds:
@@ -255,7 +266,9 @@ def _not_stated(
 
 def _show(cache: Cache, edge: EdgeRow) -> ShownFact:
     words = cache.soas_by_id
-    return ShownFact(words[edge.concept_id], words[edge.dim_id], words[edge.parent_id], *_find_dispute(cache, edge))
+    is_disputed, rivals = _find_dispute(cache, edge)
+    concept, dimension, parent = words[edge.concept_id], words[edge.dim_id], words[edge.parent_id]
+    return ShownFact(concept, dimension, parent, is_disputed, rivals, edge.is_isa)
 
 
 def _find_dispute(cache: Cache, edge: EdgeRow) -> tuple[bool, tuple[str, ...]]:

@@ -5,12 +5,14 @@ typed values of the stored rows that a process keeps.
 """
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
+from memory.domain.recall.rendering import Style
 from memory.settings.grammar import Takes, describe_mistake, split_words
 
 SourceName = Literal["cloud_llm", "festinger", "gutask", "inferred", "operator"]
@@ -41,6 +43,22 @@ ModelId = Annotated[
 SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes(f"some of {', '.join(SOURCES)}")]
 CRON: Final = Takes("five cron fields (minute hour day month weekday)")
 Cron = Annotated[str, AfterValidator(check_cron), CRON]
+
+
+def split_styles(raw: object) -> object:
+    """Before validation: the pairs of pattern and style that a text has, in lower case."""
+    if not isinstance(raw, str):
+        return raw
+    parts = cast(list[str], split_words(raw.lower()))
+    return [tuple(map(str.strip, part.rpartition("=")[::2])) for part in parts]
+
+
+StyleByModel = Annotated[
+    tuple[tuple[Annotated[str, Field(min_length=1, max_length=200)], Style], ...],
+    Field(max_length=100),
+    BeforeValidator(split_styles),
+    Takes("patterns of models' names, each with its style, such as smollm*=sentences, *:1b=sentences"),
+]
 
 PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
 Pile = Annotated[int, Field(ge=1, le=100_000)]
@@ -128,6 +146,16 @@ class Tuning:
         " text; append_only: the first ones of a conversation to the top, later ones to the end. With these, what was"
         " said stays where it was, so that the model need not read all anew. system: always one block at the top.",
     )
+    recollection_style: Style = setting(
+        RECOLLECTING,
+        "compact",
+        "How facts are written. compact: kvasir: [runs-on] tyr [type] service; sentences: kvasir runs on tyr.",
+    )
+    recollection_style_by_model: StyleByModel = setting(
+        RECOLLECTING,
+        (),
+        "Another style for models whose names match a pattern, the first that does: smollm*=sentences, *:1b=sentences.",
+    )
     zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
         RECOLLECTING, 3, "Unknown concepts asked about in one block, at most; 0 asks nothing."
     )
@@ -184,6 +212,11 @@ class Tuning:
         " the live view; off: it is not kept, and what was kept is deleted within a minute.",
     )
 
+    def style_for(self, model: str) -> Style:
+        name = model.lower()
+        styles = (style for pattern, style in self.recollection_style_by_model if fnmatchcase(name, pattern))
+        return next(styles, self.recollection_style)
+
     @property
     def keeps_prompt_text(self) -> bool:
         return self.live_prompt_text == "on"
@@ -210,6 +243,8 @@ def as_text(value: Any) -> str:
         return ""
     if isinstance(value, frozenset):
         return ",".join(sorted(value))
+    if isinstance(value, tuple):
+        return ", ".join(f"{pattern}={style}" for pattern, style in value)
     return str(value)
 
 

@@ -89,6 +89,7 @@ class RecollectionEventAdmin(EventAdmin):
         "what_was_said",
         "what_became_of_concepts",
         "block_as_it_was",
+        "style",
         "loops_met",
         "unread_characters",
         "enrich_ms",

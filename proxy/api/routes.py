@@ -136,6 +136,7 @@ class FactIn(Schema):
 class TextIn(Schema):
     text: str
     role: Literal["user", "assistant", "system", "tool"] = "user"
+    model: str = ""
 
 
 @api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
@@ -169,14 +170,16 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
 
 @api.post("/recollect", summary="What would be recalled", tags=["memory"])
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
-    """What would be recalled for a text, and why each salient concept is in or out. Nothing is counted."""
+    """What would be recalled for a text, in the style for the model if one is named, and why each salient concept is
+    in or out. Nothing is counted."""
     current = runtime.current()
     require(caller_of(current.world, request.scope), "agent")
     turn = current.enricher.turns.begin()
     reading = await turn.run(Reader(current.world).read_in_steps(Message(said.role, said.text)))
-    recollection = recollect(current.world, Mentions.of([reading]), time.time())
+    recollection = recollect(current.world, Mentions.of([reading]), time.time(), model=said.model)
     return {
         "block": recollection.block.text,
+        "style": recollection.style,
         "concepts": list_reasons(recollection.reasons),
         "cues": [describe_match(triple) for triple in reading.triples or ()],
     }

@@ -216,7 +216,7 @@ class Enricher:
             wire.apply(cut.payload, prompt, edit)
             done.body = await turn.run(cut.write())
             self.counts.enriched += 1
-        placed = Placed(edit, Recollection(), is_shown=False)
+        placed = Placed(edit, Recollection(style=self.cache.tuning.style_for(prompt.model)), is_shown=False)
         self.events.add(request_event(asked, placed, len(cut.text), started))
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
@@ -285,6 +285,7 @@ def request_event(asked: RequestInfo, placed: Placed | None, unread: int, starte
     return {
         **asked,
         "block": placed.text if placed is not None else "",
+        "style": placed.recollection.style if placed is not None else "",
         "reasons": reasons,
         "reasons_left_out": left_out,
         "unread_characters": unread,

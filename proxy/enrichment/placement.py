@@ -62,7 +62,7 @@ class BlockPlacer:
         system = self._modelfile_of(thread.prompt) if may_use_top or has_own_top else None
         standing = self._select_standing(conversation, thread, system, now)
         shown = join_blocks((standing.top, *standing.blocks.values()), GAP)
-        recollection = recollect(self._cache, mentions, now, shown)
+        recollection = recollect(self._cache, mentions, now, shown, model=thread.prompt.model)
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
@@ -114,7 +114,8 @@ class BlockPlacer:
         conversation = self._conversations.resume(thread, now)
         before = conversation.top if conversation is not None else NOTHING
         asked = Block(questions=before.questions)
-        recollection = recollect(self._cache, mentions, now, asked, stood=before.facts)
+        model = thread.prompt.model
+        recollection = recollect(self._cache, mentions, now, asked, model=model, stood=before.facts)
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
             return _leave_out(Edit(), recollection)
@@ -179,4 +180,4 @@ def _leave_out(edit: Edit, recollection: Recollection) -> Placed:
     """Nothing of the recollection is in the prompt, if there is any; the reasons say so."""
     chosen = ("recalled", "asked")
     reasons = {word: NO_PLACE if reason in chosen else reason for word, reason in recollection.reasons.items()}
-    return Placed(edit, Recollection(reasons=reasons), is_shown=False)
+    return Placed(edit, Recollection(style=recollection.style, reasons=reasons), is_shown=False)

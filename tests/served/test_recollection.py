@@ -2,12 +2,13 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
+from memory.settings.registry import defaults
 from tests.served.server import Served
 from tests.standin import Recorded, StandIn
 from tests.waiting import eventually
@@ -48,18 +49,49 @@ def test_a_taught_fact_reaches_the_model_with_the_next_prompt(server: Served, ol
     ]
 
 
-@pytest.fixture
-def appending(server: Served, database: str) -> Iterator[None]:
-    """The first block of a conversation goes to the top."""
+Configure = Callable[[str, str], None]
 
-    def set_placement(value: str) -> None:
+
+@pytest.fixture
+def configure(server: Served, database: str) -> Iterator[Configure]:
+    """Changes a setting until the end of the test."""
+
+    def store(key: str, value: str) -> None:
         with psycopg.connect(database) as client:
-            client.execute("UPDATE config SET value = %s WHERE key = 'recollection_placement'", (value,))
+            client.execute("UPDATE config SET value = %s WHERE key = %s", (value, key))
         server.client.post("/reload").raise_for_status()
 
-    set_placement("append_only")
-    yield
-    set_placement("tail")
+    changed = set()
+
+    def change(key: str, value: str) -> None:
+        changed.add(key)
+        store(key, value)
+
+    yield change
+    for key in changed:
+        store(key, defaults()[key])
+
+
+@pytest.fixture
+def appending(configure: Configure) -> None:
+    """The first block of a conversation goes to the top."""
+    configure("recollection_placement", "append_only")
+
+
+def test_some_models_are_told_in_sentences(server: Served, ollama: StandIn, configure: Configure) -> None:
+    server.teach("vanaheim -ispart tyr in context of runs-on")
+    server.teach("vanaheim -isa app in context of role")
+    configure("recollection_style_by_model", "pygmy*=sentences")
+
+    answer = server.chat(("user", "where is vanaheim?"), model="Pygmy:135m")
+
+    told = block("vanaheim runs on tyr.", "vanaheim is an app (role).")
+    assert contents(ollama) == ["where is vanaheim?\n\n" + told]
+    assert server.client.get(f"/why/{answer.headers['x-festinger-request']}").json()["style"] == "sentences"
+    asked = {"text": "where is vanaheim?", "model": "pygmy"}
+    assert server.client.post("/recollect", json=asked).json()["block"] == told
+    others = server.client.post("/recollect", json={"text": "where is vanaheim?"}).json()
+    assert (others["block"], others["style"]) == (block("vanaheim: [runs-on] tyr [role] app"), "compact")
 
 
 @pytest.mark.usefixtures("appending")

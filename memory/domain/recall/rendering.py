@@ -2,12 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from memory.domain.formatting import phrase, tells_dimension
 
 OPENING = "<recollection>"
 CLOSING = "</recollection>"
 CONFLICT = " — conflict pending"
+DISPUTED = " (disputed)"
 CHARACTERS_PER_TOKEN = 4
+
+
+# compact: a line a concept, ``kvasir: [runs-on] tyr [type] service``; sentences: a line a fact, ``kvasir runs on tyr.``
+Style = Literal["compact", "sentences"]
 
 
 class ShownFact(NamedTuple):
@@ -19,6 +26,7 @@ class ShownFact(NamedTuple):
     is_disputed: bool
     # What else is claimed of it, the newest first. The order is of no matter to what the line says.
     rivals: tuple[str, ...] = ()
+    is_isa: bool | None = None  # None where an earlier version showed it
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +71,30 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
     )
 
 
-def fact_line(facts: Sequence[ShownFact]) -> str:
-    """One concept's line, with at least one fact, in the order given."""
-    shown = " ".join([_fact_text(fact) for fact in facts])
+def render_facts(facts: Sequence[ShownFact], style: Style) -> str:
+    """What is shown of one concept, at least one fact, in the order given."""
+    if style == "sentences":
+        return "\n".join([_as_sentence(fact) for fact in facts])
+    shown = " ".join([_as_slot(fact) for fact in facts])
     return f"{facts[0].concept}: {shown}{CONFLICT if any(fact.is_disputed for fact in facts) else ''}"
 
 
-def count_fitting(facts: Sequence[ShownFact], length_max: int) -> int:
-    """How many of the facts, from the first on, ``fact_line`` prints within so many characters; at least one."""
-    length, is_disputed = len(facts[0].concept) + 1, False
-    for count, fact in enumerate(facts):
-        length += 1 + len(_fact_text(fact))
-        if fact.is_disputed and not is_disputed:
-            length, is_disputed = length + len(CONFLICT), True
-        if length > length_max:
-            return max(1, count)
-    return len(facts)
+def count_fitting(facts: Sequence[ShownFact], style: Style, length_max: int) -> int:
+    """How many of the facts, from the first on, ``render_facts`` prints within so many characters; at least one."""
+    counts = range(len(facts), 1, -1)
+    return next((count for count in counts if len(render_facts(facts[:count], style)) <= length_max), 1)
 
 
-def _fact_text(fact: ShownFact) -> str:
+def _as_slot(fact: ShownFact) -> str:
     return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {' | '.join((fact.parent, *fact.rivals))}"
+
+
+def _as_sentence(fact: ShownFact) -> str:
+    """``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed)``."""
+    concept, dimension, parent, is_disputed, rivals, is_isa = fact
+    said = phrase(concept, " or ".join((parent, *rivals)), dimension, is_isa=bool(is_isa))
+    told = "" if tells_dimension(dimension, is_isa=bool(is_isa)) else f" ({dimension})"
+    return f"{said}{told}{DISPUTED if is_disputed else '.'}"
 
 
 def render_questions(concepts: Sequence[str]) -> str:

@@ -11,10 +11,11 @@ from memory.domain.channels import Channel, channel_of
 from memory.domain.recall.rendering import (
     Block,
     ShownFact,
+    Style,
     block_length,
     count_fitting,
-    fact_line,
     render_block,
+    render_facts,
     render_questions,
 )
 from memory.domain.types import EdgeRow, SoasRow
@@ -43,7 +44,7 @@ class Selection:
     and for every candidate why it is in or out."""
 
     facts: list[ShownFact] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)  # of the facts, one a concept
+    lines: list[str] = field(default_factory=list)  # of the facts, one text a concept
     asked: list[Candidate] = field(default_factory=list)
     reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
@@ -104,6 +105,7 @@ def select(
     unknown: Sequence[Candidate],
     *,
     show: Show,
+    style: Style,
     max_concepts: int,
     max_questions: int,
     max_characters: int,
@@ -111,7 +113,7 @@ def select(
     """Facts take the budget first, questions what is left."""
     selection = Selection()
     room = max_characters - block_length([])
-    room = _choose_facts(selection, by_priority(known), show, max_concepts, room)
+    room = _choose_facts(selection, by_priority(known), show, style, max_concepts, room)
     _choose_questions(selection, by_priority(unknown), max_questions, room)
     return selection
 
@@ -121,7 +123,7 @@ def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _choose_facts(
-    selection: Selection, candidates: Sequence[Candidate], show: Show, max_concepts: int, room: int
+    selection: Selection, candidates: Sequence[Candidate], show: Show, style: Style, max_concepts: int, room: int
 ) -> int:
     chosen: list[tuple[int, list[ShownFact], str]] = []
     share = room if len(candidates) == 1 else int(room * CONCEPT_SHARE)
@@ -130,11 +132,11 @@ def _choose_facts(
             selection.reasons[candidate.token] = "too many concepts"
             continue
         facts = _show_in_order(candidate.edges, show)
-        line, length_max = fact_line(facts), min(share, room - 1)
+        line, length_max = render_facts(facts, style), min(share, room - 1)
         if len(line) > length_max:  # its strongest facts stay
-            count = count_fitting([show(edge) for edge in candidate.edges], length_max)
+            count = count_fitting([show(edge) for edge in candidate.edges], style, length_max)
             facts = _show_in_order(candidate.edges[:count], show)
-            line = fact_line(facts)
+            line = render_facts(facts, style)
         if len(line) >= room:
             selection.reasons[candidate.token] = "no room"
             continue

@@ -3,18 +3,21 @@
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.recall.rendering import (
     CLOSING,
     CONFLICT,
+    DISPUTED,
     OPENING,
     ShownFact,
+    Style,
     block_length,
     count_fitting,
-    fact_line,
     render_block,
+    render_facts,
     render_questions,
 )
 from memory.domain.recall.saliency import DAY, priority, saliency
@@ -54,6 +57,7 @@ def candidates(draw: st.DrawFn, *, known: bool) -> list[Candidate]:
     st.integers(0, 9),
     st.integers(0, 3000),
     st.booleans(),
+    st.sampled_from(["compact", "sentences"]),
 )
 def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
     known: list[Candidate],
@@ -63,13 +67,15 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
     max_questions: int,
     max_characters: int,
     disputed: bool,
+    style: Style,
 ) -> None:
     selection = select(
         known,
         unknown,
         show=lambda edge: ShownFact(
-            known[edge.concept_id].token, f"d{edge.dim_id}", parents[edge.parent_id - 200], disputed
+            known[edge.concept_id].token, f"d{edge.dim_id}", parents[edge.parent_id - 200], disputed, is_isa=False
         ),
+        style=style,
         max_concepts=max_concepts,
         max_questions=max_questions,
         max_characters=max_characters,
@@ -78,11 +84,16 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
     block = selection.block()
     text = block.text
     assert len(text) <= max_characters or text == ""
-    assert facts_in(text) == {(fact.concept, fact.dimension): (fact.parent, disputed) for fact in block.facts}
+    if style == "compact":
+        assert facts_in(text) == {(fact.concept, fact.dimension): (fact.parent, disputed) for fact in block.facts}
+    else:
+        end = " (disputed)" if disputed else "."
+        told = [f"{fact.concept} is in {fact.parent} ({fact.dimension}){end}" for fact in block.facts]
+        assert "\n".join(selection.lines).splitlines() == told
     assert list(block.questions) == re.findall(r"^\? (\S+): no recollection", text, re.MULTILINE)
     assert len(selection.lines) <= max_concepts
     share = (max_characters - block_length([])) // (3 if len(known) > 1 else 1)
-    assert all(len(line) <= share or line.count("[") == 1 for line in selection.lines)
+    assert all(len(line) <= share or line.count("[") == 1 or line.count("\n") == 0 for line in selection.lines)
     assert len(selection.asked) <= max_questions
     assert set(selection.reasons) == {candidate.token for candidate in known + unknown}
     assert_in_alphabet(text, {c.token for c in known + unknown} | set(parents))
@@ -93,8 +104,9 @@ def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
     in_other_quotes = render_questions(["'\0"]).replace("'\0", "\0")
     asked = "\n".join([render_questions(["\0"]), render_questions(["\0", "\0"]), in_other_quotes])
     fixed = {part.strip() for line in asked.splitlines() for part in line.split("\0")} - {""}
-    for part in sorted(fixed | {OPENING, CLOSING, CONFLICT}, key=len, reverse=True):
+    for part in sorted(fixed | {OPENING, CLOSING, CONFLICT, DISPUTED}, key=len, reverse=True):
         text = text.replace(part, " ")
+    text = re.sub(r" is in (\S+) \((d\d+)\)\.?", r" \1 \2", text)
     for word in re.split(r"[\s:\[\]?]+", text):
         assert not word or word in vocabulary or re.fullmatch(r"d\d+", word), word
 
@@ -108,7 +120,13 @@ def show(edge: EdgeRow) -> ShownFact:
 
 
 def chosen(known: list[Candidate], **limits: int) -> Selection:
-    return select(known, [], show=show, **({"max_concepts": 8, "max_questions": 3, "max_characters": 1400} | limits))
+    return select(
+        known,
+        [],
+        show=show,
+        style="compact",
+        **({"max_concepts": 8, "max_questions": 3, "max_characters": 1400} | limits),
+    )
 
 
 MANY = Candidate(SoasRow(1), "gnommoweb", 1.0, [EdgeRow(1, i, 1000 + i, True) for i in range(FACTS_MAX)])
@@ -154,20 +172,43 @@ def test_the_strongest_facts_are_those_of_operators_then_of_gutask_then_of_sever
     assert ranks == sorted(ranks)
 
 
-@given(st.lists(st.tuples(tokens, tokens, st.booleans()), min_size=1, max_size=9), st.integers(0, 300))
-def test_as_many_facts_fit_as_are_printed_within_the_length(said: list[tuple[str, str, bool]], length: int) -> None:
+@given(
+    st.lists(st.tuples(tokens, tokens, st.booleans()), min_size=1, max_size=9),
+    st.integers(0, 300),
+    st.sampled_from(["compact", "sentences"]),
+)
+def test_as_many_facts_fit_as_are_printed_within_the_length(
+    said: list[tuple[str, str, bool]], length: int, style: Style
+) -> None:
     facts = [ShownFact("gnommoweb", *fact) for fact in said]
 
-    fitting = [count for count in range(1, len(facts) + 1) if len(fact_line(facts[:count])) <= length]
+    fitting = [count for count in range(1, len(facts) + 1) if len(render_facts(facts[:count], style)) <= length]
 
-    assert count_fitting(facts, length) == max(fitting, default=1)
+    assert count_fitting(facts, style, length) == max(fitting, default=1)
 
 
-def test_a_line_shows_its_disputes() -> None:
-    geography = ShownFact("gnommoweb", "geography", "ramanujan", False)
-    line = fact_line([geography, ShownFact("gnommoweb", "type", "service", True, ("app", "repo"))])
+@pytest.mark.parametrize(
+    ("style", "lines"),
+    [
+        ("compact", ["gnommoweb: [role] core [geography] ramanujan [type?] service | app | repo — conflict pending"]),
+        (
+            "sentences",
+            [
+                "gnommoweb is a core (role).",
+                "gnommoweb is in ramanujan.",
+                "gnommoweb is a service or app or repo (disputed)",
+            ],
+        ),
+    ],
+)
+def test_facts_are_written_in_one_of_two_styles_and_both_show_disputes(style: Style, lines: list[str]) -> None:
+    facts = [
+        ShownFact("gnommoweb", "role", "core", False, is_isa=True),
+        ShownFact("gnommoweb", "geography", "ramanujan", False, is_isa=False),
+        ShownFact("gnommoweb", "type", "service", True, ("app", "repo"), is_isa=True),
+    ]
 
-    assert line == "gnommoweb: [geography] ramanujan [type?] service | app | repo — conflict pending"
+    assert render_facts(facts, style).splitlines() == lines
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=9))
