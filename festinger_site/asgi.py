@@ -16,6 +16,7 @@ from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: 
 from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
+from festinger_site.server.addressing import AgentAddresses  # noqa: E402
 from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
@@ -23,7 +24,7 @@ from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from memory import bounds  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
-from proxy.auth import Permission, caller_of, require  # noqa: E402
+from proxy.auth import Permission, caller_of, require, require_own_name  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
 from proxy.errors import ProxyError  # noqa: E402
 from proxy.upstream.asgi_types import Receive, Scope, Send  # noqa: E402
@@ -91,9 +92,11 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
     try:
         receive = limit_body(receive, limit)
         if not is_page(scope["path"]):
+            caller = caller_of(current.world, scope)
+            require_own_name(caller)
             needed = find_needed(scope["method"], scope["path"])
             if needed is not None:
-                require(caller_of(current.world, scope), needed)
+                require(caller, needed)
             receive = limit_body(receive, OWN_BODY_MAX_BYTES, bound=OWN_BODY, about="of Festinger's own endpoints")
         await stock(scope, receive, send)
     except ProxyError as error:
@@ -112,9 +115,11 @@ def is_page(path: str) -> bool:
     return path == "/admin" or path.startswith(("/admin/", settings.STATIC_URL))
 
 
-application = Guard(
+guarded = Guard(
     answer,
     is_own=is_own,
     hosts=settings.FESTINGER_ALLOWED_HOSTS,
     origins=settings.FESTINGER_ORIGINS,
 )
+# Outermost: nothing behind it, least of all the upstream, sees an agent's address.
+application = AgentAddresses(guarded, is_own=is_own)

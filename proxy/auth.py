@@ -1,8 +1,9 @@
-"""Who is calling: the owner of a Festinger token, a name given in a header, or an address. And what they may do."""
+"""Who is calling: the owner of a Festinger token, a name given in the address or in a header, or an address. And what
+they may do."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Literal
@@ -11,7 +12,9 @@ from django.conf import settings
 
 from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
 from memory.cache.state import AgentRow, Cache
+from memory.domain.switches import Restrictions, Switch
 from memory.domain.voices import LOOPBACK, name_unregistered
+from proxy.domain.agent_addresses import AgentAddress
 from proxy.domain.headers import AUTHORIZATION, Headers, filter_for_upstream
 from proxy.errors import ForwardingLoop, NotAllowed
 
@@ -22,17 +25,21 @@ PREFIX = TOKEN_PREFIX.encode()
 WHOLE_TOKEN = re.compile(PREFIX + rb"[A-Za-z0-9_-]{43}")
 API_KEY = b"x-api-key"
 VIA = (b"via", b"1.1 " + INSTANCE)
+OFF_FOR_AGENT = "off in the settings of the agent"
+OFF_IN_ADDRESS = "off in the address"
 PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """``token`` is the row of a valid Festinger token. ``is_local``: from a program on this machine, not through a
-    proxy, nor from a page of another site."""
+    proxy, nor from a page of another site. ``claimed``: the registered name in the address, without its token."""
 
     name: str
     token: AgentRow | None
     is_local: bool
+    restrictions: Restrictions = field(default_factory=dict)
+    claimed: str = ""
 
     @property
     def signature(self) -> str:
@@ -40,12 +47,26 @@ class Caller:
         return self.token.name if self.token is not None else LOOPBACK
 
 
-def identify(cache: Cache, headers: HeaderMap, peer: str | None, http_version: str = "1.1") -> Caller:
+def identify(
+    cache: Cache,
+    headers: HeaderMap,
+    peer: str | None,
+    http_version: str = "1.1",
+    address: AgentAddress | None = None,
+) -> Caller:
+    """A token says who calls; without one the address does, and the header only where there is no such address."""
     token = token_of(cache, headers)
+    given = address.name if address is not None else headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
+    given = "".join(character for character in given if character.isprintable()).strip()
+    owner = find_registered(cache, given) if token is None or address is not None else None
+    off: dict[Switch, str] = dict.fromkeys(address.off, OFF_IN_ADDRESS) if address is not None else {}
+    off |= dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
     return Caller(
-        name=token.name if token else name_unregistered(_read_name(cache, headers), peer),
+        name=token.name if token else name_unregistered("" if owner else given, peer),
         token=token,
         is_local=is_loopback(peer) and not _is_for_others(headers, http_version),
+        restrictions=off,
+        claimed=owner.name if address is not None and owner is not None and owner != token else "",
     )
 
 
@@ -97,17 +118,16 @@ def is_loopback(peer: str | None) -> bool:
     return (mapped or address).is_loopback
 
 
-def _read_name(cache: Cache, headers: HeaderMap) -> str:
-    """The name that the caller gives itself; empty for one that only the owner of a token may use."""
-    raw = headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
-    name = "".join(character for character in raw if character.isprintable()).strip()
+def find_registered(cache: Cache, name: str) -> AgentRow | None:
+    """The agent of that name, which nobody may use without its token."""
     owned = name.casefold()
-    return "" if any(row.name.casefold() == owned for row in cache.agents.values()) else name
+    return next((row for row in cache.agents.values() if row.name.casefold() == owned), None) if owned else None
 
 
 def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
-    client = scope["client"]
-    return identify(cache, join_repeated(scope["headers"]), client[0] if client else None, scope["http_version"])
+    client, address = scope["client"], scope.get("agent_address")  # festinger_site/server/addressing.py leaves it there
+    headers = join_repeated(scope["headers"])
+    return identify(cache, headers, client[0] if client else None, scope["http_version"], address)
 
 
 def may(caller: Caller, needed: Permission) -> bool:
@@ -122,6 +142,13 @@ def require(caller: Caller, needed: Permission) -> None:
         return
     setting = "FESTINGER_TRUST_LOOPBACK=operator" if needed == "operator" and caller.is_local else ""
     raise _refuse(caller, needed, setting)
+
+
+def require_own_name(caller: Caller) -> None:
+    """For Festinger's own endpoints: an address with the name of a registered agent is for its token only. Raises
+    NotAllowed."""
+    if caller.claimed:
+        raise NotAllowed(f"{caller.claimed} has a token: send it as Authorization: Bearer fst_..., or use another name")
 
 
 def require_for_models(caller: Caller) -> None:

@@ -46,6 +46,9 @@ class RecollectionEvent(PromptEvent):
     )
     reasons = models.JSONField(default=dict, help_text="By concept.")
     reasons_left_out = models.IntegerField(default=0, db_default=0)
+    restrictions = models.JSONField(
+        default=dict, db_default={}, help_text="What was not done for this request (recall, learn, ask), and why."
+    )
     unread_characters = models.IntegerField(
         default=0, db_default=0, help_text="Of new text that the latency budget left for the next time."
     )

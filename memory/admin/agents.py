@@ -17,13 +17,14 @@ from django.views.decorators.http import require_POST
 
 from memory.access import agent_tokens
 from memory.admin.base import NamesChanges, Page, ReadOnly, WordSearch, link
+from memory.domain.switches import SWITCHES
 from memory.models import Agent, Evidence, Heartbeat
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
     class Meta:
         model = Agent
-        fields = ("name", "scope")
+        fields = ("name", "scope", *SWITCHES)
         help_texts = {"name": "Shown in conflicts and histories. It cannot be changed later."}
 
     def clean_name(self) -> str:
@@ -36,15 +37,15 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 @admin.register(Agent)
 class AgentAdmin(NamesChanges, Page):
     form = AgentForm
-    list_display = ("name", "scope", "created_at")
-    list_filter = ("scope",)
+    list_display = ("name", "scope", *SWITCHES, "created_at")
+    list_filter = ("scope", *SWITCHES)
     search_fields = ("name",)
     ordering = ("name",)
     change_form_outer_after_template = "memory/agent_actions.html"
     delete_confirmation_template = "memory/revoke_token.html"
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
-        return ("name", "scope", "created_at") if obj else ("name", "scope")
+        return ("name", "scope", *SWITCHES, *(("created_at",) if obj else ()))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
         return ("name", "created_at") if obj else ()

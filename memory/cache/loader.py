@@ -14,6 +14,7 @@ from psycopg.rows import TupleRow
 from memory.cache.state import AgentRow, Cache, RulingRow
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
+from memory.domain.switches import SWITCHES
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.settings import registry
 
@@ -56,7 +57,7 @@ DECIDED = """
 SUPERSEDING = "SELECT id FROM dimension WHERE on_collision = 'supersede'"
 SPLIT = "SELECT split_from_id, id FROM dimension WHERE split_from_id IS NOT NULL"
 CONFIG = "SELECT key, value FROM config"
-AGENTS = "SELECT token_hash, name, scope FROM agent"
+AGENTS = f"SELECT token_hash, name, scope, {', '.join(SWITCHES)} FROM agent"
 
 
 @dataclass(slots=True)
@@ -273,7 +274,10 @@ async def read_config(cache: Cache, connection: Connection) -> None:
 
 
 async def read_agents(cache: Cache, connection: Connection) -> None:
-    cache.agents = {digest: AgentRow(name, scope) for digest, name, scope in await all_rows(connection, AGENTS)}
+    cache.agents = {
+        digest: AgentRow(name, scope, frozenset(each for each, is_on in zip(SWITCHES, on, strict=True) if not is_on))
+        for digest, name, scope, *on in await all_rows(connection, AGENTS)
+    }
 
 
 # --- only what changed ---

@@ -11,6 +11,7 @@ from itertools import islice
 
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import rank
+from memory.domain.switches import Switch
 from memory.domain.types import GEOGRAPHY, EdgeRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
@@ -40,8 +41,11 @@ class RecentlySalient:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
+    """``off``: what its settings switch off."""
+
     name: str
     scope: str
+    off: frozenset[Switch] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

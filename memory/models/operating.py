@@ -120,6 +120,15 @@ class Agent(models.Model):
     name = models.CharField(max_length=100)
     token_hash = models.CharField(max_length=64, editable=False)
     scope = models.CharField(max_length=16, choices=Scope, default=Scope.AGENT, db_default=Scope.AGENT)
+    recall = models.BooleanField(default=True, db_default=True, help_text="Add what is known to its prompts.")
+    learn = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Read its prompts for facts. What it teaches with gutask counts anyway.",
+    )
+    ask = models.BooleanField(
+        default=True, db_default=True, help_text="Ask about unknown names in its prompts, where it recalls."
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:

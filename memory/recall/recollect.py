@@ -51,9 +51,11 @@ def recollect(
     *,
     model: str = "",
     stood: Collection[ShownFact] = (),
+    why_not_ask: str = "",
 ) -> Recollection:
     """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
-    blocks as one). ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch."""
+    blocks as one). ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch.
+    Nothing is asked where there is a reason why not."""
     style = cache.tuning.style_for(model)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
@@ -62,6 +64,9 @@ def recollect(
     known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
     room = min(tuning.recollection_max_tokens, tuning.recollection_max_total_tokens - shown.tokens)
+    if why_not_ask:
+        reasons |= dict.fromkeys((candidate.token for candidate in unknown), why_not_ask)
+        unknown = []
     may_ask_more = shown.question_tokens < tuning.recollection_max_total_tokens * QUESTIONS_SHARE
     selection = select(
         known,

@@ -90,6 +90,7 @@ class RecollectionEventAdmin(EventAdmin):
         "what_became_of_concepts",
         "block_as_it_was",
         "style",
+        "not_done",
         "loops_met",
         "unread_characters",
         "enrich_ms",
@@ -126,6 +127,10 @@ class RecollectionEventAdmin(EventAdmin):
     @admin.display(description="block")
     def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
         return render_preformatted(event.block) if event.block else "nothing"
+
+    @admin.display(description="not done")
+    def not_done(self, event: RecollectionEvent) -> str:
+        return "; ".join(f"{switch}: {why}" for switch, why in event.restrictions.items()) or "nothing was left out"
 
     @admin.display(description="concepts")
     def what_became_of_concepts(self, event: Any) -> SafeString | str:

@@ -89,7 +89,8 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     headers: Headers = request.scope["upstream_headers"]  # festinger_site/server/prompt_handler.py leaves them there
     done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        done = await current.enricher.enrich(request.path, request.body, caller_of(current.world, request.scope).name)
+        caller = caller_of(current.world, request.scope)
+        done = await current.enricher.enrich(request.path, request.body, caller.name, caller.restrictions)
     enriched = time.perf_counter()
     if done.answer is not None:
         # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.

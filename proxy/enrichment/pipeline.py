@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from secrets import token_hex
+from types import MappingProxyType
 from typing import Any, TypedDict
 
 import orjson
 
 from memory import bounds
 from memory.cache.state import Cache
+from memory.domain.switches import Restrictions
 from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader, Reading, digest_message
@@ -111,19 +113,19 @@ class Enricher:
             reading = self.reader.read(Message("user", text))
             recollect(self.cache, Mentions.of([reading]), time.time())
 
-    async def enrich(self, path: str, body: bytes, agent: str) -> Enriched:
-        """What becomes of the request: the very same body where there is nothing to do. Other tasks run in between
-        where it takes long."""
+    async def enrich(self, path: str, body: bytes, agent: str, off: Restrictions = MappingProxyType({})) -> Enriched:
+        """What becomes of the request: the very same body where there is nothing to do. ``off`` is not done for this
+        agent. Other tasks run in between where it takes long."""
         self.counts.requests += 1
         try:
-            return await self._enrich(path, body, agent, self.turns.begin())
+            return await self._enrich(path, body, agent, off, self.turns.begin())
         except Exception:
             # Whatever it is, the agent's request must not fail for it: the original goes on.
             self.counts.errors += 1
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
             return Enriched(body)
 
-    async def _enrich(self, path: str, body: bytes, agent: str, turn: Turn) -> Enriched:
+    async def _enrich(self, path: str, body: bytes, agent: str, off: Restrictions, turn: Turn) -> Enriched:
         started, now = time.perf_counter(), time.time()
         wire = FORMATS[path]
         read = await turn.run(read_request(wire, body))
@@ -135,21 +137,23 @@ class Enricher:
         asked = name_request(prompt, wire, agent, now)
         done = Enriched(body, prompt, asked)
         if read.cut is not None:
-            await self._put_back(wire, read.cut, done, started, turn)
+            await self._put_back(wire, read.cut, done, off, started, turn)
             return done
 
         # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
         is_loaded = self.cache.loaded_at is not None
-        messages, readings, digests = await self._read_messages(prompt, is_loaded, turn)
+        recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off
+        is_read = recalls or learns
+        messages, readings, digests = await self._read_messages(prompt, is_read, turn)
         conversation = digests[opening_of(message.role for message in messages) or 0]
 
         # Before the recall: the very prompt that brings a contradiction already shows its question mark.
-        if is_loaded:
+        if learns:
             with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
             new = await turn.run(self.encounters.observe(conversation, with_text, now, agent))
             mark_disputes(self.cache, new, now, agent=agent, conversation=conversation)
-        unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
-        if is_loaded and unread:
+        unread = sum(len(m.text) for m, reading in zip(messages, readings, strict=True) if is_read and reading is None)
+        if unread:
             self.counts.partial += 1
             logger.warning("enrich.partial", extra={"unread_characters": unread})
 
@@ -163,11 +167,11 @@ class Enricher:
                 prompt.model, intervention.answer, is_stream=prompt.is_stream, now=now, unique=asked["request"]
             )
         else:
-            if is_loaded:
+            if recalls:
                 thread = Thread.of(prompt, digests)
                 await turn.step()
                 mentions = self.conversations.mentions(self.cache, thread, readings)
-                placed = self.placer.place(thread, mentions, now)
+                placed = self.placer.place(thread, mentions, now, why_not_ask=off.get("ask", ""))
             self._apply(wire, read.payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
             for row in placed.recollection.asked:
@@ -176,20 +180,20 @@ class Enricher:
             self.encounters.note_asked([row.id for row in placed.recollection.asked], now)
 
         # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
-        event = request_event(asked, placed, unread if is_loaded else 0, started)
+        event = request_event(asked, placed, off, unread, started)
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
         return done
 
     async def _read_messages(
-        self, prompt: Prompt, is_loaded: bool, turn: Turn
+        self, prompt: Prompt, is_read: bool, turn: Turn
     ) -> tuple[list[Message], list[Reading | None], list[bytes]]:
         """The messages of the prompt's parts, what they say as far as it may be read now, and their digests."""
         unattributable = await turn.run(find_unattributable(prompt, self.relayed))
         messages = [Message(part.role, part.text, index in unattributable) for index, part in enumerate(prompt.parts)]
         readings: list[Reading | None] = [None] * len(messages)
-        if is_loaded:
+        if is_read:
             readings = await turn.run(self.reader.read_within(messages, Allowance.of(self.cache)))
         digests = []
         for message, reading in zip(messages, readings, strict=True):
@@ -198,7 +202,9 @@ class Enricher:
                 await turn.step()
         return messages, readings, digests
 
-    async def _put_back(self, wire: WireFormat, cut: CutRequest, done: Enriched, started: float, turn: Turn) -> None:
+    async def _put_back(
+        self, wire: WireFormat, cut: CutRequest, done: Enriched, off: Restrictions, started: float, turn: Turn
+    ) -> None:
         """Beyond the bounds nothing is read, counted, looked for or recalled. Blocks of earlier turns stay where they
         stand: without them the model would have to evaluate all of the prompt anew."""
         prompt, asked = done.prompt, done.asked
@@ -211,13 +217,14 @@ class Enricher:
             await turn.step()
         thread = Thread.of(prompt, digests)
         await turn.step()
-        edit = self.placer.put_back(thread, asked["at"]) if self.cache.loaded_at is not None else Edit()
+        recalls = self.cache.loaded_at is not None and "recall" not in off
+        edit = self.placer.put_back(thread, asked["at"]) if recalls else Edit()
         if edit:
             wire.apply(cut.payload, prompt, edit)
             done.body = await turn.run(cut.write())
             self.counts.enriched += 1
         placed = Placed(edit, Recollection(style=self.cache.tuning.style_for(prompt.model)), is_shown=False)
-        self.events.add(request_event(asked, placed, len(cut.text), started))
+        self.events.add(request_event(asked, placed, off, len(cut.text), started))
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
         """What watches the answer for a tail that repeats, where it is streamed."""
@@ -279,7 +286,9 @@ def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> Re
     return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
 
 
-def request_event(asked: RequestInfo, placed: Placed | None, unread: int, started: float) -> dict[str, Any]:
+def request_event(
+    asked: RequestInfo, placed: Placed | None, off: Restrictions, unread: int, started: float
+) -> dict[str, Any]:
     """What ``/why`` and the live view say of the request."""
     reasons, left_out = shorten_reasons(placed.recollection.reasons if placed is not None else {})
     return {
@@ -288,6 +297,7 @@ def request_event(asked: RequestInfo, placed: Placed | None, unread: int, starte
         "style": placed.recollection.style if placed is not None else "",
         "reasons": reasons,
         "reasons_left_out": left_out,
+        "restrictions": dict(off),
         "unread_characters": unread,
         "enrich_ms": round((time.perf_counter() - started) * 1000, 3),
     }

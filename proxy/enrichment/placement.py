@@ -49,11 +49,12 @@ class BlockPlacer:
         self._conversations = conversations
         self._modelfiles = modelfiles
 
-    def place(self, thread: Thread, mentions: Mentions, now: float) -> Placed:
-        """Decides what is put into the prompt, and records it with the conversation."""
+    def place(self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "") -> Placed:
+        """Decides what is put into the prompt, and records it with the conversation. It asks nothing where there is a
+        reason why not."""
         placement = self._cache.tuning.recollection_placement
         if placement == "system":
-            return self._place_at_top(thread, mentions, now)
+            return self._place_at_top(thread, mentions, now, why_not_ask)
         # Blocks stay where they were first put, byte for byte, so that the upstream's prompt cache stays valid.
         conversation = self._conversations.resume(thread, now)
         spots = find_spots(thread.prompt.parts, placement)
@@ -62,7 +63,8 @@ class BlockPlacer:
         system = self._modelfile_of(thread.prompt) if may_use_top or has_own_top else None
         standing = self._select_standing(conversation, thread, system, now)
         shown = join_blocks((standing.top, *standing.blocks.values()), GAP)
-        recollection = recollect(self._cache, mentions, now, shown, model=thread.prompt.model)
+        model = thread.prompt.model
+        recollection = recollect(self._cache, mentions, now, shown, model=model, why_not_ask=why_not_ask)
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
@@ -107,15 +109,15 @@ class BlockPlacer:
         heads = {spot.part: block.text for spot, block in standing.blocks.items() if not spot.is_end}
         return Edit(standing.top.text, conversation.system or "", tails, heads=heads)
 
-    def _place_at_top(self, thread: Thread, mentions: Mentions, now: float) -> Placed:
+    def _place_at_top(self, thread: Thread, mentions: Mentions, now: float, why_not_ask: str) -> Placed:
         """One block, made anew each time; at the end where there is no top to put it."""
         system = self._modelfile_of(thread.prompt)
         has_top = thread.prompt.has_system or system is not None
         conversation = self._conversations.resume(thread, now)
         before = conversation.top if conversation is not None else NOTHING
         asked = Block(questions=before.questions)
-        model = thread.prompt.model
-        recollection = recollect(self._cache, mentions, now, asked, model=model, stood=before.facts)
+        model, stood = thread.prompt.model, before.facts
+        recollection = recollect(self._cache, mentions, now, asked, model=model, stood=stood, why_not_ask=why_not_ask)
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
             return _leave_out(Edit(), recollection)

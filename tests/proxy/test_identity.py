@@ -8,7 +8,20 @@ from memory.access.agent_tokens import new_token, token_hash
 from memory.cache.state import AgentRow, Cache
 from memory.domain.voices import voice_of
 from proxy.api.visibility import sees_words_of
-from proxy.auth import VIA, Caller, Permission, caller_of, identify, is_loopback, own_tokens, require, strip_own_token
+from proxy.auth import (
+    OFF_FOR_AGENT,
+    OFF_IN_ADDRESS,
+    VIA,
+    Caller,
+    Permission,
+    caller_of,
+    identify,
+    is_loopback,
+    own_tokens,
+    require,
+    strip_own_token,
+)
+from proxy.domain.agent_addresses import read_address
 from proxy.domain.headers import Headers
 from proxy.errors import NotAllowed
 
@@ -182,3 +195,37 @@ def test_whose_words_a_caller_sees(caller: Caller, agents: list[str], *, expecte
 )  # fmt: skip
 def test_loopback_is_told_by_the_address(peer: str | None, expected: bool) -> None:
     assert is_loopback(peer) is expected
+
+
+@pytest.mark.parametrize(
+    ("address", "with_token", "name", "claimed"),
+    [
+        (b"/agent/kreacher", False, "kreacher@10.0.0.7", ""),
+        (b"/agent/Dobby", False, "anonymous@10.0.0.7", "dobby"),
+        (b"/agent/dobby", True, "dobby", ""),
+        (b"/agent/carla", True, "dobby", "carla"),
+        (b"/agent/kreacher", True, "dobby", ""),
+    ],
+)
+def test_a_token_counts_before_an_address_and_an_address_before_the_header(
+    address: bytes, name: str, claimed: str, *, with_token: bool
+) -> None:
+    token = new_token()
+    cache = Cache(agents={token_hash(token): AGENT, "other": OPERATOR})
+    headers = {b"x-festinger-agent": b"winky"}
+    if with_token:
+        headers[b"authorization"] = b"Bearer " + token.encode()
+
+    caller = identify(cache, headers, "10.0.0.7", address=read_address(address))
+
+    assert (caller.name, caller.claimed) == (name, claimed)
+
+
+def test_an_address_switches_off_and_nothing_on() -> None:
+    token = new_token()
+    cache = Cache(agents={token_hash(token): AgentRow("dobby", "agent", frozenset({"learn"}))})
+    headers = {b"authorization": b"Bearer " + token.encode()}
+
+    caller = identify(cache, headers, None, address=read_address(b"/agent/dobby,ask=off,learn=off"))
+
+    assert caller.restrictions == {"ask": OFF_IN_ADDRESS, "learn": OFF_FOR_AGENT}

@@ -61,7 +61,8 @@ def listed(client: Client, path: str, **asked: str) -> set[int]:
 
 def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_the_block_first(client: Client) -> None:
     gnommoweb = Soas.objects.create(token="gnommoweb")
-    event = serve(7, reasons={"chair": "a common word", "gnommoweb": "recalled", "quux": "asked"}, reasons_left_out=4)
+    reasons = {"chair": "a common word", "gnommoweb": "recalled", "quux": "asked"}
+    event = serve(7, reasons=reasons, reasons_left_out=4, restrictions={"learn": "off in the address"})
 
     page = page_of(client, event)
 
@@ -69,6 +70,7 @@ def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_t
     assert page.index(">gnommoweb<") < page.index(">quux<") < page.index(">chair<")
     assert "<td>a common word</td>" in page
     assert "Of 4 more concepts nothing is kept." in page
+    assert "learn: off in the address" in page
 
 
 def test_what_clients_said_is_no_markup(client: Client) -> None:

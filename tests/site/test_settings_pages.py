@@ -239,11 +239,13 @@ def token_in(told: str) -> str:
 
 
 def test_an_agent_is_made_and_its_token_shown_once(operator: Client):
-    answer = operator.post("/admin/memory/agent/add/", {"name": " dobby ", "scope": "agent"})
+    switches = {"recall": "on", "ask": "on"}
+    answer = operator.post("/admin/memory/agent/add/", {"name": " dobby ", "scope": "agent", **switches})
 
     agent = Agent.objects.get()
     token = token_in(answer.content.decode())
     assert (agent.name, agent.token_hash) == ("dobby", agent_tokens.token_hash(token))
+    assert (agent.recall, agent.learn, agent.ask) == (True, False, True)
     assert "no-store" in answer.headers["Cache-Control"]
     later = (
         "/admin/memory/agent/",
@@ -285,7 +287,8 @@ def test_a_name_that_cannot_be_is_told(operator: Client, name: str, told: str):
 def test_an_agents_scope_is_changed_and_its_name_not(operator: Client):
     agent, _ = agent_tokens.create("dobby", "agent")
 
-    operator.post(f"/admin/memory/agent/{agent.pk}/change/", {"name": "winky", "scope": "operator"})
+    form = {"name": "winky", "scope": "operator", "recall": "on", "learn": "on", "ask": "on"}
+    operator.post(f"/admin/memory/agent/{agent.pk}/change/", form)
 
     agent.refresh_from_db()
     assert (agent.name, agent.scope) == ("dobby", "operator")
