@@ -27,6 +27,7 @@ from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
 from proxy.domain.formats.litellm_flattened import FlattenedPrompt
+from proxy.domain.helper_prompts import find_helper_task
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
@@ -140,6 +141,9 @@ class Enricher:
             await self._put_back(wire, read.cut, done, off, started, turn)
             return done
 
+        if (task := find_helper_task(prompt, read.payload)) is not None:
+            # All that is in it was said in the conversation that it is about; and nobody reads the answer.
+            off = {"learn": f"a helper prompt: {task}", "ask": f"a helper prompt: {task}", **off}
         # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
         is_loaded = self.cache.loaded_at is not None
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off

@@ -8,6 +8,7 @@ from typing import Any, cast
 import orjson
 
 from memory.cache.state import Cache
+from memory.domain.switches import Restrictions
 from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Reader
@@ -80,10 +81,10 @@ class Enriching:
         ids = [self.cache.soas_by_token[word].id for word in (concept, parent, "type")]
         self.cache.put_edges(ids[0], [EdgeRow(*ids, True, 0.9, "gutask", None)])
 
-    def ask(self, path: str, body: bytes | dict[str, Any]) -> Enriched:
+    def ask(self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None) -> Enriched:
         """What becomes of the request; no error of the enrichment is passed over."""
         text = body if isinstance(body, bytes) else orjson.dumps(body)
-        done = asyncio.run(self.enricher.enrich(path, text, "dobby"))
+        done = asyncio.run(self.enricher.enrich(path, text, "dobby", off or {}))
         assert self.enricher.counts.errors == 0
         return done
 

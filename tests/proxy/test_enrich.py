@@ -5,6 +5,7 @@ import random
 import pytest
 
 from memory import bounds
+from memory.domain.switches import Switch
 from tests.proxy.enriching import Enriching
 
 SAID = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -28,3 +29,39 @@ def test_a_model_that_cannot_be_is_counted_and_shown_cut(name: str, bites: int) 
     assert bounds.count_bites()["model_name"] == before + bites
     shown = proxy.events.added[-1]["model"]
     assert (len(shown) <= 200, shown.isprintable()) == (True, True)
+
+
+TITLE = "Provide a concise title for the conversation. Only return the title, 5 words or less.\n\nUser: {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "off", "is_learned"),
+    [
+        ("kvasir is a repo. Restart gnommoweb.", {}, True),
+        ("kvasir is a repo. Restart gnommoweb.", {"learn": "off"}, False),
+        (TITLE.format("kvasir is a repo. Restart gnommoweb."), {}, False),
+    ],
+)
+def test_a_helpers_prompt_and_a_switched_off_agent_get_facts_and_teach_nothing(
+    text: str, off: dict[Switch, str], *, is_learned: bool
+) -> None:
+    proxy = Enriching()
+    proxy.teach("gnommoweb", "worker")
+
+    proxy.ask("/api/chat", {"model": "m", "messages": [{"role": "user", "content": text}]}, off)
+
+    [event] = proxy.events.added
+    assert "gnommoweb: [type] worker" in event["block"]
+    assert ("learn" not in event["restrictions"]) is is_learned
+    assert (proxy.cache.soas_by_token["gnommoweb"].encounter_count == 1) is is_learned
+
+
+def test_where_recalling_is_off_blocks_of_earlier_turns_are_left_out_too() -> None:
+    proxy = Enriching()
+    proxy.teach("gnommoweb", "worker")
+    said = {"model": "m", "messages": [{"role": "user", "content": "Restart gnommoweb."}]}
+    longer = said | {"messages": [*said["messages"], {"role": "assistant", "content": "Done."}, SAID["messages"][0]]}
+
+    assert b"gnommoweb: [type]" in proxy.ask("/api/chat", said).body
+    assert b"gnommoweb: [type]" not in proxy.ask("/api/chat", longer, {"recall": "off"}).body
+    assert b"gnommoweb: [type]" in proxy.ask("/api/chat", longer).body

@@ -36,6 +36,16 @@ def test_an_answer_names_the_request_and_why_tells_what_it_was_given(server: Ser
     )
 
 
+def test_of_a_helpers_prompt_why_tells_that_it_was_neither_asked_nor_learned_from(server: Served) -> None:
+    server.teach("quux -isa repo")
+    asked = "Provide a concise, 5-word-or-less title for the conversation. Only return the title.\n\nUser: restart quux"
+
+    told = why(server, server.chat(("user", asked)).headers["x-festinger-request"])
+
+    assert "quux: [type] repo" in told["block"]
+    assert told["restrictions"] == {"learn": "a helper prompt: title", "ask": "a helper prompt: title"}
+
+
 def test_any_process_can_tell_of_a_request(server: Served, raw_server: Served) -> None:
     server.teach("quux -isa repo")
     request = server.chat(("user", "restart quux again")).headers["x-festinger-request"]
