@@ -16,6 +16,7 @@ from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.language.english import nouns, verbs
 from memory.domain.steps import Steps, finish
 from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.quotations import find_quotations, is_quoted
 from memory.domain.text.sentences import MASK, SentenceFinder, mask
 from memory.domain.text.tokenizer import NamesInside
@@ -141,8 +142,9 @@ def _wraps(prose: str, end: int) -> bool:
 
 def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]]]:
     """The sentences with hopeful cues that are no questions: where each begins, its text, its cues relative to that."""
+    output = OutputFinder(prose)
     for line_start, line_end, cues in _find_lines(prose, forms):
-        if all(cue.start not in hopeful for cue in cues):
+        if all(cue.start not in hopeful for cue in cues) or output.is_output(line_start, line_end):
             continue
         line = SentenceFinder(prose[line_start:line_end])
         for sentence, within in groupby(cues, key=lambda cue: line.sentence_at(cue.start - line_start)):

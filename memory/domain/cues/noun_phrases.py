@@ -25,6 +25,7 @@ _WITHIN: Final = re.compile(
     r"(?:\+\+|#)?[\s*_\"\u201c\u201d\x10]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+(?:\d{1,4}|\d+\.[\d.]+)\s+\Z"
 )
 _CUT: Final = frozenset("/\\{<=$")  # a path or a pattern, of which the word is a piece
+_COLUMNS: Final = re.compile(r"\t|\S?  ")
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
 
@@ -245,14 +246,26 @@ def _read_units(passage: Passage, reach: range, stops: Container[int]) -> list[i
             last = passage.tokens[units[-1]].text
             follows_adjective = is_adjective(last) or (last.endswith("ing") and last not in verbs.ING_NOUNS)
         gap = passage.gap_before(index)
-        if units and not (_WITHIN.match(gap) or (follows_adjective and _COMMA.match(gap))):
+        if units and _ends_title(passage, units[-1], gap):
+            gap = " "
+        if units and (_COLUMNS.search(gap) or not (_WITHIN.match(gap) or (follows_adjective and _COMMA.match(gap)))):
             break
         if follows_adjective and token.text in _COORDINATORS:
             continue
-        if is_closed_class(token.text) or token.start in stops or (units and _governs(passage, index)):
+        if _is_grammar(passage, token) or token.start in stops or (units and _governs(passage, index)):
             break
         units.append(index)
     return units
+
+
+def _ends_title(passage: Passage, index: int, gap: str) -> bool:
+    """Whether only the full stop of a title parts two words: `Prof. Lindqvist`."""
+    return gap.startswith(". ") and not gap[1:].strip() and passage.tokens[index].text in names.TITLES
+
+
+def _is_grammar(passage: Passage, token: Token) -> bool:
+    """Whether a word ends a phrase: `IT` in capitals is a noun."""
+    return is_closed_class(token.text) and passage.text[token.start : token.end] not in ("IT", "US")
 
 
 def _governs(passage: Passage, index: int) -> bool:
@@ -267,9 +280,11 @@ def _governs(passage: Passage, index: int) -> bool:
         return True
     if word in verbs.UNCHANGED_PARTICIPLES:  # `a system run in a container`, but `a test run`
         return passage.word_after(index) in PREPOSITIONS
+    following = passage.word_after(index)
+    if len(word) > 4 and word.endswith("ly") and word not in adjectives.LY_NOUNS:
+        return not following or is_closed_class(following)
     if not is_participle(word):
         return False
-    following = passage.word_after(index)
     if word.endswith("ing"):
         # A gerund is a noun after an adjective and before `of`: "a logical grouping of names".
         is_noun = following == "of" or is_adjective(passage.tokens[index - 1].text)

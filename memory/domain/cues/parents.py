@@ -177,7 +177,7 @@ def _compose_parent(
     has_name = not form.is_isa and phrase.determiner not in _INDEFINITE and _is_own_name(passage, tokens[-1])
     for index in range(len(tokens) - 2, -1, -1):
         token, gap = tokens[index], phrase.gaps[index]
-        if _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX:  # whose it is: `Anna's platform`
+        if gap.startswith(".") or _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX:  # whose it is: `Anna's platform`
             break
         counts = any(character.isdigit() for character in gap) or has_name  # `a tier 2 target`, `the host merak-1`
         if (counts and not token.is_capitalised) or is_descriptive(token) or _NOT_A_WORD.match(gap):
@@ -217,6 +217,7 @@ def _compose_context(passage: Passage, phrase: Phrase | None, vocabulary: Vocabu
     if phrase is None or (phrase.determiner in POSSESSIVES and len(phrase.tokens) == 1 and not phrase.tokens[0].parts):
         return ""  # `a plugin of our CMS`
     *modifiers, head = phrase.tokens
+    modifiers = [] if phrase.gaps and phrase.gaps[-1].startswith(".") else modifiers
     is_named = _is_named(passage, head, vocabulary) or any(
         token.is_capitalised or is_marked(passage, token) for token in modifiers
     )

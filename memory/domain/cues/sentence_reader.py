@@ -33,6 +33,7 @@ _CLOSING: Final = re.compile(rf"[,)](?:,)?{_ADVERBS}\Z")
 _IT: Final = re.compile(
     rf"(?: any ?more| any longer)?[,;:\u2013\u2014-]* ?(?:but |instead |rather )?(?:(?:it|they){_ADVERBS})?\Z"
 )
+_WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", "exclusively"})
 _FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO})
 # An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
@@ -191,8 +192,8 @@ class _SentenceReader:
         is_conditional = self._modality.is_conditional(min(subject.start, cue.start), cue.start)
         if is_conditional or self._modality.is_revoked(parent.end):
             return False
-        # What is only believed not to be so takes nothing back; `not yet`, `not per se` deny nothing.
-        is_weak = self._modality.is_hedged(cue.start, parent.end) or parent.phrase.next_word in ("yet", "per")
+        # What is only believed not to be so takes nothing back; `not yet`, `not in Go alone` deny nothing.
+        is_weak = self._modality.is_hedged(cue.start, parent.end) or parent.phrase.next_word in _WEAKENING
         return not (cue.is_denied and is_weak)
 
     def _fits(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
@@ -204,6 +205,8 @@ class _SentenceReader:
             return False
         if parent.form is Form.IS_IN:
             last = parent.phrase.tokens[-1]
+            if parent.phrase.determiner in ("a", "an"):
+                return False
             is_place = self._vocabulary.is_place(parent.token)
             return is_place or (last.is_capitalised and self._is_place(subject))
         return True

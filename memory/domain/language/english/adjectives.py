@@ -10,14 +10,13 @@ ADJECTIVES = split_words(
     "great half-baked handy hard heavy hidden high higher huge human idle important inner intelligent interior large "
     "larger last late latest lazy lean legacy light lightweight little live long longer loose loud low lower mature "
     "mere mid-size mild mini minor mobile modern modest modular multiple narrow native neat new newer next nice noisy "
-    "obscure odd old older only open optimal ordinary outer own perfect permanent plain poor popular pretty primary "
-    "private proper proprietary public pure quick quiet random rare raw ready recent red redundant regular remote "
-    "respective rich right robust rough sad safe second secondary secure separate serious sharp short significant "
-    "silent similar simple simpler single slick slight slim slow small smaller smart smooth soft solid sophisticated "
-    "stable standalone standard static steady straightforward strange strict strong stupid sub-optimal subtle "
-    "sufficient sweet tall temporary thick thin third tidy tight tiny tough transient transparent true ugly unified "
-    "unique unsafe urgent usual valid various vast very warm weak weird well-known whole wide widespread worse worst "
-    "wrong young"
+    "obscure odd old older only open optimal ordinary outer own perfect permanent plain poor popular pretty private "
+    "proper proprietary public pure quick quiet random rare raw ready recent red redundant regular remote respective "
+    "rich right robust rough sad safe second secondary secure separate serious sharp short significant silent similar "
+    "simple simpler single slick slight slim slow small smaller smart smooth soft solid sophisticated stable "
+    "standalone standard static steady straightforward strange strict strong stupid sub-optimal subtle sufficient "
+    "sweet tall temporary thick thin third tidy tight tiny tough transient transparent true ugly unified unique unsafe "
+    "urgent usual valid various vast very warm weak weird well-known whole wide widespread worse worst wrong young"
 )
 
 # A word with such an ending is an adjective, unless it is one of the nouns below.
@@ -75,6 +74,11 @@ DESCRIPTIVE = split_words(
 # Adjectives with these endings describe; with the other endings (`legal`, `medical`, `electric`) they tell kinds apart.
 # Nouns of qualities and acts, however rare: `portability is a concern`.
 ABSTRACT_ENDINGS = ("ability", "ibility", "ization", "isation", "ation", "ition", "iness", "ivity", "icity", "ality")
+# No adverbs, though they end in -ly.
+LY_NOUNS = split_words(
+    "ally anomaly assembly belly bully butterfly early family firefly gully italy jelly july lily monopoly only rally "
+    "reply supply"
+)
 DESCRIPTIVE_ENDINGS = ("able", "ful", "ible", "ish", "less", "like", "ous")
 CLASSIFYING = split_words(
     "amorphous autonomous british carnivorous contactless contest continuous cordless danish digest dish disposable "

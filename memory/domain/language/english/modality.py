@@ -34,6 +34,7 @@ DOUBTS = (
 CONDITIONS = (
     r"if|whether|unless|suppose|supposing|imagine|imagining|would|could|might|should|assume|assumes|assuming|pretend"
     r"|when|whenever|until|once|as soon as|in case|provided|as though|let's say|hope|hopes|hoping|wish|wishes"
+    r"|(?:i|we|they|he|she)'d (?:answer|argue|reply|respond|claim|write|need|want|like)"
     r"|ensure|ensures|ensuring|makes? sure|making sure|claims?|claimed|(?:check|verify|confirm|test)s? that"
 )
 # They look like doubts or conditions and are none.
@@ -57,6 +58,7 @@ REVOCATIONS = (
     rf"|former|formerly|no longer|\?+|{_MAYBE})\)"
     r"|but (?:no longer|not any ?more|not now|not yet|not really)|i (?:may|might|could|can) (?:well )?be confused"
     r"|(?:may|might|could|can) (?:well )?be (?:wrong|mistaken)"
+    r"|(?:says?|said|claims?|shows?|tells?|thinks?|believes?) otherwise|(?<=[,\u2013\u2014-] )(?:\w+,? )?i meant?"
     r"|don't quote me|grain of salt|pinch of salt|correct me if|unsure|unconfirmed|unverified"
     r"|or (?:something|some such|so(?: i| we|\W*$)|whatever|not\W|an? \w+\W*$|is it)"
     rf"|or (?:{_MAYBE})|working title|as a placeholder|just kidding|kidding|jk"
@@ -83,7 +85,7 @@ HEDGES = (
     r"|afaik|afaict|afair|afaicr|iirc|iiuc|imo|imho|in my (?:opinion|view|mind|experience|book)"
     r"|apparently|seemingly|reportedly|it seems|seems (?:like|that|to me|as)|(?:looks|sounds|feels) (?:like|as)"
     r"|it appears|appears that|according to|word is|word has it"
-    r"|(?:i|we)(?:'ve| have)? (?:heard|read|hear)(?! from)|(?:was|were|am|are|'m|been|being) told"
+    r"|(?:i|we)(?:'ve| have)? (?:also |just |only )?(?:heard|read|hear)(?! from)|(?:was|were|am|are|'m|been|being) told"
 )
 # `Marta said`, `the wiki says`: but not `I said`, `that said`.
 HEARSAY = (
@@ -97,7 +99,7 @@ HEDGES_AFTER = (
     rf"(?:i|we) (?:\w+ )?(?:{_BELIEVES}|heard|hear|suppose|assume|was told)(?=\W*$|[.,;)!])"
     rf"|i'm (?:\w+ )?(?:{_SURE})(?=\W*$|[.,;)!])|i'd (?:say|guess|bet)(?=\W*$|[.,;)!])"
     r"|(?<=[,\u2013\u2014-] )(?:or so )?"
-    rf"(?:(?:they|people) (?:say|think|believe)|(?!(?:{_NO_SPEAKERS})\b)\w+ (?:{_SAID}|thinks|believes))"
+    rf"(?:(?:they|people) (?:say|think|believe)|(?!(?:{_NO_SPEAKERS})\b)\w+ (?:{_SAID}|thinks|believes))(?: \w+)?(?=\W*$|[.,;)!])"
     r"|afaik|afaict|afair|iirc|iiuc|imo|imho|apparently|reportedly|seemingly|it seems|according to"
     r"|as far as (?:i|we)|from what (?:i|we)|to (?:the best of )?my knowledge|if (?:i|we) (?:remember|recall)"
     r"|if memory serves|if (?:i'm|i am) not mistaken|unless i'm|in my opinion|or so (?:i|he|she|they|we)"
@@ -110,11 +112,14 @@ CORRECTIONS = (
     r"actually|correction|scratch that|strike that|sorry|apologies|oops|whoops"
     r"|(?:no|nope|wait|hold on|hang on|no wait)(?= ?[,:;.\u2013\u2014-])"
     r"|my (?:mistake|bad|fault)|i (?:meant|misspoke|was wrong|got that wrong|mixed)|on second thought|i stand corrected"
+    r"|let me correct|i (?:told|gave) you (?:\w+ )?wrong|mistake above|(?:one|two|some|more) (?:more )?corrections?"
     r"|to correct (?:myself|that)|that was wrong|that's wrong"
 )
 # A sentence that takes back the one before it.
 TAKEN_BACK = (
     r"(?:no,? )?(?:wait,? )?(?:scratch|strike) that|(?:no,? )?(?:forget|ignore) (?:it|that)(?=[,.;!]|\s*$)|just kidding"
+    r"|(?:s?he|it|they) (?:isn't|aren't|is not|are not)(?=[.!])|(?:hm+|uh|er+)[,. ]+or|or (?:is|was) (?:it|s?he)|not true"
+    r"|(?:that|this)(?:'s| is| was) (?:wrong|not true|untrue|false|nonsense|a lie|a joke|outdated|obsolete)(?=[.,;!]|\s*$)"
 )
 BEFORE_CORRECTIONS = (
     r"small|minor|quick|another|one more|ok|okay|hm+|ah+|oh|well|so|and|but|also|please|yes|yeah|thanks|hi|hey"

@@ -22,6 +22,9 @@ OPENERS = split_words(
     "wow yay yeah yep yes yesterday yet yup"
 )
 
+# Before a person's name they belong to no phrase of their own: `a student of Prof. Lindqvist`.
+TITLES = split_words("capt col dr gen jr lt mr mrs ms mx prof rev sgt sr st")
+
 # Given names. Of the ambiguous ones a capital at the beginning of a sentence says nothing: `Mark the box`.
 GIVEN_NAMES = split_words(
     "aaron abdul abdullah abel abigail abraham adam adela adele aditya adrian agatha agnes agnieszka ahmad ahmed aidan "

@@ -13,8 +13,8 @@ CLOSING_ADVERBS = split_words(
     "afterwards again ahead alone already altogether always anymore anyway anywhere apart away back beforehand "
     "currently either else elsewhere especially etc even ever everywhere first forever here immediately initially "
     "instead just last later mainly maybe meanwhile mostly now nowadays nowhere only originally overall partly please "
-    "primarily right simply sometimes somewhere soon specifically still then there though today together tomorrow "
-    "tonight too twice usually well yesterday yet"
+    "primarily rather right simply sometimes somewhere soon specifically still then there though today together "
+    "tomorrow tonight too twice usually well yesterday yet"
 )
 
 # Asides, which end a phrase in capitals, too: `a queue AFAIK`.
@@ -30,11 +30,13 @@ IRREGULAR_PARTICIPLES = split_words(
 UNCHANGED_PARTICIPLES = split_words("built cast cut hit hurt put read run set shut split spread")
 # Words in -ing that are nouns of their own: `-ing X is a` is then no gerund with its object, and they may be heads.
 ING_NOUNS = split_words(
-    "anything binding blessing briefing bring building ceiling clearing clothing coating crossing drawing during "
-    "encoding evening everything feeling filing finding gathering heading hearing holding housing king landing "
-    "lightning listing mapping meaning meeting morning nothing offering opening painting parking pricing pudding "
-    "ranking rating recording rendering ring ruling saying setting sibling something spelling spring sting string "
-    "swing thing tooling training understanding undertaking warning wedding wing"
+    "accounting anything banking billing binding blessing briefing bring building caching ceiling clearing clothing "
+    "coating crossing drawing during embedding encoding engineering evening everything feeling filing finding "
+    "gathering heading hearing holding housing indexing king landing lightning listing logging mapping marketing "
+    "meaning meeting messaging mining monitoring morning nothing offering opening painting parking planning pricing "
+    "pudding ranking rating recording rendering reporting ring routing ruling saying scheduling setting shipping "
+    "sibling something spelling spring staging sting streaming string swing testing thing tooling tracking training "
+    "understanding undertaking warning wedding wing"
 )
 
 # Participles that take an object: in `a service providing metrics` the service is the head.
