@@ -1,9 +1,11 @@
-"""Parses the language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``. And
-what cannot be a fact, whoever states it."""
+"""Parses the language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``, and
+facts as the pages show them: ``mimir runs on tyr``. And what cannot be a fact, whoever states it."""
 
 import re
 from typing import NamedTuple
 
+from memory.domain.formatting import VERBS
+from memory.domain.language.english import verbs
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.tokenizer import find_leftovers, is_name, tokenise
 from memory.domain.types import MEMBERSHIP, TYPE, Triple
@@ -16,6 +18,15 @@ A_NOUN = 'name a thing, or write a name of several words: "the project"'
 AROUND = " .,;:!?'\u2019`"
 
 _WORD = re.compile(r'"[^"]*"|\S+')
+# How a fact is shown, as memory.domain.formatting phrases it.
+_SHOWN = re.compile(
+    rf"(?P<concept>.+?)\s+(?P<relation>is an?|{'|'.join(VERBS.values())})\s+(?:(?:an?|the)\s+)?"
+    r"(?P<parent>[^,;:!?()\[\]]+?)\s*(?:\[(?P<dimension>[^\[\]]+)\]|\bin (?:the )?context of (?P<context>.+?))?[.\s]*",
+    re.IGNORECASE,
+)
+_DIMENSIONS = {verb: dimension for dimension, verb in VERBS.items()}
+_NOT_IN_NAMES = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
+PARENT_WORDS_MAX = 3
 _RELATIONS = {"-isa": True, "-ispart": False, "isa": True, "ispart": False}
 
 
@@ -42,7 +53,7 @@ def parse_fact(text: str) -> Triple:
     if at is None:  # without the dash only in capitals: a concept may be called isa
         at = next((i for i, word in enumerate(words) if word.text in ("ISA", "ISPART")), None)
     if at is None:
-        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
+        return _parse_shown(text)
     is_isa = _RELATIONS[words[at].text.lower()]
     parent, dimension = _split_context(words[at + 1 :])
     after_relation = words[at].start + len(words[at].text)
@@ -54,6 +65,27 @@ def parse_fact(text: str) -> Triple:
         is_isa=is_isa,
     )
     _refuse_circles(fact, words[at + 1].start)
+    return fact
+
+
+def _parse_shown(text: str) -> Triple:
+    """The fact in the words in which facts are shown, each name as it is typed."""
+    found = _SHOWN.fullmatch(text.strip())
+    parent = [token.text for token in tokenise(found["parent"])] if found is not None else []
+    # Longer ones, and those with words that are in no name, are sentences: those are read where a user says them.
+    is_name = 0 < len(parent) <= PARENT_WORDS_MAX and not any(is_closed_class(t) or t in _NOT_IN_NAMES for t in parent)
+    relation = found["relation"].lower() if found is not None else ""
+    dimension = (found["dimension"] or found["context"]) if found is not None else ""
+    if found is None or not is_name or not (dimension or relation in _DIMENSIONS):
+        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
+    start = len(text) - len(text.lstrip())
+    fact = Triple(
+        concept=_name([_Word(found["concept"], start)], "concept", start),
+        parent=_name([_Word(f'"{found["parent"].strip(AROUND)}"', start + found.start("parent"))], "parent", start),
+        dimension=_name([_Word(dimension, start)], "dimension", start) if dimension else _DIMENSIONS[relation],
+        is_isa=relation not in _DIMENSIONS,
+    )
+    _refuse_circles(fact, start + found.start("parent"))
     return fact
 
 

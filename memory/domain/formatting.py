@@ -34,9 +34,14 @@ def format_count(count: int, one: str, many: str = "") -> str:
 
 def phrase(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """``mimir runs on tyr``, ``kvasir is a service``."""
+    return f"{concept} {relate(parent, dimension, is_isa=is_isa)} {parent}"
+
+
+def relate(parent: str, dimension: str, *, is_isa: bool) -> str:
+    """What stands between concept and parent: ``runs on``, ``is a``."""
     if is_isa:
-        return f"{concept} is {'an' if _TAKES_AN.match(parent) else 'a'} {parent}"
-    return f"{concept} {VERBS.get(dimension, 'is in')} {parent}"
+        return "is an" if _TAKES_AN.match(parent) else "is a"
+    return VERBS.get(dimension, "is in")
 
 
 def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
@@ -45,6 +50,7 @@ def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
 
 
 def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
-    """``gnommoweb is a repo [type]``, ``kvasir is in turing [runs-on]``."""
-    relation = "in" if not is_isa else "an" if parent[:1] in "aeiou" else "a"
-    return f"{concept} is {relation} {parent} [{dimension}]"
+    """As operators read it, with the dimension unless the verb tells it: ``gnommoweb is a repo [type]``, ``kvasir runs
+    on turing``."""
+    fact = phrase(concept, parent, dimension, is_isa=is_isa)
+    return fact if not is_isa and tells_dimension(dimension, is_isa=is_isa) else f"{fact} [{dimension}]"

@@ -8,7 +8,7 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
 from memory.domain.channels import Channel
-from memory.domain.formatting import format_fact
+from memory.domain.formatting import format_fact, relate
 
 
 class NormalForm(models.Func):
@@ -228,6 +228,11 @@ class Edge(models.Model):
     @property
     def is_root(self) -> bool:
         return self.concept_id == self.parent_id == self.dim_id
+
+    @property
+    def relation(self) -> str:
+        """What stands between concept and parent."""
+        return relate(self.parent.token, self.dim.token, is_isa=self.is_isa)
 
 
 class EdgeHistory(models.Model):

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 from unfold.views import ChangeList
 
 from memory.admin.base import COUNTED_MAX, Fixed, address, as_token, limit_selection, link, next_page, with_keys
-from memory.domain.formatting import format_fact
+from memory.domain.formatting import format_fact, relate
 from memory.domain.types import Triple
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin import concept_flags
@@ -244,6 +244,7 @@ def _with_conflict(sentence: str, claim: Claim | None) -> SafeString | str:
 
 def as_graph(found: Neighbourhood) -> dict[str, Any]:
     """The neighbourhood as the page's script takes it."""
+    tokens = {node.concept.pk: node.concept.token for node in found.nodes}
     return {
         "nodes": [
             {
@@ -261,6 +262,7 @@ def as_graph(found: Neighbourhood) -> dict[str, Any]:
                 "parent": line.parent_id,
                 "dimension": line.dimension,
                 "is_isa": line.is_isa,
+                "relation": relate(tokens.get(line.parent_id, ""), line.dimension, is_isa=line.is_isa),
                 "stands": line.edge_id is not None,
                 "conflict": address(Conflict, line.conflict_id) if line.conflict_id is not None else None,
                 "href": address(Edge, line.edge_id) if line.edge_id is not None else None,

@@ -105,7 +105,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
 
     @admin.display(description="says")
     def relation(self, edge: Edge) -> str:
-        return "is a root" if edge.is_root else "is a" if edge.is_isa else "is in"
+        return "is a root" if edge.is_root else edge.relation
 
     @admin.display(description="confidence")
     def sureness(self, edge: Edge) -> str:

@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from memory.admin.base import Page, ReadOnly, limit_selection, link, render_preformatted
+from memory.domain.formatting import relate
 from memory.models import Observation, Soas
 from resolution.workers import leases
 
@@ -74,7 +75,7 @@ class ObservationAdmin(ReadOnly, Page):
         concept = word(row.concept, row.concept_id)
         if row.kind == Observation.Kind.CONCEPT:
             return format_html("What is {}?", concept)
-        relation = "ISA" if row.is_isa else "ISPART"
+        relation = relate(row.parent, row.dimension, is_isa=row.is_isa)
         parent, dimension = word(row.parent, row.parent_id), word(row.dimension, row.dimension_id)
         return format_html("<span>{} {} {} [{}]</span>", concept, relation, parent, dimension)
 

@@ -3,6 +3,7 @@ it."""
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -53,8 +54,10 @@ def read_facts(concept: str, text: str) -> list[Triple]:
         raise NotUnderstood(f"Nothing can be told about this word: {mistake}.")
     if not text:
         raise NotUnderstood(f"The statement is empty. {HINT}")
-    has_flags = any(word.lower() in _FLAGS for word in text.split())
-    facts = [_read_syntax(concept, text)] if has_flags else _read_sentence(concept, text)
+    if any(word.lower() in _FLAGS for word in text.split()):
+        facts = [_read_syntax(concept, text)]
+    else:
+        facts = _read_shown(concept, text) or _read_sentence(concept, text)
     for fact in facts:
         if fact.concept != concept:
             raise NotUnderstood(
@@ -82,6 +85,16 @@ def _parse(text: str) -> Triple:
     except FactMistake as mistake:
         hint = f"{mistake.hint[:1].upper()}{mistake.hint[1:]}."
         raise NotUnderstood(f"That is no fact: {mistake}. {hint}") from mistake
+
+
+def _read_shown(concept: str, text: str) -> list[Triple]:
+    """The one fact in the words in which facts about it are shown, what it is in or on; none for other words."""
+    for words in (text, f"{concept} {text}"):
+        with suppress(FactMistake):
+            fact = parse_fact(words)
+            if fact.concept == concept and not fact.is_isa:
+                return [fact]
+    return []
 
 
 def _read_sentence(concept: str, text: str) -> list[Triple]:

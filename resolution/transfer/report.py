@@ -8,6 +8,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from memory.domain.formatting import relate
 from memory.domain.types import Triple
 from memory.models import Edge
 from resolution.transfer.interchange import Mistake
@@ -46,6 +47,16 @@ class Difference:
     outcome: str
     existing: Triple | None
     existing_confidence: float | None
+
+    @property
+    def relation(self) -> str:
+        return relate(self.fact.parent, self.fact.dimension, is_isa=self.fact.is_isa)
+
+    @property
+    def existing_relation(self) -> str:
+        return (
+            relate(self.existing.parent, self.existing.dimension, is_isa=self.existing.is_isa) if self.existing else ""
+        )
 
 
 class Report(BaseModel):

@@ -372,7 +372,7 @@ def test_a_relocation_may_change_a_kind_to_a_place(claim: Claim) -> None:
 def test_a_relocation_to_a_taken_slot_says_what_is_there(claim: Claim) -> None:
     say("gnommoweb ispart docker runs-on")
 
-    with pytest.raises(DecisionError, match=r"taken: gnommoweb is in docker \[runs-on\]"):
+    with pytest.raises(DecisionError, match=r"taken: gnommoweb runs on docker"):
         relocate(claim.pk, OPERATOR, "", dimension="runs-on")
 
     assert status(claim) == "pending"
@@ -552,7 +552,7 @@ def test_a_ring_that_another_edge_closes_meanwhile_is_not_decided_about_unseen()
     say("b ispart d membership", "kreacher")
     say("d ispart c membership", "kreacher")
 
-    with pytest.raises(DecisionError, match=r"now d is in c \[membership\] closes the cycle"):
+    with pytest.raises(DecisionError, match=r"now d is part of c closes the cycle"):
         update(claim.pk, OPERATOR, "")
 
     claim.refresh_from_db()

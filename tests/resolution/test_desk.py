@@ -195,7 +195,7 @@ def test_what_else_is_known_open_and_happened_is_there() -> None:
 
     found = file_on(claim)
 
-    assert [fact.words for fact in found.known] == ["gnommoweb is in hogwarts [membership]"]
+    assert [fact.words for fact in found.known] == ["gnommoweb is part of hogwarts"]
     assert [rival.incoming.words for rival in found.rivals] == ["gnommoweb is a tool [type]"]
     assert [event.what for event in found.history] == ["stated: gnommoweb is a repo [type]"]
     assert [sentence.sentence for sentence in found.sentences] == ["so much for gnommoweb."]
@@ -204,8 +204,8 @@ def test_what_else_is_known_open_and_happened_is_there() -> None:
 def test_the_chain_that_closes_a_ring_is_told_in_its_order() -> None:
     found = file_on(ring())
 
-    assert found.ring == ["alpha-part is in beta-part [membership]", "beta-part is in gamma-part [membership]"]
-    assert found.row.existing.words == "beta-part is in gamma-part [membership]"
+    assert found.ring == ["alpha-part is part of beta-part", "beta-part is part of gamma-part"]
+    assert found.row.existing.words == "beta-part is part of gamma-part"
 
 
 @pytest.mark.parametrize("of", [kinds, places, ring])

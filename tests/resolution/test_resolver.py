@@ -117,10 +117,10 @@ def test_every_conflict_gets_its_own_decision(llm: LlmServer) -> None:
     assert edges() == {
         "aa is a repo [artifact-type]",
         "aa is a container [deployment-type]",
-        "b is in turing [runs-on]",
-        "c is in ramanujan [runs-on]",
+        "b runs on turing",
+        "c runs on ramanujan",
         "d is a repo [type]",
-        "d is in docker [runs-on]",
+        "d runs on docker",
     }
     decided = Decision.objects.all()
     assert {(row.actor, row.source, row.run) for row in decided} == {("resolver: ollama-test", "festinger", run)}
@@ -186,7 +186,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     with pytest.raises(DecisionError, match="lovelace"):
         resolver.approve(claim.pk, OPERATOR)
 
-    assert edges() == {"gnommoweb is in lovelace [runs-on]"}
+    assert edges() == {"gnommoweb runs on lovelace"}
 
 
 # --- no model, no use ---
@@ -407,7 +407,7 @@ def test_a_conflict_that_a_person_decides_meanwhile_is_no_failure(llm: LlmServer
 
     assert (run.counts, run.note) == ({"overtaken": 1}, "")
     assert (row(claim).status, row(claim).attempts) == ("dismissed", 0)
-    assert edges() == {"aa is in ramanujan [runs-on]"}
+    assert edges() == {"aa runs on ramanujan"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -428,7 +428,7 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
 
     run = resolve()
 
-    assert edges() == {"aa is in lovelace [runs-on]"}
+    assert edges() == {"aa runs on lovelace"}
     assert run.counts in ({"overtaken": 1}, {"failed": 1})
     assert row(claim).status == "pending"
     assert not Decision.objects.exists()
@@ -618,5 +618,5 @@ def test_a_fact_stated_on_purpose_is_taken_out_by_people_only(
     run = resolve()
 
     assert run.counts == ({"update": 1} if is_done else {"proposed": 1})
-    assert edges() == {f"gnommoweb is in {'podman' if is_done else 'docker'} [runs-on]"}
+    assert edges() == {f"gnommoweb runs on {'podman' if is_done else 'docker'}"}
     assert row(outcome.claim).status == ("resolved" if is_done else "proposed")

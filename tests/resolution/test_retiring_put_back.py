@@ -151,7 +151,7 @@ def test_a_fact_that_is_put_back_closes_no_ring() -> None:
     row = retire(inner)
     say(outer)
 
-    with pytest.raises(CannotPutBack, match="would close a cycle with outer is in inner"):
+    with pytest.raises(CannotPutBack, match="would close a cycle with outer is part of inner"):
         retirement.put_back(row.pk, actor="harry")
 
     assert not Edge.objects.filter(concept__token="inner").exists()

@@ -114,7 +114,7 @@ def test_a_concepts_page_tells_its_facts_their_disputes_and_what_is_in_it(operat
     assert f'/admin/memory/soas/{concept("repo").pk}/change/"><strong>repo</strong>' in shown
     assert f'href="/admin/resolution/conflict/{claim.conflict_id}/change/">? disputed' in shown
     assert f'/admin/memory/soas/{concept("kvasir").pk}/change/">kvasir</a>' in shown
-    assert "stated: gnommoweb is in heimdall [runs-on]" in shown
+    assert "stated: gnommoweb runs on heimdall" in shown
     assert "gnommoweb is a &lt;repo&gt;." in shown
 
 
@@ -222,22 +222,20 @@ def test_a_fact_is_taught_in_plain_words(operator: Client) -> None:
     leads_to, said = teach(operator, "is owned by Hermione")
 
     assert leads_to == f"/admin/memory/soas/{concept().pk}/change/"
-    assert said == "Stored: gnommoweb is in hermione [owned-by]. It is recalled from the next prompt on."
+    assert said == "Stored: gnommoweb is owned by hermione. It is recalled from the next prompt on."
     stored = edge(dimension="owned-by")
     assert (stored.source, stored.agent) == ("operator", "hermione")
 
 
 def test_what_was_known_is_confirmed(operator: Client) -> None:
-    assert teach(operator, "runs on heimdall")[1] == "Confirmed: gnommoweb is in heimdall [runs-on] was known already."
+    assert teach(operator, "runs on heimdall")[1] == "Confirmed: gnommoweb runs on heimdall was known already."
 
 
 def test_what_collides_leads_to_the_conflict(operator: Client) -> None:
     said = teach(operator, "runs on turing")[1]
 
     claim = Claim.objects.get(dim__token="runs-on")
-    assert said.startswith(
-        "Not stored yet: gnommoweb is in turing [runs-on]. It collides with: gnommoweb is in heimdall"
-    )
+    assert said.startswith("Not stored yet: gnommoweb runs on turing. It collides with: gnommoweb runs on heimdall")
     assert f'href="{claim.get_absolute_url()}"' in said
     assert edge().parent.token == "heimdall"
 
@@ -285,7 +283,7 @@ def test_a_fact_is_retired_and_put_back_by_the_button_in_the_message(operator: C
     back_at, said = post(operator, button[1], next=leads_to)
 
     assert back_at == leads_to == f"/admin/memory/soas/{concept().pk}/change/"
-    assert "gnommoweb is in heimdall [runs-on]</a> stands again as it was." in said
+    assert "gnommoweb runs on heimdall</a> stands again as it was." in said
     assert Edge.objects.filter(pk=edge().pk).values(*before).get() == before
 
 
@@ -297,7 +295,7 @@ def test_what_cannot_be_put_back_is_told_with_the_reason(operator: Client) -> No
     said = post(operator, f"edgehistory/{row.pk}/put-back/")[1]  # after what was told before
 
     assert "Nothing was put back. It cannot be put back" in said
-    assert said.endswith("its place is taken: gnommoweb is in turing [runs-on].")
+    assert said.endswith("its place is taken: gnommoweb runs on turing.")
 
 
 def test_the_history_offers_to_put_back_only_what_has_a_free_place(operator: Client) -> None:
@@ -433,8 +431,8 @@ def test_a_facts_page_tells_who_said_it_and_what_it_collided_with(operator: Clie
 def test_the_history_is_told_in_words(operator: Client) -> None:
     row = EdgeHistory.objects.get(concept__token="gnommoweb", dim__token="runs-on")
 
-    assert "stated: gnommoweb is in heimdall [runs-on]" in page(operator, "edgehistory/")
-    assert "stated: gnommoweb is in heimdall [runs-on]" in page(operator, f"edgehistory/{row.pk}/change/")
+    assert "stated: gnommoweb runs on heimdall" in page(operator, "edgehistory/")
+    assert "stated: gnommoweb runs on heimdall" in page(operator, f"edgehistory/{row.pk}/change/")
 
 
 # --- permissions ---
@@ -479,7 +477,7 @@ def test_a_viewer_is_offered_no_button(viewer: Client) -> None:
 def test_a_concepts_page_without_a_right_shows_nothing_of_what_it_is_for(client: Client) -> None:
     told = {
         "view_edge": ("<strong>repo</strong>", 'id="fst-neighbourhood"', "concept.js"),
-        "view_edgehistory": ("stated: gnommoweb is in heimdall", 'id="fst-history"'),
+        "view_edgehistory": ("stated: gnommoweb runs on heimdall", 'id="fst-history"'),
         "view_evidence": ("gnommoweb is a &lt;repo&gt;.", 'id="fst-evidence"'),
         "view_conflict": ("/admin/resolution/conflict/", "disputed", "repo or container"),
     }

@@ -21,7 +21,6 @@
     // --- words ---
 
     const short = (name) => (name.length > NAME_MAX ? `${name.slice(0, NAME_MAX - 1)}…` : name);
-    const relation = (edge) => (edge.is_isa ? "is a" : "is in");
     const mark = (edge) => (edge.conflict ? " ?" : "");
 
     function summary(data) {
@@ -248,7 +247,7 @@
             items.push(entry(sample("currentColor", {tip: "triangle"}), "is a"));
         }
         if (data.edges.some((edge) => !edge.is_isa)) {
-            items.push(entry(sample("currentColor", {width: 4, tip: "diamond"}), "is in"));
+            items.push(entry(sample("currentColor", {width: 4, tip: "diamond"}), "is in, on or of"));
         }
         if (data.edges.some((edge) => edge.conflict && edge.stands)) {
             items.push(entry(sample("var(--fst-dispute)", {dashes: "7 5"}), "? disputed"));
@@ -280,7 +279,7 @@
         const nodes = new Map(data.nodes.map((node) => [node.id, node]));
         const items = data.edges.map((edge) => {
             const item = document.createElement("li");
-            item.append(concept(nodes.get(edge.concept)), ` ${relation(edge)} `, concept(nodes.get(edge.parent)));
+            item.append(concept(nodes.get(edge.concept)), ` ${edge.relation} `, concept(nodes.get(edge.parent)));
             item.append(` [${edge.dimension}] `);
             if (edge.conflict) {
                 item.append(anchor(edge.stands ? "? disputed" : "? claimed, does not stand", edge.conflict));

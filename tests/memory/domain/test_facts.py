@@ -44,6 +44,12 @@ ANYTHING = Anything()
         ("gnommoweb ISA repo", Triple("gnommoweb", "repo", "type", True)),
         ("state -isa level in context of geography", Triple("state", "level", "geography", True)),
         ("heimdall -ispart US in context of geography", Triple("heimdall", "us", "geography", False)),
+        ("mimir runs on tyr", Triple("mimir", "tyr", "runs-on", False)),
+        ("Mimir runs on the Big Tyr.", Triple("mimir", "big_tyr", "runs-on", False)),
+        (" idunn is owned by data team ", Triple("idunn", "data_team", "owned-by", False)),
+        ("dunmere is in vael [district]", Triple("dunmere", "vael", "district", False)),
+        ("kvasir is a search service [type]", Triple("kvasir", "search_service", "type", True)),
+        ("kvasir is an app in context of role", Triple("kvasir", "app", "role", True)),
     ],
 )
 def test_a_fact_is_understood(text: str, fact: Triple) -> None:
@@ -55,6 +61,10 @@ def test_a_fact_is_understood(text: str, fact: Triple) -> None:
     [
         ("", 0, "empty"),
         ("gnommoweb is a repo", 19, "no -isa or -ispart"),
+        ("does mimir run on tyr?", 22, "no -isa or -ispart"),
+        ("mimir no longer runs on tyr", 0, "more than one name"),
+        ("mimir runs on tyr now", 21, "no -isa or -ispart"),
+        ("mimir runs on tyr, as far as I know", 35, "no -isa or -ispart"),
         ("-isa repo", 0, "concept is missing"),
         ("gnommoweb -isa", 14, "parent is missing"),
         ("gnommoweb -isa in context of x", 14, "parent is missing"),

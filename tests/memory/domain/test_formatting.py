@@ -1,8 +1,19 @@
 """Facts in words: each dimension has its verb."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memory.domain.formatting import phrase, tells_dimension
+from memory.domain.fact_syntax import find_mistake, parse_fact
+from memory.domain.formatting import VERBS, format_fact, phrase, tells_dimension
+from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.tokenizer import is_name
+from memory.domain.types import Triple
+
+names = st.from_regex(r"[b-z][a-z0-9]{2,8}([-_.][a-z0-9]{2,5})?", fullmatch=True).filter(
+    lambda name: is_name(name) and not is_closed_class(name)
+)
+dimensions = st.sampled_from([*VERBS, "type"]) | names
 
 
 @pytest.mark.parametrize(
@@ -28,3 +39,10 @@ def test_a_fact_reads_as_its_dimension_says_it(
 ) -> None:
     assert phrase(concept, parent, dimension, is_isa=is_isa) == words
     assert tells_dimension(dimension, is_isa=is_isa) == is_told
+
+
+@given(names, st.lists(names, min_size=1, max_size=3).map("_".join), dimensions, st.booleans())
+def test_what_is_shown_is_understood_where_it_is_typed(concept: str, parent: str, dimension: str, is_isa: bool) -> None:
+    fact = Triple(concept, parent, dimension, is_isa)
+    if not find_mistake(fact):
+        assert parse_fact(format_fact(concept, parent, dimension, is_isa=is_isa)) == fact
