@@ -66,6 +66,7 @@ UNFOLD = {
                     rows("Conflicts", "balance", "resolution.conflict"),
                     rows("Candidates", "pending", "resolution.candidate"),
                     page("Live", "sensors", "admin:proxy_live", "proxy.view_recollectionevent"),
+                    page("Try a text", "science", "admin:proxy_try", "memory.view_edge"),
                 ],
             },
             section(

@@ -1,15 +1,16 @@
 """What the pages of the admin have in common."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from django.contrib import admin
 from django.contrib.admin import ShowFacets
 from django.core.paginator import Paginator
 from django.db.models import BooleanField, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.forms import ModelForm
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -142,6 +143,12 @@ def address(model: type[Model], key: Any) -> str:
 def link(row: Model, text: str | None = None) -> SafeString:
     shown = str(row) if text is None else text
     return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
+
+
+def add_pages(list_urls: Callable[[], list[URLPattern]]) -> None:
+    """Adds pages of no model to the admin."""
+    others: Callable[[], list[URLPattern]] = getattr(admin.site, "extra_urls", list)
+    admin.site.extra_urls = lambda: [*others(), *list_urls()]  # type: ignore[attr-defined]  # a hook of Unfold's
 
 
 def render_preformatted(text: str) -> SafeString:

@@ -6,7 +6,7 @@ Postgres; tests fill the dicts directly. Only the event loop's thread touches it
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from memory.domain.recall.saliency import is_salient, saliency
@@ -92,6 +92,15 @@ class Cache:
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``
     risen: RecentlySalient = field(default_factory=RecentlySalient)
+
+    def fork(self) -> "Cache":
+        """The same for a dry run: what a prompt marks in it is not seen here."""
+        return replace(
+            self,
+            provisional=dict(self.provisional),
+            pending_conflicts=set(self.pending_conflicts),
+            pending_by_concept_dim=set(self.pending_by_concept_dim),
+        )
 
     # --- the vocabulary ---
 

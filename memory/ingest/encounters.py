@@ -123,8 +123,11 @@ class Encounters:
                 self._seen[key] = self._batch.seen_again[key] = now
         return new
 
-    def note_asked(self, row_ids: Iterable[int], now: float) -> None:
-        self._batch.asked |= dict.fromkeys(row_ids, now)
+    def note_asked(self, rows: Iterable[SoasRow], now: float) -> None:
+        for row in rows:
+            row.asked_count += 1
+            row.asked_at = now
+            self._batch.asked[row.id] = now
         if self._batch.asked:
             self.wanted.set()  # the other processes must know soon, or they ask the same
 

@@ -1,5 +1,5 @@
-"""What was recalled, and what was done about loops, in the admin."""
+"""What was recalled, what was done about loops, and what a text would do, in the admin."""
 
-from proxy.admin import events, home
+from proxy.admin import events, home, trial
 
-__all__ = ["events", "home"]
+__all__ = ["events", "home", "trial"]

@@ -178,10 +178,7 @@ class Enricher:
                 placed = self.placer.place(thread, mentions, now, why_not_ask=off.get("ask", ""))
             self._apply(wire, read.payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
-            for row in placed.recollection.asked:
-                row.asked_count += 1
-                row.asked_at = now
-            self.encounters.note_asked([row.id for row in placed.recollection.asked], now)
+            self.encounters.note_asked(placed.recollection.asked, now)
 
         # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, off, unread, started)

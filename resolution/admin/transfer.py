@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import BinaryIO, Final
 
 from django.contrib import admin, messages
@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_POST
 
+from memory.admin.base import add_pages
 from resolution import transfer
 from resolution.admin.pages import actor_of
 from resolution.transfer import Differences, NotPermitted, Refused, Report, Unreadable
@@ -43,8 +44,7 @@ OUTCOMES: Final = {
 }
 
 
-def extra_urls() -> list[URLPattern]:
-    """What Unfold's site adds to the admin's own."""
+def list_urls() -> list[URLPattern]:
     views = {
         "transfer/": ("resolution_transfer", overview),
         "transfer/export/": ("resolution_transfer_export", export),
@@ -209,5 +209,4 @@ def progress(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"progress": upload_of(request).progress})
 
 
-_others: Callable[[], list[URLPattern]] = getattr(admin.site, "extra_urls", list)
-admin.site.extra_urls = lambda: [*_others(), *extra_urls()]  # type: ignore[attr-defined]  # a hook of Unfold's
+add_pages(list_urls)

@@ -3,6 +3,9 @@
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+from django.db import transaction
 
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
@@ -210,7 +213,8 @@ class Settlement:
         self._slots.write()
         # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
         for row in self._queue.write():
-            logger.info("collision.queued", extra={"conflict": row.conflict_id, "type": row.collision_type})
+            told = {"conflict": row.conflict_id, "type": row.collision_type}
+            transaction.on_commit(partial(logger.info, "collision.queued", extra=told))
         if self._forgotten:
             rulings.forget_rows(self._forgotten)
 

@@ -6,10 +6,10 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection
+from django.db import Error, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -19,11 +19,12 @@ from memory.db.connections import first_line
 from memory.db.transactions import run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
 from memory.domain.llm.concept_prompt import Explained
+from memory.domain.statement import Statement, storable
 from memory.domain.types import Triple
 from memory.graph.store import Assertion, Attribution
 from memory.llm import explain_concept
 from memory.models import Config, Edge, LanguageModel, Observation, Soas, Source
-from resolution.intake.assertions import settle
+from resolution.intake.assertions import Outcome, settle
 from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,34 @@ def _settle(rows: Sequence[Observation]) -> None:
         _tell("statements.apart", error, rows=len(rows))
         found = sum((_settle_alone(row) for row in rows), Counter[str]())
     logger.info("statements.settled", extra=dict(found))
+
+
+def foresee(statements: Sequence[Statement]) -> list[Outcome]:
+    """What would become of the statements if they were settled now, in their order. Nothing is stored."""
+
+    def run() -> list[Outcome]:
+        outcomes = settle([_assertion(_observation(storable(one))) for one in statements], is_metered=True)
+        transaction.set_rollback(True)
+        return outcomes
+
+    return run_transaction(run) if statements else []
+
+
+def _observation(statement: Statement) -> Observation:
+    """As the table has it."""
+    return Observation(
+        digest=statement.key,
+        concept=statement.subject,
+        parent=statement.parent,
+        dimension=statement.dimension,
+        is_isa=statement.is_isa,
+        confidence=statement.confidence,
+        role=statement.role,
+        channel=statement.channel,
+        agent=statement.agent,
+        said_at=datetime.fromtimestamp(statement.at, UTC),
+        evidence=statement.evidence,
+    )
 
 
 def _settle_together(rows: Sequence[Observation]) -> Counter[str]:

@@ -9,7 +9,10 @@ from tests.browser.conftest import Cookies
 from tests.browser.people import Person, address, person
 from tests.served.learning import Festinger
 
-PAGES = ("home", "desk", "conflict", "decided conflict", "concepts", "concept", "config", "setting", "live", "transfer")
+PAGES = (
+    "home", "desk", "conflict", "decided conflict", "concepts", "concept", "config", "setting", "live", "try",
+    "transfer",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +32,7 @@ def paths(running: Festinger) -> dict[str, str]:
         "config": address("memory_config_changelist"),
         "setting": address("memory_config_change", "zero_hit_max"),
         "live": address("proxy_live"),
+        "try": address("proxy_try"),
         "transfer": address("resolution_transfer"),
     }
 

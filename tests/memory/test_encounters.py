@@ -83,7 +83,7 @@ def test_a_new_word_in_four_messages_asks_to_be_flushed() -> None:
 def test_a_question_asks_to_be_flushed() -> None:
     encounters = Encounters(known())
 
-    encounters.note_asked([1], NOW)
+    encounters.note_asked([SoasRow(1)], NOW)
 
     assert encounters.wanted.is_set()
     assert encounters.take().asked == {1: NOW}
@@ -101,7 +101,7 @@ def test_a_common_word_stays_without_saliency() -> None:
 def test_what_could_not_be_written_is_kept() -> None:
     encounters = Encounters(known("known"))
     hear(encounters, "known zorblat")
-    encounters.note_asked([1], NOW)
+    encounters.note_asked([SoasRow(1)], NOW)
     asyncio.run(encounters.learn())
     batch = encounters.take()
     hear(encounters, "known zorblat again", now=NOW + 1)

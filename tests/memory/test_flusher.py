@@ -18,7 +18,7 @@ from memory.cache.loader import load_cache, refresh_soas
 from memory.cache.state import Cache
 from memory.db.connections import Connection, open_connection
 from memory.domain.steps import finish
-from memory.domain.types import Message
+from memory.domain.types import Message, SoasRow
 from memory.graph.store import ensure_tokens
 from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage
@@ -433,7 +433,7 @@ def test_a_question_is_asked_once_by_two_processes(dsn: str) -> None:
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         now = time.time()
         for process in (await start(), await start()):
-            process.encounters.note_asked([concept], now)
+            process.encounters.note_asked([SoasRow(concept)], now)
             await process.flusher.flush()
 
     play(dsn, scenario)

@@ -1,14 +1,16 @@
-"""``manage.py explain`` against the bootstrapped vocabulary."""
+"""``manage.py explain`` against the bootstrapped vocabulary, and that it foresees what then becomes of a request."""
 
 import io
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.served.server import Served
+from tests.served.server import Served, manage
+from tests.standin import StandIn
 
 
 @pytest.fixture(autouse=True)
@@ -16,29 +18,85 @@ def on_the_served_database(settings: Any, database: str) -> None:
     settings.DATABASE_URL = database
 
 
-def explain(*arguments: str, stdin: str = "", monkeypatch: pytest.MonkeyPatch | None = None) -> str:
+def explain_lines(lines: str, monkeypatch: pytest.MonkeyPatch) -> str:
     out = io.StringIO()
-    if monkeypatch is not None:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-    call_command("explain", *arguments, stdout=out, no_color=True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    call_command("explain", "--jsonl", stdout=out, no_color=True)
     return out.getvalue()
 
 
-def test_it_tells_tokens_cues_concepts_and_the_block(server: Served) -> None:
+def explain(database: str, *arguments: str, stdin: str = "") -> str:
+    return manage("explain", *arguments, "--no-color", stdin=stdin, DATABASE_URL=database).stdout
+
+
+def test_it_tells_tokens_cues_concepts_and_the_block(server: Served, database: str) -> None:
     server.teach("uffish -isa thought in context of poem")
 
-    said = explain("uffish runs on Docker")
+    said = explain(database, "uffish runs on Docker. Is whiffling a gait? Maybe uffish is a gait.")
 
     assert "uffish runs on docker" in said
     assert "uffish ISPART docker [runs-on]  confidence 0.80, characters 0-21" in said
+    assert "uffish runs on docker: becomes a fact." in said
+    assert "Maybe uffish is a gait.: it is denied, doubted, or past" in said
     assert "uffish: recalled" in said
     assert "uffish: [poem] thought" in said
+    assert "(at the end of message 1 (user))" in said
+
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "/api/chat": {"model": "llama3", "messages": [{"role": "user", "content": "{}"}], "stream": False},
+    "/api/generate": {"model": "llama3", "prompt": "{}", "stream": False},
+    "/v1/chat/completions": {"model": "llama3", "messages": [{"role": "user", "content": "{}"}], "n": 1},
+    "/v1/responses": {"model": "llama3", "input": "{}"},
+    "/v1/messages": {
+        "model": "llama3",
+        "max_tokens": 9,
+        "system": "s",
+        "messages": [{"role": "user", "content": "{}"}],
+    },
+}
+
+
+@pytest.mark.parametrize("path", REQUESTS)
+def test_it_foresees_what_becomes_of_a_request(
+    server: Served, ollama: StandIn, database: str, tmp_path: Path, path: str
+) -> None:
+    word = f"outgrabe-{path.strip('/').replace('/', '-')}"
+    server.teach(f"{word} -isa verb")
+    body = json.dumps(REQUESTS[path]).replace("{}", f"{word} runs on tulgey.")
+    file = tmp_path / "request.json"
+    file.write_text(body)
+
+    said = explain(database, "--request", str(file))
+
+    assert f"{word}: [type] verb" in said
+    assert f"{word} runs on tulgey: becomes a fact." in said
+    event = server.client.get(f"/why/{server.client.post(path, content=body).headers['x-festinger-request']}").json()
+    assert all(f"  {line}\n" in said for line in event["block"].splitlines())
+
+
+def test_it_foresees_a_conflict_and_a_candidate(server: Served, database: str) -> None:
+    server.teach("manxome -isa foe")
+
+    said = explain(database, "-", stdin="manxome is a service.\n> manxome runs on tumtum")
+
+    assert "manxome is a service [type]: contradicts: manxome is a foe [type]. It becomes a conflict" in said
+    assert "manxome runs on tumtum: waits among the candidates." in said
+    assert server.client.get("/conflicts", params={"touches": "manxome"}).json()["items"] == []
+    assert "manxome" not in server.client.get("/candidates").text
+
+
+def test_it_does_not_wait_for_somebody_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+
+    with pytest.raises(CommandError, match="give a text"):
+        call_command("explain")
 
 
 def test_it_answers_a_batch_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [{"text": "frumious is a monorepo"}, {"text": "Is it?", "role": "assistant"}]
 
-    said = explain("--jsonl", stdin="\n".join(map(json.dumps, lines)), monkeypatch=monkeypatch)
+    said = explain_lines("\n".join(map(json.dumps, lines)), monkeypatch)
 
     first, second = map(json.loads, said.splitlines())
     triple = {"subject": "frumious", "parent": "monorepo", "dimension": "type", "is_isa": True}
@@ -51,18 +109,18 @@ def test_it_answers_a_batch_line_by_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert second == {"tokens": ["is", "it"], "cues": []}
 
 
-def test_it_tells_how_something_is_said() -> None:
-    said = explain("uffish is not a poem but a song. I think frumious runs on Docker.")
+def test_it_tells_how_something_is_said(database: str) -> None:
+    said = explain(database, "uffish is not a poem but a song. I think frumious runs on Docker.")
 
     assert "uffish ISA poem [type]  is taken back, confidence 0.80" in said
     assert "uffish ISA song [type]  is so from now on, confidence 0.80" in said
     assert "frumious ISPART docker [runs-on]  confidence 0.56, only believed" in said
 
 
-def test_it_stores_nothing(server: Served) -> None:
+def test_it_stores_nothing(server: Served, database: str) -> None:
     before = server.client.get("/health").json()["cache"]["tokens"]
 
-    explain("galumphing is a gait")
+    explain(database, "galumphing is a gait")
 
     assert server.client.post("/reload").json()["cache"]["tokens"] == before
 
@@ -70,4 +128,4 @@ def test_it_stores_nothing(server: Served) -> None:
 @pytest.mark.parametrize("line", ["nonsense", '{"role": "user"}', '{"text": 5}', '{"text": "x", "role": "king"}', "[]"])
 def test_it_names_a_bad_line(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
     with pytest.raises(CommandError, match="line 2"):
-        explain("--jsonl", stdin='{"text": "fine"}\n' + line, monkeypatch=monkeypatch)
+        explain_lines('{"text": "fine"}\n' + line, monkeypatch)

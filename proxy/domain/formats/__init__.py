@@ -25,6 +25,17 @@ FORMATS: Final[Mapping[str, WireFormat]] = {
     "/v1/messages": AnthropicMessages(),
 }
 
+# Fields that requests of one path have, and those of the others with the same long field hardly.
+TELLING: Final[Mapping[str, frozenset[str]]] = {
+    "/api/chat": frozenset({"options", "keep_alive", "format", "think"}),
+    "/api/generate": frozenset({"options", "keep_alive", "format", "think", "system", "context", "raw"}),
+    "/v1/chat/completions": frozenset(
+        {"max_tokens", "max_completion_tokens", "temperature", "response_format", "tool_choice", "stream_options", "n"}
+    ),
+    "/v1/completions": frozenset({"max_tokens", "temperature", "top_p", "logprobs", "echo", "n", "stop"}),
+    "/v1/messages": frozenset({"max_tokens", "system", "stop_sequences", "thinking", "metadata"}),
+}
+
 OTHER_ERROR = "api_error"
 # As far as Ollama names errors, it does so like this; the others are the names that the two vendors document.
 OPENAI_ERRORS = {
@@ -45,3 +56,9 @@ def error_body(path: str, status: int, message: str) -> dict[str, Any]:
         kind = OPENAI_ERRORS.get(status, OTHER_ERROR)
         return {"error": {"message": message, "type": kind, "param": None, "code": None}}
     return {"error": message}
+
+
+def guess_path(payload: Mapping[str, Any]) -> str | None:
+    """Of which path a request is, as far as its fields tell; None for what is none at all."""
+    fitting = [path for path, wire in FORMATS.items() if wire.long_field in payload]
+    return max(fitting, key=lambda path: len(TELLING.get(path, frozenset()) & payload.keys()), default=None)

@@ -1,0 +1,80 @@
+"""The page *Try a text*: what a text or a whole request would be given, and would teach. Nothing is stored."""
+
+from typing import Any, Final
+
+from django.contrib import admin
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_http_methods
+
+from memory.admin.base import add_pages
+from memory.models import Agent
+from proxy.domain.formats import FORMATS
+from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
+from proxy.explanation import Explanation, NotUnderstood, explain_in_server, read_body
+from proxy.telemetry.live_feed import ids_of
+
+TEXT_MAX: Final = 1_000_000  # characters
+AGENT_MAX: Final = 120
+NOBODY: Final = "anonymous@127.0.0.1"
+# Who says a text; what else is chosen is the path of a request, or this.
+ROLES: Final = {
+    "user": "what a user says",
+    "assistant": "what the model says",
+    "tool": "what a tool returns",
+    "system": "a system text",
+}
+ANY_REQUEST: Final = "request"
+KINDS: Final = {**ROLES, ANY_REQUEST: "the body of a request", **{key: f"a body for {key}" for key in FORMATS}}
+# How the fate of a statement is marked.
+BADGES: Final = {
+    "inserted": "good", "confirmed": "good", "superseded": "good", "conflict": "bad", "candidate": "warn",
+    "over_quota": "warn",
+}  # fmt: skip
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required("memory.view_edge", raise_exception=True)
+def try_text(request: HttpRequest) -> HttpResponse:
+    # Posted although nothing changes: a request does not fit into an address, and prompts belong into no log.
+    text = request.POST.get("text", "")[:TEXT_MAX].replace("\r\n", "\n")  # as browsers end lines
+    kind = request.POST.get("kind", "user")
+    agent = request.POST.get("agent", "").strip()[:AGENT_MAX]
+    context: dict[str, Any] = {
+        "title": "Try a text",
+        "text": text,
+        "kind": kind,
+        "kinds": KINDS,
+        "agent": agent,
+        "nobody": NOBODY,
+        "agents": Agent.objects.order_by("name").values_list("name", flat=True),
+    }
+    if request.method == "POST":
+        try:
+            context |= show(look_at(text, kind, agent or NOBODY))
+        except NotUnderstood as mistake:
+            context["mistake"] = str(mistake)
+    return render(request, "proxy/trial.html", {**admin.site.each_context(request), **context})
+
+
+def look_at(text: str, kind: str, agent: str) -> Explanation:
+    """Raises NotUnderstood."""
+    if not text.strip():
+        raise NotUnderstood("There is no text to try.")
+    if kind in ROLES:
+        return explain_in_server(TEXT_PATH, write_prompt(text, kind), agent)
+    return explain_in_server(*read_body(text, kind if kind in FORMATS else ""), agent)
+
+
+def show(told: Explanation) -> dict[str, Any]:
+    ids = ids_of({word for word, _ in told.concepts})
+    return {
+        "told": told,
+        "concepts": [(word, ids.get(word), why) for word, why in told.concepts],
+        "stated": [(stated, BADGES.get(stated.status, "")) for stated in told.stated],
+    }
+
+
+add_pages(lambda: [path("try/", admin.site.admin_view(try_text), name="proxy_try")])

@@ -1,0 +1,223 @@
+"""What a text or a whole request would do, in words: for ``manage.py explain`` and the admin's *Try a text*."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from asgiref.sync import async_to_sync
+from django.conf import settings
+
+from memory.cache.loader import load_cache
+from memory.cache.state import Cache
+from memory.db.connections import open_connection
+from memory.domain.channels import TENTATIVE
+from memory.domain.cues.extractor import CueMatch, Kind
+from memory.domain.cues.refusals import find_refusals
+from memory.domain.formatting import format_count, format_fact
+from memory.domain.statement import Statement
+from memory.domain.types import Triple
+from memory.models.graph import CHANNELS
+from memory.recall.recollect import Recollection
+from proxy import runtime
+from proxy.config_file.watcher import apply_overrides, environment, read_at
+from proxy.domain.formats import FORMATS, guess_path
+from proxy.domain.formats.streams import parse_object
+from proxy.enrichment.dry_run import DryRun, Heard, run_dry
+from proxy.enrichment.turns import Turns
+from proxy.upstream.client import Upstream
+from proxy.upstream.modelfiles import Modelfiles
+from resolution.intake.assertions import Outcome
+from resolution.workers.observations import foresee
+
+NAMES_MAX: Final = 100  # that are told of, beside the salient ones
+# What a statement does that does not merely state.
+KINDS: Final = {
+    Kind.STATES: "",
+    Kind.RETRACTS: "is taken back",
+    Kind.CHANGES: "is so from now on",
+    Kind.CORRECTS: "corrects what was said",
+}
+BECAME: Final = {
+    "inserted": "becomes a fact",
+    "confirmed": "is known already, and confirmed",
+    "superseded": "takes the place of: {}",
+    "outdated": "is not stored: a later statement stands, {}",
+    "conflict": "contradicts: {}. It becomes a conflict, and the fact stays until that is decided",
+    "candidate": "waits among the candidates",
+    "needless": "is known already",
+    "decided": "is not stored: it was decided before",
+    "over_quota": "is not stored",
+    "invalid": "is not stored",
+}
+
+
+class NotUnderstood(ValueError):
+    """It is no request that can be tried; the text says why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One statement of the text, and what would become of it. ``status`` as of intake; empty where it does not get so
+    far."""
+
+    fact: str
+    match: CueMatch
+    sentence: str
+    became: str
+    status: str = ""
+
+    @property
+    def how(self) -> str:
+        channel = dict(CHANNELS)[self.match.channel]
+        said = (KINDS[self.match.kind], "only believed" if self.match.is_hedged else "", channel)
+        return ", ".join([*filter(None, said), f"{round(self.match.confidence * 100)} % sure"])
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """``concepts``: each with why it is in or out; ``untold``: sentences that might seem to state something, and
+    why they do not."""
+
+    run: DryRun
+    path: str
+    block: str
+    place: str
+    concepts: tuple[tuple[str, str], ...]
+    stated: tuple[Stated, ...]
+    untold: tuple[tuple[str, str], ...]
+
+    @property
+    def asked(self) -> list[str]:
+        return [word for word, why in self.concepts if why == "asked"]
+
+    @property
+    def sent(self) -> str:
+        """The body as it would be sent, or what would be answered in place of the model."""
+        content = orjson.dumps(parse_object(self.run.answer or self.run.body), option=orjson.OPT_INDENT_2)
+        return content.decode()
+
+
+def read_body(text: str, path: str = "") -> tuple[str, bytes]:
+    """The path of a whole request, and its body. Raises NotUnderstood."""
+    body = text.encode("utf-8", "replace")
+    payload = parse_object(body)
+    if not payload:
+        raise NotUnderstood("It is not a JSON object: a request's body begins with { and ends with }.")
+    path = path or guess_path(payload) or ""
+    if path not in FORMATS:
+        fields = ", ".join(sorted({wire.long_field for wire in FORMATS.values()}))
+        raise NotUnderstood(f"It is no prompt: it has none of the fields {fields}.")
+    return path, body
+
+
+def explain_in_server(path: str, body: bytes, agent: str) -> Explanation:
+    """With what this server process knows. Call it in a thread of the server."""
+    current = runtime.current()
+
+    async def run() -> DryRun:
+        enricher = current.enricher
+        return await run_dry(
+            current.world, current.modelfiles, enricher.loops, enricher.turns, path=path, body=body, agent=agent
+        )
+
+    # The cache is the event loop's own, and this runs there.
+    return explain(current.world, async_to_sync(run)(), path)
+
+
+async def read_graph() -> Cache:
+    cache = Cache()
+    async with open_connection(settings.DATABASE_URL, "explain") as connection:
+        await load_cache(cache, connection)
+    return cache
+
+
+async def run_alone(cache: Cache, path: str, body: bytes, agent: str) -> DryRun:
+    """In a process that serves nothing, with a cache of its own. Raises RulesMistakes."""
+    rules = apply_overrides(read_at(settings.CONFIG_FILE).rules(), environment())
+    upstream = Upstream(rules.upstream.url, rules.upstream.connect_timeout_s)
+    modelfiles = Modelfiles(upstream)
+    try:
+        return await run_dry(cache, modelfiles, lambda: rules.loops, Turns(), path=path, body=body, agent=agent)
+    finally:
+        modelfiles.forget()
+        await upstream.aclose()
+
+
+def explain(cache: Cache, run: DryRun, path: str) -> Explanation:
+    """Asks the database what would become of the statements."""
+    statements = [statement for heard in run.heard for statement in heard.statements]
+    outcomes = dict(zip(map(_key_of, statements), foresee(statements), strict=True))
+    recollection = run.placed.recollection if run.placed is not None else Recollection()
+    concepts = sorted(recollection.reasons.items(), key=lambda one: (one[1] not in ("recalled", "asked"), one))
+    return Explanation(
+        run=run,
+        path=path,
+        block=run.placed.text if run.placed is not None else "",
+        place=_describe_place(run),
+        concepts=(*concepts, *_find_unsalient(cache, run, recollection)),
+        stated=tuple(stated for heard in run.heard for stated in _describe_stated(heard, outcomes)),
+        untold=tuple(
+            (refusal.sentence, refusal.why)
+            for heard in run.heard
+            for refusal in find_refusals(heard.text, heard.reading.triples or (), cache)
+        ),
+    )
+
+
+def _describe_place(run: DryRun) -> str:
+    """Where the new block goes."""
+    if run.placed is None or run.prompt is None or not run.placed.text:
+        return ""
+    edit = run.placed.edit
+    for blocks, where in ((edit.heads, "before"), (edit.tails, "at the end of")):
+        for index in blocks:
+            part = run.prompt.parts[index]
+            return f"{where} message {part.place + 1} ({part.role})"
+    return "before the system text" if run.prompt.has_system else "in a system message of its own, at the top"
+
+
+def _find_unsalient(cache: Cache, run: DryRun, recollection: Recollection) -> Iterator[tuple[str, str]]:
+    """The names that are no concept yet, and why nothing is recalled or asked about them."""
+    names = {name for heard in run.heard for name in heard.reading.names - heard.reading.parts}
+    needed = round(10**cache.tuning.saliency_read_threshold)
+    for name in sorted(names - recollection.reasons.keys())[:NAMES_MAX]:
+        row = cache.soas_by_token.get(name)
+        if row is not None and row.is_muted:
+            yield name, "muted"
+        elif row is None or not row.is_common:
+            met = row.encounter_count if row is not None else 0
+            yield name, f"not salient: met {format_count(met, 'time')}, {needed} are needed"
+
+
+def _describe_stated(heard: Heard, outcomes: dict[Any, Outcome]) -> Iterator[Stated]:
+    known = {(one.subject, one.parent, one.dimension, one.is_isa): one for one in heard.statements}
+    for match in heard.reading.triples or ():
+        triple = (match.subject, match.parent, match.dimension, match.is_isa)
+        statement = known.get(triple)
+        fact = format_fact(*triple[:3], is_isa=match.is_isa)
+        if statement is None:
+            yield Stated(fact, match, heard.text[match.start : match.end], _explain_silence(match))
+            continue
+        outcome = outcomes[_key_of(statement)]
+        existing = _words_of(outcome.existing) if outcome.existing is not None else "another fact"
+        became = BECAME.get(outcome.status, outcome.status).format(existing)
+        sentence = f"{became}. {outcome.reason}" if outcome.reason else f"{became}."
+        yield Stated(fact, match, statement.evidence, sentence, outcome.status)
+
+
+def _explain_silence(match: CueMatch) -> str:
+    """Why a statement that was found is not handed on."""
+    if match.kind is Kind.RETRACTS:
+        return "teaches nothing."
+    if match.channel in TENTATIVE:
+        return "is no voice: the prompt has said it before."
+    return "is not learned: there are too many statements in this message."
+
+
+def _key_of(statement: Statement) -> Any:
+    return statement.key, statement.subject, statement.parent, statement.dimension, statement.is_isa
+
+
+def _words_of(fact: Triple) -> str:
+    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)

@@ -1,0 +1,142 @@
+"""``manage.py explain``: shows what a text or a whole request would do. Nothing is stored."""
+
+import asyncio
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.cache.state import Cache
+from memory.domain.cues.extractor import CueMatch, find_cues
+from memory.domain.text.tokenizer import tokenise
+from memory.domain.types import Message
+from memory.ingest.reader import describe_match, unwrap_message
+from proxy.config_file.parser import RulesMistakes
+from proxy.domain.formats import FORMATS
+from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
+from proxy.explanation import KINDS, Explanation, NotUnderstood, explain, read_body, read_graph, run_alone
+
+ROLES = ("user", "assistant", "system", "tool")
+STANDARD_INPUT = "-"
+
+
+class Command(BaseCommand):
+    help = (
+        "Shows what a text or a whole request would do: what is read in it, recalled, asked and learned, and why."
+        " Nothing is stored. Reads English only."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("text", nargs="?", help="the text; - or none reads standard input")
+        parser.add_argument("--request", metavar="FILE", help="the body of a request, as JSON; - reads standard input")
+        parser.add_argument("--path", choices=tuple(FORMATS), help="where the request goes (default: by its fields)")
+        parser.add_argument("--role", choices=ROLES, default="user", help="who says the text (default: %(default)s)")
+        parser.add_argument("--agent", default="explain", help="the agent that sends it (default: %(default)s)")
+        parser.add_argument(
+            "--jsonl",
+            action="store_true",
+            help='one JSON object a line in ({"text", "role"}) and out ({"tokens", "cues"})',
+        )
+
+    def handle(
+        self, *, text: str | None, request: str | None, path: str | None, role: str, agent: str, jsonl: bool, **_: Any
+    ) -> None:
+        if request is not None and (text is not None or jsonl):
+            raise CommandError("--request takes the place of a text and of --jsonl")
+        source = request if request is not None else text
+        if source is None and sys.stdin.isatty():
+            raise CommandError("give a text, --request FILE, or - to read standard input")
+        lines = text.splitlines() if text not in (None, STANDARD_INPUT) else None
+        try:
+            if request is not None:
+                path, body = read_body(read_file(request), path or "")
+            elif not jsonl:
+                path, body = TEXT_PATH, write_prompt(sys.stdin.read() if lines is None else str(text), role)
+        except NotUnderstood as mistake:
+            raise CommandError(str(mistake)) from mistake
+        cache = asyncio.run(read_graph())
+        if not cache.soas_by_token:
+            raise CommandError("the vocabulary is empty: run manage.py bootstrap first")
+        if jsonl:
+            self.batch(cache, sys.stdin if lines is None else lines, role)
+        else:
+            assert path is not None
+            try:
+                run = asyncio.run(run_alone(cache, path, body, agent))
+            except RulesMistakes as mistakes:
+                raise CommandError(mistakes.as_lines(settings.CONFIG_FILE)) from None
+            self.show(cache, explain(cache, run, path))
+
+    def batch(self, cache: Cache, lines: Iterable[str], role: str) -> None:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            said = parse(line, number, role)
+            tokens, cues = tokens_and_cues(cache, said)
+            self.stdout.write(
+                json.dumps({"tokens": tokens, "cues": [describe_match(cue) for cue in cues]}, ensure_ascii=False)
+            )
+
+    def show(self, cache: Cache, told: Explanation) -> None:
+        tokens = (" ".join(token.text for token in tokenise(heard.text)) for heard in told.run.heard)
+        self.section("tokens", tokens)
+        self.section("cues", (describe_cue(stated.match) for stated in told.stated))
+        self.section("learned", (f"{stated.fact}: {stated.became}" for stated in told.stated))
+        self.section("not learned", (f"{sentence}: {why}" for sentence, why in told.untold))
+        self.section("concepts", (f"{word}: {why}" for word, why in told.concepts))
+        self.section("block", list_block(told))
+
+    def section(self, title: str, lines: Iterable[str]) -> None:
+        self.stdout.write(self.style.MIGRATE_HEADING(title))
+        for line in list(lines) or ["(none)"]:
+            self.stdout.write(f"  {line}")
+
+
+def read_file(name: str) -> str:
+    if name == STANDARD_INPUT:
+        return sys.stdin.read()
+    try:
+        return Path(name).read_text("utf-8", "replace")
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}") from error
+
+
+def list_block(told: Explanation) -> Iterator[str]:
+    if told.run.prompt is None:
+        yield f"(none: {told.path} forwards such a request as it is)"
+    if told.run.step:
+        yield f"(a loop: {told.run.step})"
+    yield from told.block.splitlines()
+    if told.place:
+        yield f"({told.place})"
+
+
+def describe_cue(cue: CueMatch) -> str:
+    kind = f"{KINDS[cue.kind]}, " if KINDS[cue.kind] else ""
+    return (
+        f"{cue.subject} {'ISA' if cue.is_isa else 'ISPART'} {cue.parent} [{cue.dimension}]"
+        f"  {kind}confidence {cue.confidence:.2f}{', only believed' if cue.is_hedged else ''}"
+        f", characters {cue.start}-{cue.end}"
+    )
+
+
+def parse(line: str, number: int, role: str) -> Message:
+    """Raises CommandError, which names the line."""
+    try:
+        entry = json.loads(line)
+        text, said_by = entry["text"], entry.get("role") or role
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise CommandError(f'line {number}: takes a JSON object such as {{"text": "..."}}') from None
+    if not isinstance(text, str) or said_by not in ROLES:
+        raise CommandError(f"line {number}: text is a string, role one of {', '.join(ROLES)}")
+    return Message(said_by, text)
+
+
+def tokens_and_cues(cache: Cache, said: Message) -> tuple[list[str], list[CueMatch]]:
+    said = unwrap_message(said)
+    return [token.text for token in tokenise(said.text)], find_cues(said.text, said.role, vocabulary=cache)
