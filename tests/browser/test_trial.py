@@ -46,7 +46,7 @@ def test_a_whole_request_is_tried(whole: Festinger, vera: Person) -> None:
         "<recollection>\nmome-rath: [type] pig\n</recollection>", use_inner_text=True
     )
     vera.page.get_by_text("The request as it would be sent to /v1/messages").click()
-    expect(vera.page.get_by_text('"system": "Be brief."')).to_be_visible()
+    expect(vera.page.locator("details pre")).to_contain_text('"system": "Be brief."')
 
     vera.page.get_by_label("Text, or the JSON of a request").fill("hello")
     vera.page.get_by_role("button", name="Try it").click()
