@@ -37,7 +37,7 @@ KEPT = """JOIN (
     SELECT id FROM soas
     WHERE is_common OR is_muted OR novelty > 0 OR asked_count > 0 OR saliency >= {threshold!r}
     UNION SELECT id FROM urd UNION SELECT parent_id FROM urd UNION SELECT dim_id FROM urd
-    UNION SELECT parent_id FROM decided_triple
+    UNION SELECT parent_id FROM decided_triple UNION SELECT concept_id FROM alias
 ) AS kept USING (id)
 """
 URD = """
@@ -54,6 +54,7 @@ DECIDED = """
     SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
     FROM decided_triple
 """
+ALIASES = "SELECT id, concept_id FROM alias"
 SUPERSEDING = "SELECT id FROM dimension WHERE on_collision = 'supersede'"
 SPLIT = "SELECT split_from_id, id FROM dimension WHERE split_from_id IS NOT NULL"
 CONFIG = "SELECT key, value FROM config"
@@ -89,6 +90,7 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
         async with connection.transaction():
             # One snapshot for all tables: else an edge could come with a word that was read before it existed.
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            await read_aliases(cache, connection)  # first: else an alias would be taken for a word of its own
             await _load_soas(cache, connection, touched.soas)
             await _load_urd(cache, connection, touched.urd)
             queued = await read_queue(connection)
@@ -180,6 +182,7 @@ async def _drop_words(cache: Cache, touched: set[int]) -> None:
 
 def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
     by_token, by_id, lately_met, load = cache.soas_by_token, cache.soas_by_id, cache.lately_met, cache.loads
+    aliases, spellings = cache.aliases, cache.spellings
     for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at in rows:
         old = by_token.get(token)
         lately_met.pop(token, None)
@@ -197,7 +200,8 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
         row = SoasRow(
             row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
         )
-        if old is None and not is_common and row_id not in by_id:
+        is_plain = row_id not in by_id and row_id not in aliases and row_id not in spellings
+        if old is None and not is_common and is_plain:
             by_token[token] = row
             by_id[row_id] = token
         else:
@@ -259,6 +263,13 @@ async def in_slices(items: list[Value]) -> AsyncIterator[list[Value]]:
     for start in range(0, len(items), SWEPT_ROWS):
         yield items[start : start + SWEPT_ROWS]
         await pace.step()
+
+
+async def read_aliases(cache: Cache, connection: Connection) -> None:
+    concept_of = dict(await all_rows(connection, ALIASES))
+    await read_missing_words(cache, connection, concept_of.values())
+    rows = await all_rows(connection, SOAS + "WHERE id = ANY(%s)", sorted(concept_of))
+    cache.put_aliases((token, SoasRow(row_id, *columns), concept_of[row_id]) for row_id, token, *columns in rows)
 
 
 async def read_dimensions(cache: Cache, connection: Connection) -> None:
@@ -334,7 +345,7 @@ async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) 
 REFRESH = {
     "soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue, "decided_triple": refresh_decided
 }  # fmt: skip
-SMALL = {"dimension": read_dimensions, "config": read_config, "agent": read_agents}
+SMALL = {"alias": read_aliases, "dimension": read_dimensions, "config": read_config, "agent": read_agents}
 
 
 class Shared(dict[Value, Value]):

@@ -71,6 +71,10 @@ class Cache:
         0.0  # the saliency from which on words are loaded; before the first load, all that are announced
     )
     nameless: set[str] = field(default_factory=set)  # the common words that no fact was ever placed about
+    # An alias is in ``soas_by_token`` with the row of its concept: whoever looks it up finds the concept.
+    aliases: dict[int, int] = field(default_factory=dict)  # the concept, by the alias's own id
+    alias_rows: dict[str, SoasRow] = field(default_factory=dict)  # the rows of their own, by token
+    spellings: dict[int, list[str]] = field(default_factory=dict)  # the aliases of a concept
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Slot, EdgeRow] = field(default_factory=dict)
     pending_conflicts: set[int] = field(default_factory=set)
@@ -105,6 +109,9 @@ class Cache:
     # --- the vocabulary ---
 
     def put_soas(self, token: str, row: SoasRow) -> None:
+        if row.id in self.aliases:
+            self.alias_rows[token] = row
+            return
         if self.soas_by_id.get(row.id, token) != token:  # the word was renamed
             self.drop_soas(row.id)
         was_nameless = token in self.nameless
@@ -115,10 +122,36 @@ class Cache:
         if was_nameless != (token in self.nameless):
             self.edition += 1
         threshold, old = self.tuning.saliency_read_threshold, self.soas_by_token.get(token)
-        if is_salient(row, threshold) and not (old is not None and is_salient(old, threshold)):
-            self.risen.note(token)
-        self.soas_by_token[token] = row
+        has_risen = is_salient(row, threshold) and not (old is not None and is_salient(old, threshold))
         self.soas_by_id[row.id] = token
+        for name in (token, *self.spellings.get(row.id, ())):
+            self.soas_by_token[name] = row
+            if has_risen:
+                self.risen.note(name)
+
+    def put_aliases(self, found: Iterable[tuple[str, SoasRow, int]]) -> None:
+        """Replaces all aliases: each with its word's own row, and its concept, whose row is here."""
+        was, self.spellings = self.alias_rows, {}
+        for name in was:
+            self.soas_by_token.pop(name, None)
+        self.aliases, self.alias_rows = {}, {}
+        for token, row, concept_id in found:
+            self.drop_soas(row.id)
+            self.aliases[row.id], self.alias_rows[token] = concept_id, row
+            self.spellings.setdefault(concept_id, []).append(token)
+        for name in was.keys() - self.alias_rows.keys():  # words of their own again
+            self.put_soas(name, was[name])
+        for concept_id in self.spellings:
+            if (name := self.soas_by_id.get(concept_id)) is not None:
+                self.put_soas(name, self.soas_by_token[name])
+        for name in self.alias_rows.keys() - was.keys():
+            self.risen.note(name)  # also where its concept was salient before
+        self.edition += was.keys() != self.alias_rows.keys()  # a word of the dictionary may have become a name
+
+    def canonical(self, token: str) -> str:
+        """The concept's own name for one of its aliases; any other token as it is."""
+        row = self.soas_by_token.get(token) if token in self.alias_rows else None
+        return self.soas_by_id[row.id] if row is not None else token
 
     def put_lately_met(self, token: str, row: SoasRow) -> None:
         """The same for a word that other processes do not load. The one that was met longest ago goes."""
@@ -147,6 +180,7 @@ class Cache:
             or row.saliency >= self.words_from
             or row.id in self.urd_by_concept
             or row.id in self.referenced
+            or row.id in self.spellings
         )
 
     @property
@@ -161,6 +195,9 @@ class Cache:
 
     def renew_soas(self, token: str, row: SoasRow) -> None:
         """The row as it is read again; what this process knows ahead of Postgres stays."""
+        if row.id in self.aliases:
+            self.alias_rows[token] = row
+            return
         old = self.soas_by_token.get(token)
         if old is not None:
             row.keep_ahead(old)
@@ -172,7 +209,8 @@ class Cache:
         token = self.soas_by_id.pop(row_id, "")
         row = self.soas_by_token.get(token)
         if row is not None and row.id == row_id:  # else the word came back with another id
-            del self.soas_by_token[token]
+            for name in (token, *self.spellings.get(row_id, ())):
+                self.soas_by_token.pop(name, None)
             self.nameless.discard(token)
             self.lately_met.pop(token, None)
 

@@ -240,7 +240,7 @@ def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
 
 
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
-    """The ids of the tokens, which are added to the vocabulary where it lacks them."""
+    """The ids of the tokens, an alias's that of its concept; they are added to the vocabulary where it lacks them."""
     wanted = sorted(set(tokens))  # in one order everywhere: two writers of the same words cannot deadlock
     known = _ids_of(wanted)
     if missing := [token for token in wanted if token not in known]:
@@ -255,7 +255,11 @@ def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
 def _ids_of(tokens: list[str]) -> dict[str, int]:
     # The lock keeps the words from being pruned before they are used.
     with connection.cursor() as cursor:
-        cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
+        cursor.execute(
+            "SELECT token, coalesce(alias.concept_id, soas.id) FROM soas LEFT JOIN alias USING (id)"
+            " WHERE token = ANY(%s) ORDER BY soas.id FOR KEY SHARE OF soas",
+            [tokens],
+        )
         return dict(cursor.fetchall())
 
 

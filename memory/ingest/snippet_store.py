@@ -80,7 +80,7 @@ async def collect_snippets(cache: Cache, new: Iterable[NewMessage]) -> list[Snip
             key = (name, sentence)
             if key not in found:
                 role = "tool" if message.is_quoted else message.reading.role
-                found[key] = Snippet(name, sentence, role, message.agent, message.at)
+                found[key] = Snippet(cache.canonical(name), sentence, role, message.agent, message.at)
                 counts[name] += 1
         await pace.step()
     return list(found.values())

@@ -71,6 +71,8 @@ class Vocabulary:
         pace = Pace()
         for message in messages:
             words = self._select_words(message, stored)
+            if self._cache.alias_rows:  # another spelling is one more encounter with the concept
+                words = list(set(map(self._cache.canonical, words)))
             counts.update(words)
             last_seen.update(dict.fromkeys(words, message.at))
             await pace.step()

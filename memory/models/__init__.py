@@ -4,12 +4,12 @@ The graph is written by memory/graph/store.py, what was heard by memory/ingest/f
 and the flags of ``soas`` in the admin.
 """
 
-from memory.models.graph import Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
+from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
 from memory.models.messages import Evidence, SeenMessage
 from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
 
 __all__ = [
-    "Agent", "Config", "Dimension", "Edge", "EdgeHistory", "Evidence", "Heartbeat", "LanguageModel", "LlmCall",
+    "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Evidence", "Heartbeat", "LanguageModel", "LlmCall",
     "NormalForm", "Observation", "SeenMessage", "Soas", "Source", "find_called_like"
 ]  # fmt: skip

@@ -126,6 +126,32 @@ class Soas(models.Model):
         return self.token
 
 
+class Alias(models.Model):
+    """Another name of a concept. Triggers (migration 0022) keep its word out of the graph: facts are about the concept,
+    and the concept is no alias itself."""
+
+    soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="alias")
+    concept = models.ForeignKey(Soas, models.PROTECT, related_name="aliases")
+    channel = models.CharField(max_length=12, choices=CHANNELS, help_text="A weaker one neither changes nor ends it.")
+    agent = models.CharField(max_length=120)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "alias"
+        verbose_name_plural = "aliases"
+        constraints = [
+            models.CheckConstraint(condition=IS_CHANNEL, name="alias_channel_is_known"),
+            models.CheckConstraint(
+                condition=~Q(soas=F("concept")),
+                name="alias_is_another_name",
+                violation_error_message="A concept is no alias of itself.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.soas} = {self.concept}"
+
+
 class Dimension(models.Model):
     """A concept that serves as a dimension. It exists exactly as long as its root edge."""
 

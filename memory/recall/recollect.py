@@ -100,6 +100,8 @@ def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool
     concept, dim = cache.soas_by_token.get(fact.concept), cache.soas_by_token.get(fact.dimension)
     if concept is None or dim is None or concept.is_muted or is_closed_class(fact.concept):
         return False
+    if fact.concept in cache.alias_rows or fact.dimension in cache.alias_rows:
+        return False  # it is called otherwise now
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
     if edge is None or not is_in_force(edge, bounds):
         return False
@@ -162,12 +164,17 @@ def _sort(
     """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither."""
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
     shown_slots, asked_before = {(fact.concept, fact.dimension) for fact in shown.facts}, frozenset(shown.questions)
-    known, unknown, reasons = [], [], {}
-    for word, row in salient.items():
-        edges = cache.urd_by_concept.get(row.id)
+    known, unknown, reasons, done = [], [], {}, set[str]()
+    for spelling, row in salient.items():
+        edges, word = cache.urd_by_concept.get(row.id), spelling
+        if (own := cache.alias_rows.get(spelling)) is not None:
+            word = names[row.id]
+            if word in salient or word in done or (own.is_common and spelling not in mentions.emphasised):
+                continue
+            done.add(word)
         if is_closed_class(word):  # of an earlier version, which took facts about them
             reasons[word] = "a word of grammar"
-        elif row.is_common and word not in mentions.emphasised and not (edges and _is_taught(word, edges[0])):
+        elif row.is_common and not (own or word in mentions.emphasised or (edges and _is_taught(word, edges[0]))):
             reasons[word] = "a common word"
         elif edges:
             # Words and edges are announced separately: an edge whose words have not arrived yet has to wait.
@@ -180,7 +187,7 @@ def _sort(
                 reasons[word] = "recalled before" if strongest else "no facts in force"
         elif word in asked_before:
             reasons[word] = "asked before"
-        elif refusal := _why_not_ask(cache, word, row, mentions, now):
+        elif refusal := _why_not_ask(cache, spelling, row, mentions, now):
             reasons[word] = refusal
         else:
             unknown.append(Candidate(row, word, priority(row, now, half_life)))
@@ -261,8 +268,9 @@ def _not_stated(
     in_order = by_priority(unknown)
     few = 2 * cache.tuning.zero_hit_max  # statements may have to be looked for, which takes time
     first, rest = in_order[:few], in_order[few:]
-    tokens = {candidate.token for candidate in first}
-    stated, hidden = find_stated(readings, tokens), find_hidden(readings, tokens)
+    token_of = {name: one.token for one in first for name in (one.token, *cache.spellings.get(one.row.id, ()))}
+    stated = {token_of[name] for name in find_stated(readings, token_of.keys())}
+    hidden = {token_of[name] for name in find_hidden(readings, token_of.keys())}
     reasons |= dict.fromkeys(hidden, "part of a secret")
     reasons |= dict.fromkeys((candidate.token for candidate in rest), "too many concepts")
     reasons |= dict.fromkeys(stated, "stated in this prompt")

@@ -132,6 +132,12 @@ STEPS: dict[str, Step] = {
         " WHERE c.token = 'container'",
         lambda cache: len(cache.pending_by_concept_dim) == 1 and len(cache.pending_conflicts) == 1,
     ),
+    "an alias is made": (
+        "WITH new AS (INSERT INTO soas (token) VALUES ('web') RETURNING id)"
+        " INSERT INTO alias (id, concept_id, channel, agent)"
+        " SELECT new.id, soas.id, 'gutask', '' FROM new, soas WHERE soas.token = 'gnommoweb'",
+        lambda cache: parents_of(cache, "web") == ["repo"],
+    ),
     "a triple is decided about": (
         "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
         " SELECT u.id, u.dim_id, c.id, 'dismissed', '{dobby}', 'opening', to_timestamp(5) FROM urd u, soas c"

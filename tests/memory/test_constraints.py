@@ -15,6 +15,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "soas": {"token": "gnommoweb"},
     "dimension": {"id": D, "is_isa": True},
     "urd": {"id": A, "parent_id": B, "dim_id": D, "is_isa": True, "confidence": 1.0, "source": "gutask"},
+    "alias": {"id": A, "concept_id": B, "channel": "gutask", "agent": "dobby"},
     "edge_history": {"concept_id": A, "dim_id": D, "action": "insert", "actor": "dobby", "source": "gutask"},
     "models": {"provider": "claude", "model_name": "m"},
     "llm_call": {"model_name": "m", "purpose": "explain"},
@@ -55,6 +56,34 @@ BAD_ROWS = [
     BadRow("urd_channel_is_known", "urd", {"channel": "hearsay"}),
     BadRow("urd_only_roots_refer_to_themselves", "urd", {"parent_id": A}, beside={"id": D, "parent_id": D}),
     BadRow("urd_acyclic", "urd", {"id": B, "parent_id": A}, beside={}),
+    BadRow("alias_channel_is_known", "alias", {"channel": "hearsay"}),
+    BadRow("alias_is_another_name", "alias", {"concept_id": A}),
+    BadRow("alias_names_a_concept", "alias", beside={"id": B, "concept_id": C}),
+    BadRow("alias_names_a_concept", "alias", {"id": B, "concept_id": C}, beside={}),
+    *(
+        BadRow(
+            "alias_has_no_edges",
+            "alias",
+            first="INSERT INTO urd (id, parent_id, dim_id, is_isa, source)"
+            f" VALUES ({', '.join(map(str, edge))}, true, 'gutask')",
+        )
+        for edge in ((A, C, D), (C, A, D), (C, D, A))
+    ),
+    *(
+        BadRow(
+            "alias_has_no_edges",
+            "urd",
+            first=f"INSERT INTO alias (id, concept_id, channel, agent) VALUES ({word}, {C}, 'gutask', '')",
+        )
+        for word in (A, B, D)
+    ),
+    BadRow(
+        "alias_has_no_edges",
+        "urd",
+        first=f"INSERT INTO alias (id, concept_id, channel, agent) VALUES ({C}, {D}, 'gutask', '')",
+        beside={},
+        statement=f"UPDATE urd SET parent_id = {C}",
+    ),
     BadRow("edge_history_action_is_known", "edge_history", {"action": "lost"}),
     BadRow("edge_history_channel_is_known", "edge_history", {"channel": "hearsay"}),
     *(

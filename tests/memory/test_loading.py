@@ -206,3 +206,20 @@ def test_others_have_their_turns_during_a_load(dsn: str) -> None:
 
     assert asyncio.run(run()) > 3
     assert len(cache.soas_by_token) == words
+
+
+def test_an_alias_is_found_with_its_concept_and_stays_so_in_a_load(dsn: str, cache: Cache) -> None:
+    alias = """INSERT INTO soas (id, token, encounter_count, saliency, is_common) VALUES (7, 'web', 900, 0, true);
+               INSERT INTO alias (id, concept_id, channel, agent) VALUES (7, 1, 'operator', '')"""
+
+    for statement in (alias, "", "UPDATE soas SET is_muted = true WHERE id = 1"):
+        load_again(dsn, cache, statement)
+
+        assert cache.soas_by_token["web"] is cache.soas_by_token["gnommoweb"]
+        assert (cache.soas_by_id.get(7), cache.canonical("web"), cache.is_concept("web")) == (None, "gnommoweb", True)
+        assert "web" not in cache.nameless
+    assert cache.soas_by_token["web"].is_muted
+
+    load_again(dsn, cache, "DELETE FROM alias")
+    assert (cache.soas_by_token["web"].id, cache.soas_by_id[7], "web" in cache.nameless) == (7, "web", True)
+    assert cache.soas_by_token["gnommoweb"].id == 1

@@ -523,3 +523,57 @@ def test_facts_take_the_budget_before_questions() -> None:
 
 def test_the_same_prompt_gives_the_same_block(world_b: Cache) -> None:
     assert recall(world_b, "gnommoweb").block.text == recall(world_b, "gnommoweb").block.text
+
+
+# --- aliases ---
+
+
+@pytest.fixture
+def with_aliases(world_b: Cache) -> Cache:
+    world_b.put_aliases([("web", SoasRow(id=301, is_common=True), 101), ("gnw", SoasRow(id=302), 101)])
+    return world_b
+
+
+@pytest.mark.parametrize(
+    ("said", "shows"),
+    [
+        ("Deploy gnw today", True),
+        ("Deploy gnw and gnommoweb today", True),
+        ("Is gnw what we call Web?", True),
+        ("Deploy it on the web today", False),  # a common word is a name where it is written as one
+        ("So Web goes down", True),
+    ],
+)
+def test_any_spelling_recalls_the_concept_once_under_its_own_name(with_aliases: Cache, said: str, shows: bool) -> None:
+    block = recall(with_aliases, said).block
+
+    assert [(fact.concept, fact.parent) for fact in block.facts] == ([("gnommoweb", "repo")] if shows else [])
+
+
+def test_a_statement_about_a_spelling_disputes_the_concepts_fact(with_aliases: Cache) -> None:
+    message = Message("user", "gnw is a container")
+    mark_disputes(with_aliases, [Reader(with_aliases).read(message)], NOW)
+
+    assert (101, 1) in with_aliases.pending_by_concept_dim
+
+
+def test_a_block_that_calls_the_concept_otherwise_holds_no_more(world_b: Cache) -> None:
+    block = recall(world_b, "Deploy gnommoweb today").block
+    assert still_holds(world_b, block, NOW)
+    row = world_b.soas_by_token["gnommoweb"]
+    world_b.drop_soas(101)
+    world_b.put_soas("gnommo", row)
+
+    world_b.put_aliases([("gnommoweb", SoasRow(id=301), 101)])
+
+    assert not still_holds(world_b, block, NOW)
+    assert recall(world_b, "Deploy gnommoweb today").block.facts[0].concept == "gnommo"
+
+
+def test_a_concept_of_which_nothing_is_known_is_asked_about_by_its_own_name() -> None:
+    rows = {"kvasir": SoasRow(id=1, saliency=2.0), "repo": SoasRow(id=2)}
+    cache = cache_of(rows)
+    cache.put_aliases([("kv", SoasRow(id=3), 1)])
+
+    assert recall(cache, "Restart kv at once").block.questions == ("kvasir",)
+    assert recall(cache, "Restart kv. kv is a repo").block.questions == ()
