@@ -266,7 +266,7 @@ async def in_slices(items: list[Value]) -> AsyncIterator[list[Value]]:
 
 
 async def read_aliases(cache: Cache, connection: Connection) -> None:
-    concept_of = dict(await all_rows(connection, ALIASES))
+    concept_of: dict[int, int] = dict(await all_rows(connection, ALIASES))
     await read_missing_words(cache, connection, concept_of.values())
     rows = await all_rows(connection, SOAS + "WHERE id = ANY(%s)", sorted(concept_of))
     cache.put_aliases((token, SoasRow(row_id, *columns), concept_of[row_id]) for row_id, token, *columns in rows)

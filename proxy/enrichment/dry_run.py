@@ -75,8 +75,8 @@ class _Placer(BlockPlacer):
 
     placed: Placed | None = None
 
-    def place(self, thread: Thread, mentions: Mentions, now: float) -> Placed:
-        self.placed = super().place(thread, mentions, now)
+    def place(self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "") -> Placed:
+        self.placed = super().place(thread, mentions, now, why_not_ask=why_not_ask)
         return self.placed
 
 

@@ -177,7 +177,8 @@ def _compose_parent(
     has_name = not form.is_isa and phrase.determiner not in _INDEFINITE and _is_own_name(passage, tokens[-1])
     for index in range(len(tokens) - 2, -1, -1):
         token, gap = tokens[index], phrase.gaps[index]
-        if gap.startswith(".") or _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX:  # whose it is: `Anna's platform`
+        # `Anna's platform` says whose it is.
+        if gap.startswith(".") or _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX:
             break
         counts = any(character.isdigit() for character in gap) or has_name  # `a tier 2 target`, `the host merak-1`
         if (counts and not token.is_capitalised) or is_descriptive(token) or _NOT_A_WORD.match(gap):

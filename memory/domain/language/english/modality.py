@@ -99,7 +99,8 @@ HEDGES_AFTER = (
     rf"(?:i|we) (?:\w+ )?(?:{_BELIEVES}|heard|hear|suppose|assume|was told)(?=\W*$|[.,;)!])"
     rf"|i'm (?:\w+ )?(?:{_SURE})(?=\W*$|[.,;)!])|i'd (?:say|guess|bet)(?=\W*$|[.,;)!])"
     r"|(?<=[,\u2013\u2014-] )(?:or so )?"
-    rf"(?:(?:they|people) (?:say|think|believe)|(?!(?:{_NO_SPEAKERS})\b)\w+ (?:{_SAID}|thinks|believes))(?: \w+)?(?=\W*$|[.,;)!])"
+    rf"(?:(?:they|people) (?:say|think|believe)|(?!(?:{_NO_SPEAKERS})\b)\w+ (?:{_SAID}|thinks|believes))(?: \w+)?"
+    r"(?=\W*$|[.,;)!])"
     r"|afaik|afaict|afair|iirc|iiuc|imo|imho|apparently|reportedly|seemingly|it seems|according to"
     r"|as far as (?:i|we)|from what (?:i|we)|to (?:the best of )?my knowledge|if (?:i|we) (?:remember|recall)"
     r"|if memory serves|if (?:i'm|i am) not mistaken|unless i'm|in my opinion|or so (?:i|he|she|they|we)"
@@ -118,8 +119,9 @@ CORRECTIONS = (
 # A sentence that takes back the one before it.
 TAKEN_BACK = (
     r"(?:no,? )?(?:wait,? )?(?:scratch|strike) that|(?:no,? )?(?:forget|ignore) (?:it|that)(?=[,.;!]|\s*$)|just kidding"
-    r"|(?:s?he|it|they) (?:isn't|aren't|is not|are not)(?=[.!])|(?:hm+|uh|er+)[,. ]+or|or (?:is|was) (?:it|s?he)|not true"
-    r"|(?:that|this)(?:'s| is| was) (?:wrong|not true|untrue|false|nonsense|a lie|a joke|outdated|obsolete)(?=[.,;!]|\s*$)"
+    r"|(?:s?he|it|they) (?:isn't|aren't|is not|are not)(?=[.!])|(?:hm+|uh|er+)[,. ]+or|or (?:is|was) (?:it|s?he)"
+    r"|not true|(?:that|this)(?:'s| is| was) (?:wrong|not true|untrue|false|nonsense|a lie|a joke|outdated|obsolete)"
+    r"(?=[.,;!]|\s*$)"
 )
 BEFORE_CORRECTIONS = (
     r"small|minor|quick|another|one more|ok|okay|hm+|ah+|oh|well|so|and|but|also|please|yes|yeah|thanks|hi|hey"

@@ -67,7 +67,7 @@ DROP FUNCTION alias_refuse_chains();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0019_conversations_of_concepts")]
+    dependencies = [("memory", "0020_switches_of_agents")]
 
     operations = [
         migrations.CreateModel(
