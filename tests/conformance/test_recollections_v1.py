@@ -129,7 +129,8 @@ async def achat(url: str, said: str) -> Any:
 
 
 BLOCK_OF_SYSTEM = [{"type": "text", "text": SYSTEM, "cache_control": {"type": "ephemeral"}}]
-CHAT_BLOCK = {"type": "text", "text": BLOCK}
+CHAT_BLOCK = {"type": "text", "text": BLOCK + GAP}
+CHAT_TAIL = {"type": "text", "text": GAP + BLOCK}
 THROUGH_OPENAI: dict[str, tuple[Callable[[openai.OpenAI, str], Any], list[Put]]] = {
     "chat": (
         lambda client, said: chat(client, asked(said), temperature=0.5, seed=7, max_tokens=9, stop=["END"]),
@@ -174,7 +175,7 @@ THROUGH_OPENAI: dict[str, tuple[Callable[[openai.OpenAI, str], Any], list[Put]]]
             THE_SYSTEMS_MESSAGE,
             all_of(
                 THE_SYSTEMS_MESSAGE,
-                as_item("messages", -1, "content", index=-1, item={"type": "text", "text": ANOTHER_BLOCK}),
+                as_item("messages", -1, "content", index=-1, item={"type": "text", "text": GAP + ANOTHER_BLOCK}),
             ),
         ],
     ),
@@ -227,17 +228,17 @@ def test_openai(
 
 
 LAST_MESSAGE = after("messages", -1, "content")
-SEEN = as_item("messages", 1, "content", index=-1, item=CHAT_BLOCK)
+SEEN = as_item("messages", 1, "content", index=-1, item=CHAT_TAIL)
 INPUT_SEEN = as_item("input", 0, "content", index=-1, item={"type": "input_text", "text": GAP + BLOCK})
 # Where it goes by default.
 OPENAIS_ENDS: dict[str, list[Put]] = {
-    "chat-modelfile": [as_item("messages", -1, "content", index=-1, item=CHAT_BLOCK)],
+    "chat-modelfile": [as_item("messages", -1, "content", index=-1, item=CHAT_TAIL)],
     "chat-turns": [SEEN, all_of(SEEN, after("messages", -1, "content", text=ANOTHER_BLOCK))],
     "chat-turns-in-blocks": [
         after("messages", 1, "content"),
         all_of(
             after("messages", 1, "content"),
-            as_item("messages", -1, "content", index=-1, item={"type": "text", "text": ANOTHER_BLOCK}),
+            as_item("messages", -1, "content", index=-1, item={"type": "text", "text": GAP + ANOTHER_BLOCK}),
         ),
     ],
     "completion": [before("prompt")],
@@ -352,7 +353,7 @@ def test_anthropic(
 
 
 # Where it goes by default.
-SHOWN = as_item("messages", 0, "content", index=-1, item={"type": "text", "text": GAP + BLOCK})
+SHOWN = as_item("messages", 0, "content", index=-1, item=CHAT_TAIL)
 ANTHROPICS_ENDS: dict[str, list[Put]] = {
     "system-blocks": [SHOWN],
     "no-system": [SHOWN],

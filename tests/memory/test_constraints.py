@@ -15,7 +15,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "soas": {"token": "gnommoweb"},
     "dimension": {"id": D, "is_isa": True},
     "urd": {"id": A, "parent_id": B, "dim_id": D, "is_isa": True, "confidence": 1.0, "source": "gutask"},
-    "alias": {"id": A, "concept_id": B, "channel": "gutask", "agent": "dobby"},
+    "alias": {"id": C, "concept_id": B, "channel": "gutask", "agent": "dobby"},
     "edge_history": {"concept_id": A, "dim_id": D, "action": "insert", "actor": "dobby", "source": "gutask"},
     "models": {"provider": "claude", "model_name": "m"},
     "llm_call": {"model_name": "m", "purpose": "explain"},
@@ -57,9 +57,9 @@ BAD_ROWS = [
     BadRow("urd_only_roots_refer_to_themselves", "urd", {"parent_id": A}, beside={"id": D, "parent_id": D}),
     BadRow("urd_acyclic", "urd", {"id": B, "parent_id": A}, beside={}),
     BadRow("alias_channel_is_known", "alias", {"channel": "hearsay"}),
-    BadRow("alias_is_another_name", "alias", {"concept_id": A}),
-    BadRow("alias_names_a_concept", "alias", beside={"id": B, "concept_id": C}),
-    BadRow("alias_names_a_concept", "alias", {"id": B, "concept_id": C}, beside={}),
+    BadRow("alias_is_another_name", "alias", {"concept_id": C}),
+    BadRow("alias_names_a_concept", "alias", beside={"id": B, "concept_id": A}),
+    BadRow("alias_names_a_concept", "alias", {"id": B, "concept_id": A}, beside={}),
     *(
         BadRow(
             "alias_has_no_edges",
@@ -67,7 +67,7 @@ BAD_ROWS = [
             first="INSERT INTO urd (id, parent_id, dim_id, is_isa, source)"
             f" VALUES ({', '.join(map(str, edge))}, true, 'gutask')",
         )
-        for edge in ((A, C, D), (C, A, D), (C, D, A))
+        for edge in ((C, A, D), (A, C, D), (A, D, C))
     ),
     *(
         BadRow(

