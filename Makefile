@@ -21,7 +21,7 @@ help:
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server leak?"
 	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
 	@echo "make bench-check   check that everything make bench measures still works"
-	@echo "make bench-llm   measure the time to the first token of a small model, which is built first"
+	@echo "make bench-llm   a small model, which is built first: its time to the first token, and what it makes of a block"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
 
@@ -51,7 +51,7 @@ bench-check: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/benchmarks/check_all_measures.py $(ARGS)
 
 bench-llm: $(VENV)/installed-bench-llm
-	@exec $(VENV)/bin/python -m benchmarks --only prefix_time $(ARGS)
+	@exec $(VENV)/bin/python -m benchmarks --only prefix_time --only answers $(ARGS)
 
 house:
 	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)

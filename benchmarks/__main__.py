@@ -13,6 +13,7 @@ import orjson
 
 from benchmarks import (
     admin,
+    answers,
     busy,
     consolidation,
     large_requests,
@@ -45,6 +46,7 @@ OPTIONS = {
     "conversations": "how many are remembered",
     "llm_turns": "of the conversation with a real model, at least three",
     "llm_kilobytes": "size of that conversation",
+    "llm_exercises": "how many questions, and tasks, the real model is given",
 }
 MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "latency": latency.measure,
@@ -54,6 +56,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "large": large_requests.measure,
     "prefix": prefix.measure,
     "prefix_time": prefix_time.measure,
+    "answers": answers.measure,
     "turns": turns.measure,
     "conversations": remembering.measure,
     "loops": loops.measure,

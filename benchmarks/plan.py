@@ -7,13 +7,14 @@ TOKENS = 1_000_000
 TURNS = 30
 CONVERSATIONS = 10_000
 LLM_TURNS, LLM_KILOBYTES = 6, 8  # less than a minute on two idle cores
+LLM_EXERCISES = 40  # of each sort; all there are
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """``rounds``: how often each is measured; ``tokens``: the size of the large world; ``turns``: of an agent's
     conversation; ``conversations``: how many are remembered; ``llm_turns`` and ``llm_kilobytes``: of the conversation
-    with a real model."""
+    with a real model; ``llm_exercises``: questions, and tasks, that it is given."""
 
     rounds: int = ROUNDS
     tokens: int = TOKENS
@@ -21,6 +22,7 @@ class Plan:
     conversations: int = CONVERSATIONS
     llm_turns: int = LLM_TURNS
     llm_kilobytes: int = LLM_KILOBYTES
+    llm_exercises: int = LLM_EXERCISES
 
     @property
     def edges(self) -> int:

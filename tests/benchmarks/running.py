@@ -13,7 +13,7 @@ from festinger_site.home import PROJECT
 TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, off"]
 FACTS = ["borogove", "dobby", "gnommoweb", "kvasir", "tulgey"]
 # One round, with a small large world.
-SMALL = ["--rounds", "1", "--tokens", "2000", "--turns", "6", "--conversations", "50"]
+SMALL = ["--rounds", "1", "--tokens", "2000", "--turns", "6", "--conversations", "50", "--llm-exercises", "2"]
 RUN_S = 900
 
 Rows = dict[str, dict[str, float]]

