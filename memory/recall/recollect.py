@@ -206,9 +206,10 @@ def _leave_out_stated(
     if not known:  # which is so in most turns: nothing of a long history is gone through then
         return known
     stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
-    for match in (match for reading in readings for match in reading.triples or ()):
-        if match.subject in stated:
-            stated[match.subject].append(match)
+    for triples in [reading.triples for reading in readings if reading.triples]:
+        for match in triples:
+            if match.subject in stated:
+                stated[match.subject].append(match)
     slots = {(fact.concept, fact.dimension) for fact in stood}
     left = []
     for candidate in known:
