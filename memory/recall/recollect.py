@@ -142,7 +142,7 @@ def mark_disputes(
         if ids is not None and _is_settled(cache, ids, agent, conversation, now):
             continue
         if find_doubt(match.subject, match.parent, match.dimension) is None:  # else the same
-            cache.dispute((concept.id, dim.id), match.parent, now)
+            cache.dispute((concept.id, dim.id), cache.canonical(match.parent), now)
 
 
 def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, now: float) -> bool:
@@ -208,8 +208,8 @@ def _leave_out_stated(
     stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
     for triples in [reading.triples for reading in readings if reading.triples]:
         for match in triples:
-            if match.subject in stated:
-                stated[match.subject].append(match)
+            if (subject := cache.canonical(match.subject)) in stated:
+                stated[subject].append(match)
     slots = {(fact.concept, fact.dimension) for fact in stood}
     left = []
     for candidate in known:
@@ -237,7 +237,8 @@ def _is_only_repeated(cache: Cache, edge: EdgeRow, stated: Sequence[CueMatch]) -
         row = cache.soas_by_token.get(match.dimension)
         if row is None or edge.dim_id not in {row.id, *cache.splits_of(row.id)}:
             continue
-        if match.kind is Kind.RETRACTS or (match.parent != parent and not match.parent.endswith(f"_{parent}")):
+        said = cache.canonical(match.parent)
+        if match.kind is Kind.RETRACTS or (said != parent and not said.endswith(f"_{parent}")):
             is_contradicted = True
         own = own or (match.channel not in TENTATIVE and not match.is_hedged)
     return own and not is_contradicted

@@ -550,6 +550,11 @@ def test_any_spelling_recalls_the_concept_once_under_its_own_name(with_aliases: 
     assert [(fact.concept, fact.parent) for fact in block.facts] == ([("gnommoweb", "repo")] if shows else [])
 
 
+@pytest.mark.parametrize("said", ["gnw is a repo.", "gnommoweb is a repo."])
+def test_what_is_stated_of_a_spelling_is_stated_of_the_concept(with_aliases: Cache, said: str) -> None:
+    assert recall(with_aliases, said, "what about gnw and gnommoweb?").block.text == ""
+
+
 def test_a_statement_about_a_spelling_disputes_the_concepts_fact(with_aliases: Cache) -> None:
     message = Message("user", "gnw is a container")
     mark_disputes(with_aliases, [Reader(with_aliases).read(message)], NOW)
