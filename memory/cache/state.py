@@ -101,7 +101,7 @@ class Cache:
         """The same for a dry run: what a prompt marks in it is not seen here."""
         return replace(
             self,
-            provisional=dict(self.provisional),
+            provisional={slot: dict(until) for slot, until in self.provisional.items()},
             pending_conflicts=set(self.pending_conflicts),
             pending_by_concept_dim=set(self.pending_by_concept_dim),
         )

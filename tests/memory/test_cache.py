@@ -83,6 +83,16 @@ def test_a_slot_is_marked_while_it_is_queued_or_disputed_lately(
     assert cache.pending_conflicts == {concept for concept, _ in queued}
 
 
+def test_what_is_claimed_in_a_fork_is_claimed_there_alone() -> None:
+    cache = Cache()
+    cache.dispute((1, 2), "repo", NOW)
+    cache.fork().dispute((1, 2), "service", NOW)
+    cache.fork().forget_old_disputes(NOW + 61)
+
+    assert cache.list_claimed((1, 2)) == ["repo"]
+    assert cache.pending_conflicts == {1}
+
+
 def test_the_root_of_a_dimension_is_no_concept_with_facts() -> None:
     cache = Cache()
     cache.put_soas("type", SoasRow(1))
