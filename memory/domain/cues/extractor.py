@@ -174,6 +174,8 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
     if cue.form is Form.MOVED:
         return "from" in sentence[cue.start : cue.end + _GLANCE]
     head = sentence[max(0, cue.start - _GLANCE) : cue.start].rstrip(_BESIDE)
+    if head.endswith(")") and head.rpartition("(")[2].count(" ") == 0:  # `the worker (feedbridge) is a`
+        head = head[:-1].rstrip(_BESIDE)
     if not head or not head[-1].isalnum():
         return False
     before = head.rsplit(None, 3)[-3:]

@@ -1,7 +1,7 @@
 """Tells how a sentence says what it states: asserted, doubted, only believed, taken back, corrected."""
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -30,6 +30,7 @@ _HEDGE: Final = re.compile(rf"\b(?:{english.HEDGES})\b")
 _HEARSAY: Final = re.compile(rf"\b{english.HEARSAY}\b")
 _HEDGE_AFTER: Final = re.compile(rf"(?<!\w)(?:{english.HEDGES_AFTER})(?!\w)")
 _HEDGE_END: Final = re.compile(english.HEDGE_ENDS)
+_SAID: Final = re.compile(r"\b(?:i|we) (?:said|told you|wrote|claimed|mentioned)\b")
 _CORRECTION: Final = re.compile(
     rf"\W*(?:(?:{english.BEFORE_CORRECTIONS})\b[,\s]+)*(?:{english.CORRECTIONS})(?!\w)(?! (?:that|if|for|about|to)\b)"
 )
@@ -104,6 +105,10 @@ class Modality:
         return [found.start() for found in _HEDGE_END.finditer(self._small)]
 
     @cached_property
+    def _said(self) -> list[int]:
+        return [found.start() for found in _SAID.finditer(self._small)]
+
+    @cached_property
     def _semicolons(self) -> list[int]:
         return [position for position, character in enumerate(self._small) if character == ";"]
 
@@ -112,12 +117,21 @@ class Modality:
         return self._breaks[before - 1] if before else 0
 
     def is_doubted(self, position: int) -> bool:
-        """Whether a doubt stands anywhere before in the sentence."""
-        return bool(self._doubts) and self._doubts[0] < position
+        """Whether a doubt stands anywhere before in the sentence, as far as a semicolon goes."""
+        before = bisect_left(self._doubts, position)
+        if not before:
+            return False
+        return bisect_left(self._semicolons, self._doubts[before - 1]) == bisect_left(self._semicolons, position)
+
+    def add_doubt(self, position: int) -> None:
+        """Counts a negation that takes nothing back as a doubt of what follows."""
+        insort(self._doubts, position)
 
     def is_conditional(self, start: int, end: int) -> bool:
         """Whether a condition stands between the beginning of the clause around ``start``, and ``end``."""
         clause = self.clause_start(start)
+        if self._said and self.is_correction() and clause <= self._said[-1] < start:
+            return True  # `Let me correct this: I said that S`
         return bisect_left(self._conditions, clause) != bisect_left(self._conditions, end)
 
     def is_revoked(self, end: int) -> bool:

@@ -14,6 +14,10 @@ def is_distinctive(passage: Passage, token: Token, vocabulary: Vocabulary) -> bo
         return True
     if token.is_capitalised and token.text in names.GIVEN_NAMES:
         return True
+    # `Her tracker is Furnace. Furnace is a tracker.`
+    is_name_elsewhere = token.is_initial and passage.text[token.start : token.end] in passage.names_inside
+    if is_name_elsewhere and vocabulary.is_common(token.text) and not _is_listed_noun(token.text):
+        return True
     return not is_ordinary_noun(token.text, vocabulary)
 
 
@@ -21,6 +25,10 @@ def is_ordinary_noun(word: str, vocabulary: Vocabulary) -> bool:
     """Whether a word is of the dictionary, or an ordinary noun that is too rare or too technical for it."""
     if vocabulary.is_common(word) or (len(word) > 8 and word.endswith(adjectives.ABSTRACT_ENDINGS)):
         return True
+    return _is_listed_noun(word)
+
+
+def _is_listed_noun(word: str) -> bool:
     singular = singular_of(word) if is_plural(word) else word
     return singular in nouns.RELATIONAL_NOUNS or singular in nouns.TRADE_NOUNS or singular in nouns.CODE_NOUNS
 

@@ -53,6 +53,7 @@ class Passage:
     text: str
     tokens: list[Token]
     starts: list[int]
+    names_inside: NamesInside  # of the whole text
 
     def gap_before(self, index: int) -> str:
         """What stands between a token and the one before it."""
@@ -88,7 +89,7 @@ def read_passage(
             tokens += _split_opener(text, token)
         else:
             tokens.append(token)
-    return Passage(text, tokens, [token.start for token in tokens])
+    return Passage(text, tokens, [token.start for token in tokens], names_inside)
 
 
 def _has_opener(text: str, token: Token, vocabulary: Vocabulary, names_inside: NamesInside) -> bool:

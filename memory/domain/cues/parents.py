@@ -56,6 +56,9 @@ def read_parent(
     """What the phrase after a cue says; None if there is none, or nothing that is a parent."""
     stops = find_stops(cue, following)
     form, phrase = cue.form, read_phrase(passage, cue.end, stops)
+    is_others = passage.text[: cue.end].endswith((" its", " their", " his", " her"))
+    if form is Form.IS_OUR and is_others and phrase is not None and len(phrase.tokens) == 1:
+        return None  # of whom is not told: `is its successor`
     after = next(iter(following), None)
     is_spelled_out = after is not None and phrase is not None and after.start == phrase.next_start
     if is_spelled_out and after is not None and form is Form.IS_A and after.form in _SPELLED_OUT:
@@ -174,11 +177,16 @@ def _compose_parent(
     if not head:
         return ""
     kept = [head]
-    has_name = not form.is_isa and phrase.determiner not in _INDEFINITE and _is_own_name(passage, tokens[-1])
+    has_name = (
+        not form.is_isa
+        and phrase.determiner not in _INDEFINITE
+        and (_is_own_name(passage, tokens[-1]) or _is_named_host(tokens, vocabulary))
+    )
     for index in range(len(tokens) - 2, -1, -1):
         token, gap = tokens[index], phrase.gaps[index]
-        # `Anna's platform` says whose it is.
-        if gap.startswith(".") or _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX:
+        if (
+            gap.startswith(".") or _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX
+        ):  # whose it is: `Anna's platform`
             break
         counts = any(character.isdigit() for character in gap) or has_name  # `a tier 2 target`, `the host merak-1`
         if (counts and not token.is_capitalised) or is_descriptive(token) or _NOT_A_WORD.match(gap):
@@ -196,6 +204,11 @@ def _is_own_name(passage: Passage, token: Token) -> bool:
     is_acronym = passage.text[token.start : token.end].isupper()
     has_digit = any(character.isdigit() for character in token.text)
     return has_digit or "_" in token.text or (token.is_capitalised and not is_acronym) or is_marked(passage, token)
+
+
+def _is_named_host(tokens: tuple[Token, ...], vocabulary: Vocabulary) -> bool:
+    """`the k3s cluster grenze`"""
+    return len(tokens) > 1 and tokens[-2].text in nouns.HOST_NOUNS and not vocabulary.is_common(tokens[-1].text)
 
 
 def _compose_head(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> str:

@@ -18,7 +18,8 @@ class Form(Enum):
     IS_KIND_OF = ("an? (?:kind|type|instance) of", "type", True, VERB)
     IS_PART_OF = ("(?:an? )?(?:part|member)s? of", "membership", False, VERB)
     IS_A = ("an?", "type", True, VERB)
-    IS_OUR = ("(?:our|my)", "type", True, VERB)
+    IS_ONE_OF = ("one of (?:our|my)", "type", True, VERB)
+    IS_OUR = ("(?:our|my|its|their|his|her)", "type", True, VERB)
     IS_THE = ("the", "type", True, VERB)  # only with `of Z`
     IS_OWNED_BY = ("owned by", "owned-by", False, VERB)
     IS_HOSTED = ("(?:hosted (?:by|on|at)|deployed on)", "runs-on", False, VERB)
@@ -37,8 +38,11 @@ class Form(Enum):
     OWNED_BY = ("owned by", "owned-by", False, _ELLIPTICAL)
     HOSTED = ("(?:hosted (?:by|on|at)|deployed on)", "runs-on", False, _ELLIPTICAL)
     CONTAINED = ("contained in", "membership", False, _ELLIPTICAL)
+    WRITTEN = ("written in", "tech", False, _ELLIPTICAL)  # only after a statement: `a worker, written in Go`
     # `Kvasir, our search service,` and `Kvasir (a Go service)`: the mark belongs to the cue.
     APPOSITION = (r", (?:our|my|an?)|\((?:our|my|an?)", "type", True, _ELLIPTICAL)
+    # `- kvasir: a Go service`, `- odin - our portal`: at the beginning of a line.
+    LISTED = (r": (?:our|my|an?)|[-\u2013\u2014] (?:our|my|an?)", "type", True, _ELLIPTICAL)
     # The object stands before it, the subject behind: `a VM called zwiebel`.
     CALLED = (
         "(?:called|named|dubbed|codenamed|nicknamed)"
@@ -64,14 +68,17 @@ OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 # These stand where a verb is missing, as in notes; within a sentence that has one they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
+APPOSED: Final = frozenset({Form.APPOSITION, Form.LISTED})
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
 _VERBS: Final = [Form.BELONGS_TO, Form.RUNS_ON]
-_OTHERS: Final = [form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION)]
+_OTHERS: Final = [
+    form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION, Form.LISTED)
+]
 
 # What may stand between copula and object.
 _ADVERB: Final = "actually|already|also|always|basically|both|currently|essentially|itself|just|now|simply|still|all"
-_DENIAL: Final = "n['\u2019]t| not| no longer"
+_DENIAL: Final = "n['\u2019]?t| not| no longer"
 # `is not just a service`: it may be one.
 _DENIED_ADVERBS: Final = frozenset({"", "actually", "currently", "now"})
 
@@ -82,21 +89,31 @@ def _alternatives(forms: list[Form]) -> str:
 
 # How the forms begin: this search leaps over nearly all words, and what it finds is looked at closely.
 _BEGINNING: Final = re.compile(
-    r" (?:i(?:s(?: (?:an? |the |our |my |in |not |no l|part |member|owned|hosted|deploy|contai|locat|writt|act|al|bas"
-    r"|both |curr|essen|itself|just|now|simpl|still)|n['\u2019]t|a |part)|t['\u2019]s|nstance o)|are[ n]|belon|runs? o"
+    r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted"
+    r"|deploy|contai|locat|writt|act|al|bas"
+    r"|both |curr|essen|itself|just|now|simpl|still)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
+    r"|s?he['\u2019]s|writt|are[ n]|belon|runs? o"
     r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|owned|t(?:ype o|ransf)|m(?:ember o|igr|oved)"
     r"|hosted|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
 )
 _APPOSED: Final = (re.compile(r", (?:our|my|an?) "), re.compile(r" \((?:our|my|an?) "))
+_ARTICLE: Final = r"(?:our|my|an?) "
+_LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", " - ", " \u2013 ", " \u2014 "))
+_HEAD: Final = re.compile(
+    r"(?:\A|\n)[ \t]*(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+)?(?P<name>[^\s:](?:[^\n:]{0,58}[^\s:])?)\Z"
+)
+_HEAD_MAX: Final = 72  # characters
 # The space in front is outside the cue.
 _CUE: Final = re.compile(
-    rf" (?:(?:is|are|it['\u2019]s)(?P<denied>{_DENIAL})?(?: (?P<adverb>{_ADVERB}))? (?:{_alternatives(_AFTER_COPULA)})"
+    rf" (?:(?:is|are|(?:it|s?he)['\u2019]s)(?P<denied>{_DENIAL})?(?: (?P<adverb>{_ADVERB}))?"
+    rf" (?:{_alternatives(_AFTER_COPULA)})"
     rf"|are(?P<are_denied>{_DENIAL})?(?: (?P<are_adverb>{_ADVERB}))?(?P<{Form.ARE.name}>{Form.ARE.pattern})"
     rf"|(?P<verb_denied>(?:does|do)(?:n['\u2019]t| not) |no longer )?(?:{_alternatives(_VERBS)})"
     rf"|{_alternatives(_OTHERS)}"
     r")(?![^\s*_\"'(\[`\x10])"
 )
 _GROUPS: Final = ("denied", "adverb", "are_denied", "are_adverb", "verb_denied")
+_PRONOUNS: Final = tuple(f"{word}{mark}s" for word in ("it", "he", "she") for mark in "'\u2019")
 _PLURALS: Final = ("are", "do ", "don", "belong ", "run ")
 _FORMS: Final = {form.name: form for form in Form}
 _START: Final = attrgetter("start")
@@ -136,8 +153,18 @@ def find_forms(text: str) -> list[Cue]:
         if cue is not None:
             end = cue.end
             cues.append(cue)
+    cues += [cue for pattern in _LISTED for found in pattern.finditer(small) if (cue := _make_listed(small, found))]
     apposed = [_make_apposition(small, *found.span()) for pattern in _APPOSED for found in pattern.finditer(small)]
-    return sorted([*cues, *apposed], key=_START) if apposed else cues
+    return sorted([*cues, *apposed], key=_START)
+
+
+def _make_listed(small: str, found: re.Match[str]) -> Cue | None:
+    """Of a colon or dash behind the first word of a line; without a bullet only behind what is spelled as no word."""
+    start = found.start()
+    head = _HEAD.search(small, max(0, start - _HEAD_MAX), start)
+    if head is None or not (head["bullet"] or not head["name"].isalpha()) or head["name"].count(" ") > 2:
+        return None
+    return Cue(Form.LISTED, start + (small[start] == " "), found.end() - 1)
 
 
 def _make_apposition(small: str, start: int, end: int) -> Cue:
@@ -160,4 +187,6 @@ def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
         return None
     if (denied and (adverb or "") not in _DENIED_ADVERBS) or (form in OPERATORS and not text[start:end].isupper()):
         return None
-    return Cue(form, start, end, bool(denied or verb_denied), adverb or "", is_plural, small.startswith("it", start))
+    return Cue(
+        form, start, end, bool(denied or verb_denied), adverb or "", is_plural, small.startswith(_PRONOUNS, start)
+    )

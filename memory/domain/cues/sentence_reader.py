@@ -3,18 +3,18 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
+from memory.domain.cues.continuations import Last, continued_subjects
 from memory.domain.cues.matches import HEDGED_TRUST, CueMatch
 from memory.domain.cues.modality import ALONE, Kind, Modality, Surroundings
 from memory.domain.cues.moves import read_called, read_move
 from memory.domain.cues.naming import is_marked_at
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_parent
-from memory.domain.cues.patterns import OPERATORS, VERB, Cue, Form
-from memory.domain.cues.subjects import read_apposed, read_subjects
+from memory.domain.cues.patterns import APPOSED, VERB, Cue, Form
+from memory.domain.cues.subjects import read_apposed, read_listed, read_subjects
 from memory.domain.language.english import nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.domain.text.tokenizer import NamesInside
@@ -23,21 +23,10 @@ _ADVERBIAL_MAX: Final = 24  # characters of `from now on`
 _CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
-_ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))*"
-# What may stand between a match and a cue that says more about the same thing.
-_RELATIVE: Final = re.compile(rf",? ?(?:(?:and|but) )?(?:that|which|who){_ADVERBS}\Z")
-_AND: Final = re.compile(rf",? ?(?:and|but){_ADVERBS}\Z")
-_COMMA_ONLY: Final = re.compile(rf",{_ADVERBS}\Z")
-_WHICH: Final = re.compile(rf",? ?which{_ADVERBS}\Z")
-_CLOSING: Final = re.compile(rf"[,)](?:,)?{_ADVERBS}\Z")
-_IT: Final = re.compile(
-    rf"(?: any ?more| any longer)?[,;:\u2013\u2014-]* ?(?:but |instead |rather )?(?:(?:it|they){_ADVERBS})?\Z"
-)
 _WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", "exclusively"})
-_FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO})
 # An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
-_DESCRIBED_BY: Final = frozenset({"in", "from", "for", "with", "that", "which", "who", "on", "at", "of"})
+_DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
 # `not a service but a repo`, `no longer owned by Anna but by Bob`.
 _BUT: Final = re.compile(
     r",?\s+but (?:now |rather |instead )?(?:(?:is|are|runs|belongs|owned|hosted) )?"
@@ -48,20 +37,11 @@ _VERB_AFTER: Final = re.compile(
     r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
     r"(?! of\b)"
 )
+_CAMEL: Final = re.compile(r"[a-z][A-Z]")
+_NUMBER_TYPE: Final = re.compile(r"[iuf]\d{1,3}")
 _NOW: Final = re.compile(r"\bnow\b")
 _FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|as of (?:now|today))\W*\Z")
 _ACTUALLY: Final = re.compile(r"\bactually\b")
-
-
-@dataclass(frozen=True, slots=True)
-class _Last:
-    """The match before."""
-
-    subjects: list[Subject]
-    parent: Parent
-    is_apposition: bool
-    is_denied: bool
-    end: int
 
 
 def read_sentence(
@@ -77,7 +57,7 @@ def read_sentence(
     """What a sentence states, cue by cue; None for a cue that states nothing. ``hopeful`` are the places of the cues
     that may have a subject; of the others only those that go on after one of these."""
     modality = Modality(sentence, cues, around)
-    if modality.is_doubted(min(hopeful)):
+    if all(map(modality.is_doubted, hopeful)):
         return
     reader = _SentenceReader(
         read_passage(sentence, cues, vocabulary, names_inside), modality, vocabulary, as_typed, around.is_wrapped
@@ -86,10 +66,10 @@ def read_sentence(
         if cue.start < reader.barrier:
             continue
         if modality.is_doubted(cue.start):
-            return
+            continue
         found = reader.read(cue, cues[index + 1 : index + 1 + _CUES_AHEAD], is_hopeful=cue.start in hopeful)
         if cue.is_denied and not found:  # a negation like any other
-            return
+            modality.add_doubt(cue.start)
         yield from found
         if not found:
             yield None
@@ -104,21 +84,18 @@ class _SentenceReader:
         self._modality = modality
         self._vocabulary = vocabulary
         self._as_typed = as_typed
-        self._last: _Last | None = None
+        self._last: Last | None = None
+        self._tells_of_code = False
         self._wraps_at = len(passage.text.rstrip()) if is_wrapped else -1
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
         if cue.form in (Form.CALLED, Form.MOVED):
             return self._read_named(cue, following) if is_hopeful else []
-        continued = self._continue(cue)
-        if not continued and (not is_hopeful or cue.is_pronominal):
+        continued = continued_subjects(self._passage.text, self._last, cue)
+        if not continued and (not is_hopeful or cue.is_pronominal or cue.form is Form.WRITTEN):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
-        if (
-            parent is None
-            or parent.end == self._wraps_at
-            or (cue.form is Form.APPOSITION and not self._is_closed(cue, parent))
-        ):
+        if parent is None or parent.end == self._wraps_at or (cue.form in APPOSED and not self._is_closed(cue, parent)):
             return []
         subjects = continued or self._find_subjects(cue, parent)
         if not subjects or not self._is_asserted(subjects[0], cue, parent):
@@ -126,12 +103,15 @@ class _SentenceReader:
         if any(not self._fits(subject, cue, parent) for subject in subjects):
             return []
         is_instead = bool(continued) and self._last is not None and self._last.is_denied
-        self._last = _Last(subjects, parent, cue.form is Form.APPOSITION, cue.is_denied, parent.end)
+        is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
+        self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, parent.end)
         self.barrier = parent.end
         start = cue.start if continued else subjects[0].start
         return self._state(subjects, cue, parent, start, find_stops(cue, following), is_instead=is_instead)
 
     def _find_subjects(self, cue: Cue, parent: Parent) -> list[Subject]:
+        if cue.form is Form.LISTED:
+            return read_listed(self._passage, cue, self._vocabulary)
         if cue.form is Form.APPOSITION:
             return read_apposed(self._passage, cue, barrier=self.barrier, vocabulary=self._vocabulary)
         return read_subjects(
@@ -143,30 +123,11 @@ class _SentenceReader:
             vocabulary=self._vocabulary,
         )
 
-    def _continue(self, cue: Cue) -> list[Subject]:
-        """The subjects of the match before, if the cue says more about them; or that match's parent."""
-        last = self._last
-        if last is None or cue.form in OPERATORS:
-            return []
-        between = self._passage.text[last.end : cue.start].lower().rstrip(_MARKS)
-        name = last.parent.name
-        if cue.form is Form.APPOSITION:
-            return [name] if name is not None and not between and not last.parent.form.is_isa else []
-        if len(last.subjects) > 1 and not cue.is_plural:
-            return []
-        if last.is_denied and (cue.is_pronominal or between.endswith(("it", "they"))) and _IT.match(between):
-            return last.subjects
-        if last.is_apposition and _CLOSING.match(between):
-            return last.subjects
-        if _AND.match(between) or (_COMMA_ONLY.match(between) and cue.form in _FINITE):
-            return last.subjects
-        if not last.parent.form.is_isa:
-            return [name] if name is not None and _WHICH.match(between) else []
-        return last.subjects if not last.parent.context and _RELATIVE.match(between) else []
-
     def _is_closed(self, cue: Cue, parent: Parent) -> bool:
         """Whether an apposition ends where its phrase does, and is no member of a list."""
         text = self._passage.text
+        if cue.form is Form.LISTED:
+            return parent.phrase.next_word in _DESCRIBED_BY or _APPOSED_END.match(text, parent.end) is not None
         if text[cue.start] == "(":
             closing = text.find(")", parent.end, parent.end + 200)
             return closing >= 0 and (
@@ -200,8 +161,8 @@ class _SentenceReader:
         """Whether subject and parent go together in this form."""
         if len({subject.concept, parent.token, parent.dimension}) < 3:  # nothing is in itself
             return False
-        is_code = is_marked_at(self._passage, subject.end) or cue.form is Form.APPOSITION
-        if is_code and parent.form.is_isa and parent.phrase.head in nouns.CODE_NOUNS:
+        if parent.form.is_isa and self._is_code(subject, cue, parent.phrase.head):
+            self._tells_of_code = True
             return False
         if parent.form is Form.IS_IN:
             last = parent.phrase.tokens[-1]
@@ -210,6 +171,17 @@ class _SentenceReader:
             is_place = self._vocabulary.is_place(parent.token)
             return is_place or (last.is_capitalised and self._is_place(subject))
         return True
+
+    def _is_code(self, subject: Subject, cue: Cue, head: str) -> bool:
+        """Whether a part of a program is told of, and no thing of the project: `Entity is a u64`."""
+        if _NUMBER_TYPE.fullmatch(head):
+            return True
+        text = self._passage.text
+        is_code = self._tells_of_code or is_marked_at(self._passage, subject.end) or cue.form in APPOSED
+        if head in nouns.LOOSE_CODE_NOUNS and is_marked_at(self._passage, subject.end):
+            return True
+        is_code_noun = head in nouns.CODE_NOUNS or head in nouns.LOOSE_CODE_NOUNS
+        return is_code_noun and (is_code or _CAMEL.search(text, subject.start, subject.end) is not None)
 
     def _is_place(self, subject: Subject) -> bool:
         """Whether the words of a subject, or beside it, say that it is somewhere: `the Rostock office`, `rack-12`."""
@@ -232,7 +204,7 @@ class _SentenceReader:
             if other is not None:
                 found += [self._make(subject, other, start, Kind.CHANGES) for subject in subjects]
                 self.barrier = other.end
-                self._last = _Last(subjects, other, False, False, other.end)
+                self._last = Last(subjects, other, False, False, other.end)
         return found
 
     def _read_other(self, cue: Cue, parent: Parent, stops: set[int]) -> Parent | None:
@@ -248,7 +220,7 @@ class _SentenceReader:
 
     def _find_kind(self, subject: Subject, cue: Cue, parent: Parent, *, is_instead: bool) -> Kind:
         between = self._passage.text[subject.end : cue.start].lower() if subject.end < cue.start else ""
-        if cue.is_denied or self._modality.is_taken_back(subject.start):
+        if cue.is_denied or (self._modality.is_taken_back(subject.start) and not is_instead):
             return Kind.RETRACTS
         before = self._passage.text[max(0, subject.start - _ADVERBIAL_MAX) : subject.start].lower()
         if (

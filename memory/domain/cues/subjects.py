@@ -7,13 +7,11 @@ from typing import Final
 
 from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs_cue, is_kind, is_no_name
 from memory.domain.cues.modality import CLAUSE_BREAK
-from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked
+from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked, is_ordinary_noun
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_plural
 from memory.domain.cues.patterns import OPERATORS, Cue, Form
 from memory.domain.language.english import names, nouns, verbs
-from memory.domain.text.function_words import (
-    is_closed_class,
-)
+from memory.domain.text.function_words import POSSESSIVES, is_closed_class
 from memory.domain.text.tokenizer import Token
 
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
@@ -21,6 +19,8 @@ _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
 _CLAUSE_MAX: Final = 400  # characters; the same
 _LIST_MAX: Final = 96  # characters of a list of subjects
+_MARKS: Final = " *_\"'\u201c\u201d\x10"
+_DEFINITE: Final = POSSESSIVES | {"the"}
 _JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 
 
@@ -32,6 +32,9 @@ def read_subjects(
     ordinary word that has its capital only from beginning the sentence."""
     if cue.is_plural:
         return _read_list(passage, cue, barrier, vocabulary)
+    bracketed = _read_bracketed(passage, cue, vocabulary)
+    if bracketed is not None:
+        return [bracketed] if bracketed.start > barrier else []
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return []
@@ -67,6 +70,19 @@ def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabu
     return [clause.subject]
 
 
+def read_listed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
+    """The name that a line begins with: `- kvasir: a Go service`."""
+    index = bisect_left(passage.starts, cue.start) - 1
+    if index < 0 or any(not is_closed_class(token.text) for token in passage.tokens[:index]):
+        return []
+    name = passage.tokens[index]
+    written = passage.text[name.start : name.end]
+    is_acronym = written.isupper() and written.isalpha() and not is_marked(passage, name)
+    if passage.text[name.end : cue.start].strip(_MARKS) or is_acronym or name.text in names.OPENERS:
+        return []
+    return [Subject(name.text, name.start, name.end)] if is_distinctive(passage, name, vocabulary) else []
+
+
 def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: Vocabulary) -> bool:
     """Whether a name is written as one, as it must be where only a comma says what it is; `our` says more."""
     name = clause.name
@@ -89,6 +105,22 @@ def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: V
         return []
     comma = Cue(Form.APPOSITION, len(before) - 1, len(before))
     return read_apposed(passage, comma, barrier=barrier, vocabulary=vocabulary)
+
+
+def _read_bracketed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject | None:
+    """The name in brackets between an ordinary noun and the cue: `the worker (feedbridge) is a`."""
+    last = bisect_left(passage.starts, cue.start) - 1
+    if last < 2 or not passage.text[: cue.start].rstrip().endswith(")"):
+        return None
+    name, noun = passage.tokens[last], passage.tokens[last - 1]
+    is_alone = passage.text[name.end : cue.start].strip(_MARKS) == ")" and passage.gap_before(last).strip(_MARKS) == "("
+    if not is_alone or noun.is_capitalised or not is_ordinary_noun(noun.text, vocabulary):
+        return None
+    determiner = next((token.text for token in passage.tokens[last - 2 :: -1] if is_closed_class(token.text)), "")
+    is_acronym = passage.text[name.start : name.end].isupper()
+    if determiner not in _DEFINITE or is_acronym or not is_distinctive(passage, name, vocabulary):
+        return None
+    return Subject(name.text, name.start, name.end)
 
 
 def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary) -> list[Subject]:

@@ -97,16 +97,18 @@ TRADE_NOUNS = split_words(
 
 # Parts of programs. A name in back-ticks that is one of these is code, and no thing of the project.
 CODE_NOUNS = split_words(
-    "accessor alias argument array assertion assignment attribute bool boolean buffer builtin byte bytestring callable "
-    "callback char character class closure component constant constructor coroutine ctor datatype declaration "
-    "decorator destructor dict dictionary directive enum enumeration exception export expression field flag float fn "
-    "function functor generator getter global handle hash hashmap header hook identifier import int integer interface "
-    "iterable iterator keyword kwarg lambda lifetime list literal long macro map mapping metaclass method mixin "
-    "modifier module mutex namespace number object operand operator option parameter placeholder pointer predicate "
-    "primitive proc procedure property prototype record reference regex regexp return routine rule setter shorthand "
-    "signature slice slot statement str string struct structure subclass subcommand subroutine superclass switch "
-    "symbol synonym syntax tag timestamp token trait tuple type typedef uint union uuid value variable vector wrapper"
+    "accessor alias argument array assertion assignment attribute bool boolean builtin byte bytestring callable "
+    "callback char character class closure constant constructor coroutine ctor datatype declaration decorator "
+    "destructor dict dictionary directive enum enumeration exception expression field flag float fn function functor "
+    "generator getter global hash hashmap header identifier int integer interface iterable iterator keyword kwarg "
+    "lambda lifetime list literal long macro map mapping metaclass method mixin modifier module mutex namespace number "
+    "object operand operator option parameter placeholder pointer predicate primitive procedure property prototype "
+    "record reference regex regexp return routine setter shorthand signature slice slot statement str string struct "
+    "structure subclass subcommand subroutine superclass switch symbol synonym syntax tag timestamp token trait tuple "
+    "type typedef uint union uuid value variable vector wrapper"
 )
+# The same, and much else: only where the name is spelled like an identifier, too.
+LOOSE_CODE_NOUNS = split_words("buffer component export handle hook import proc rule")
 # `a X called Y` with these is told in manuals of whatever they explain.
 CALLED_CODE_NOUNS = split_words(
     "algorithm app application approach argument category column command concept directory element entry environment "
@@ -124,6 +126,8 @@ PLACE_NOUNS = split_words(
     "tavern temple terminal theater theatre tower town university valley venue villa village ward warehouse workshop "
     "yard zoo"
 )
+# They stand before the name of what something runs on: `the host tyr`.
+HOST_NOUNS = split_words("account box cluster host instance laptop machine node pi project server vm vps workstation")
 # They say what several are to each other: `Ada and Bob are friends`.
 RECIPROCAL_NOUNS = split_words(
     "acquaintances adversaries allies alternatives antonyms brothers buddies classmates colleagues competitors "

@@ -1,0 +1,85 @@
+"""Tells whether a cue says more about what the statement before it is about: `that belongs to Z`, `and runs on Q`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory.domain.cues.clauses import Subject
+from memory.domain.cues.parents import Parent
+from memory.domain.cues.patterns import ELLIPTICAL, OPERATORS, Cue, Form
+from memory.domain.language.english import verbs
+
+_MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
+_ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))*"
+# What may stand between a statement and a cue that says more about the same thing.
+_RELATIVE: Final = re.compile(rf",? ?(?:(?:and|but) )?(?:that|which|who){_ADVERBS}\Z")
+_AND: Final = re.compile(rf",? ?(?:and|but){_ADVERBS}\Z")
+_COMMA_ONLY: Final = re.compile(rf",{_ADVERBS}\Z")
+_WHICH: Final = re.compile(rf",? ?which{_ADVERBS}\Z")
+_CLOSING: Final = re.compile(rf"[,)](?:,)?{_ADVERBS}\Z")
+_IT: Final = re.compile(
+    r"(?: any ?more| any longer)?[,;:\u2013\u2014 -]* ?(?:but |instead |rather |since \w+ |now )?"
+    rf"(?:(?:it|they|s?he){_ADVERBS})?\Z"
+)
+# `a hotel in Mittenwald and belongs to`: after a noun, a verb has no other subject.
+_PHRASE_AND: Final = re.compile(rf" (?:in|from|at|near|for|with|on)(?: [\w-]{{1,30}}){{1,4}},? (?:and|but){_ADVERBS}\Z")
+_REDUCED: Final = re.compile(r"(?:,? and|,)(?: also)?\Z")
+_PRONOUN: Final = re.compile(
+    rf"(?: \([^()]{{1,40}}\))?(?:[,;:\u2013\u2014]| --?)(?: (?:and|but|so))? (?:it|s?he|they){_ADVERBS}\Z"
+)
+_LATER: Final = re.compile(rf".{{0,80}}[,;\u2013\u2014-] ?(?:now |since \w+ )?(?:it|they|s?he){_ADVERBS}\Z")
+_ITSELF: Final = re.compile(r"\b(?:it|them|him|her)\b")
+_FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO})
+_PRONOUNS: Final = ("it", "they", " he", "she")
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The statement before, in the same sentence."""
+
+    subjects: Sequence[Subject]
+    parent: Parent
+    is_apposition: bool
+    is_denied: bool
+    end: int
+
+
+def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
+    """The subjects of the statement before, if the cue says more about them; or that statement's parent."""
+    if last is None or cue.form in OPERATORS:
+        return []
+    written = text[last.end : cue.start].rstrip(_MARKS)
+    between = written.lower()
+    name = last.parent.name
+    if cue.form is Form.APPOSITION:
+        return [name] if name is not None and not between and not last.parent.form.is_isa else []
+    subjects = list(last.subjects)
+    if len(subjects) > 1 and not cue.is_plural:
+        return []
+    spoken = f"{between} it" if cue.is_pronominal else between
+    has_pronoun = spoken.endswith(_PRONOUNS)
+    if last.is_denied and has_pronoun and (_IT.match(between) or _goes_on(written, spoken)):
+        return subjects
+    if last.is_apposition and _CLOSING.match(between):
+        return subjects
+    is_elliptical = cue.form in ELLIPTICAL or cue.form is Form.WRITTEN
+    if is_elliptical and last.parent.form.is_isa and _REDUCED.match(between):
+        return subjects
+    if _AND.match(between) or (_COMMA_ONLY.match(between) and cue.form in _FINITE):
+        return subjects
+    if not last.parent.form.is_isa:
+        return [name] if name is not None and _WHICH.match(between) else []
+    if _PHRASE_AND.match(between) and (cue.form in _FINITE or text.startswith("is", cue.start)):
+        return subjects
+    if last.parent.context or (cue.is_denied and not last.is_denied):
+        return []
+    return subjects if _RELATIVE.match(between) or (has_pronoun and _PRONOUN.match(spoken)) else []
+
+
+def _goes_on(written: str, spoken: str) -> bool:
+    """Whether words between a denial and a pronoun leave it the same thing: `not in Zig, Marit rewrote it, it's`."""
+    if _LATER.match(spoken) is None:
+        return False
+    between = written.rpartition(",")[0] or written
+    return _ITSELF.search(between.lower()) is not None or between == between.lower()
