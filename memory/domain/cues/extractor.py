@@ -8,11 +8,12 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from memory.domain.channels import READ_TRUST, Channel, channel_of_role
-from memory.domain.cues.matches import CueMatch
+from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import Kind, Surroundings
 from memory.domain.cues.noun_phrases import Vocabulary
 from memory.domain.cues.patterns import OPERATORS, Cue, Form, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
+from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
 from memory.domain.steps import Steps, finish
 from memory.domain.text.function_words import is_closed_class
@@ -33,6 +34,9 @@ _NEXT_LINE: Final = re.compile(r"\n[ \t]*[a-z]")
 _PLURAL_AHEAD: Final = re.compile(
     r"(?:[ *_\"'`\x10]+[\w.+/&'-]+){0,5}?[ *_\"'`\x10]+[\w-]*(?:s|people|men|mice|children)\b"
 )
+_TOPIC_MAX: Final = 300  # characters from a cue to that of the next sentence
+_SENTENCE_OPENS: Final = re.compile(r"[.!)] +\Z")
+_PRONOUN_OPENS: Final = re.compile(rf"[.!)] +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z")
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
 
@@ -83,14 +87,18 @@ def iter_cues(
     # Most texts have no cue with a subject, and masking costs more than the search: so that comes first.
     forms, hopeful = find_possible_cues(text, vocabulary) if possible is None else possible
     yield None
-    if not hopeful:
+    hopeful = {cue.start for cue in forms if _may_have_subject(text, cue, vocabulary)}
+    has_table = ("-|" in text or "- |" in text) and may_have_facts(text)
+    if not hopeful and not has_table:
         return
+    hopeful |= set(_find_referring(text, forms, hopeful))
     prose = mask(text)
     yield None
     if prose is not text:
         forms = [cue for cue in forms if MASK not in prose[cue.start : cue.end + 1]]
     channel, quotations = channel_of_role(role), None
     names_inside, characters = NamesInside(prose), 0
+    topic = Topic("", 0, -1)
     for start, sentence, cues in _find_assertions(prose, forms, hopeful):
         characters += len(sentence)
         if characters_max is not None and characters > characters_max:
@@ -98,18 +106,35 @@ def iter_cues(
         yield None
         hopeful_here = {cue.start for cue in cues if cue.start + start in hopeful}
         end = start + len(sentence)
-        around = Surroundings(prose[max(0, start - _GLANCE) : start], prose[end : end + _GLANCE], _wraps(prose, end))
+        is_next = topic.concept and topic.end <= start and not prose[topic.end : start].strip(" ")
+        around = Surroundings(
+            prose[max(0, start - _GLANCE) : start],
+            prose[end : end + _GLANCE],
+            _wraps(prose, end),
+            topic.concept if is_next else "",
+        )
+        before, topic = topic, Topic("", 0, -1)
         steps = read_sentence(sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed)
         for match in steps:
             if match is None:
                 yield None
+                continue
+            if isinstance(match, Topic):
+                topic = Topic(match.concept, start + match.start, end)
                 continue
             if quotations is None:  # looked for once something was found, which is rare
                 quotations = find_quotations(text)
             first, last = start + match.start, start + match.end
             via = Channel.QUOTED if is_quoted(quotations, first, last) else channel
             confidence = round(match.confidence * READ_TRUST[via], 4)
+            if match.is_referring:
+                first = before.start
             yield replace(match, confidence=confidence, start=first, end=last, channel=via)
+    if has_table:
+        for match in iter_table_facts(prose, vocabulary):
+            quotations = find_quotations(text) if quotations is None else quotations
+            via = Channel.QUOTED if is_quoted(quotations, match.start, match.end) else channel
+            yield replace(match, confidence=round(match.confidence * READ_TRUST[via], 4), channel=via)
 
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
@@ -132,6 +157,18 @@ def iter_names_near_cues(
         near.update(name for name in names if all(part in spelled for part in parts[name]))
         yield
     return near
+
+
+def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[int]:
+    """The cues after a pronoun that begins a sentence, shortly after a hopeful one."""
+    last = -_TOPIC_MAX
+    for cue in forms:
+        if cue.start in hopeful:
+            last = cue.start
+        elif cue.start - last < _TOPIC_MAX:
+            head = text[max(0, cue.start - _GLANCE) : cue.start]
+            if (_SENTENCE_OPENS if cue.is_pronominal else _PRONOUN_OPENS).search(head):
+                yield cue.start
 
 
 def _wraps(prose: str, end: int) -> bool:
@@ -181,6 +218,7 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
     before = head.rsplit(None, 3)[-3:]
     last = before[-1].lower()
     if cue.form is Form.CALLED:
+        last = before[-2].lower() if last == "is" and len(before) > 1 else last
         return last not in nouns.CODE_NOUNS and last not in nouns.CALLED_CODE_NOUNS and not is_closed_class(last)
     if cue.form is Form.ARE and _PLURAL_AHEAD.match(sentence, cue.end) is None:
         return False

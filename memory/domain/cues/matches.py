@@ -25,3 +25,13 @@ class CueMatch:
     channel: Channel = Channel.USER
     kind: Kind = Kind.STATES
     is_hedged: bool = False  # believed or passed on: its confidence is lower
+    is_referring: bool = False  # its subject is a pronoun, whose name stands in the sentence before
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a sentence is about, if it is one thing, and where that stands."""
+
+    concept: str
+    start: int
+    end: int

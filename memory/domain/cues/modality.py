@@ -30,6 +30,7 @@ _HEDGE: Final = re.compile(rf"\b(?:{english.HEDGES})\b")
 _HEARSAY: Final = re.compile(rf"\b{english.HEARSAY}\b")
 _HEDGE_AFTER: Final = re.compile(rf"(?<!\w)(?:{english.HEDGES_AFTER})(?!\w)")
 _HEDGE_END: Final = re.compile(english.HEDGE_ENDS)
+_NO_FACTS: Final = re.compile(rf"\b(?:{english.NO_FACTS})\b|\?")
 _SAID: Final = re.compile(r"\b(?:i|we) (?:said|told you|wrote|claimed|mentioned)\b")
 _CORRECTION: Final = re.compile(
     rf"\W*(?:(?:{english.BEFORE_CORRECTIONS})\b[,\s]+)*(?:{english.CORRECTIONS})(?!\w)(?! (?:that|if|for|about|to)\b)"
@@ -45,13 +46,19 @@ _DIRECTLY: Final = re.compile(r"(?: (?:the|our|my|your))?(?: [\w-]{1,30})?[\s*_\
 _DIRECTLY_MAX: Final = 48  # characters
 
 
-class Surroundings(NamedTuple):
-    """A piece of the text before a sentence, and one after it; whether it goes on there in a new line, as far as the
-    lengths of lines tell."""
+def tells_of_no_fact(words: str) -> bool:
+    """Whether the words before a table or list say that it has plans, doubts or examples in it."""
+    small = words.lower().replace("\u2019", "'")
+    return any(pattern.search(small) for pattern in (_DOUBT, _CONDITION, _NO_FACTS))
 
-    before: str = ""
+
+class Surroundings(NamedTuple):
+    """What stands around a sentence."""
+
+    before: str = ""  # a piece of the text
     after: str = ""
-    is_wrapped: bool = False
+    is_wrapped: bool = False  # it goes on in the next line, as far as the lengths of lines tell
+    topic: str = ""  # what `It` at its beginning stands for
 
 
 ALONE: Final = Surroundings()

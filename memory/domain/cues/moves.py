@@ -20,6 +20,7 @@ from memory.domain.types import TYPE
 
 _UNITS_MAX: Final = 5  # words between `a` and `called`
 _OWN: Final = split_words("our my")
+_DEFINITE: Final = split_words("our my his her its their the")
 _INDEFINITE: Final = split_words("a an one")
 # Before `a VM called zwiebel` they say that there is one; `create a VM called zwiebel` does not.
 _EXISTS: Final = split_words("is has have own owns run runs use uses keep keeps got")
@@ -53,14 +54,19 @@ def read_called(
     """What is called by the name behind the cue; None if that is not said to exist, or is told of programs. It begins
     after the ``barrier``, or at ``allowed``."""
     last = bisect_left(passage.starts, cue.start) - 1
+    is_stated = last > 0 and passage.tokens[last].text == "is"  # `our tavern is called The Raven`
+    last -= is_stated
     index = last
     while index > max(-1, last - _UNITS_MAX) and not is_closed_class(passage.tokens[index].text):
         index -= 1
-    if index < 0 or index == last or passage.word_after(last) != passage.word_at(cue.start):
+    following_word = "is" if is_stated else passage.word_at(cue.start)
+    if index < 0 or index == last or passage.word_after(last) != following_word:
         return None
     stops = find_stops(cue, following)
     phrase = read_phrase(passage, passage.tokens[index].start, {*stops, cue.start})
-    if phrase is None or phrase.end != passage.tokens[last].end or not _exists(passage, index, phrase, allowed):
+    if phrase is None or phrase.end != passage.tokens[last].end:
+        return None
+    if not (_opens_clause(passage, index) if is_stated else _exists(passage, index, phrase, allowed)):
         return None
     if phrase.start < barrier and phrase.start != allowed:
         return None
@@ -69,6 +75,8 @@ def read_called(
     if parent is None or name is None or len(name.tokens) != 1 or name.is_numbered:
         return None
     if phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS or name.head == parent.token:
+        return None
+    if is_stated and not is_distinctive(passage, name.tokens[0], vocabulary):
         return None
     if passage.text[name.end : name.end + 1] in _PATTERN or not _is_name_called(passage, name.tokens[0], vocabulary):
         return None
@@ -80,6 +88,14 @@ def _is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> bo
     if is_distinctive(passage, name, vocabulary):
         return True
     return not is_adjective(name.text) and name.text not in verbs.CLOSING_ADVERBS and not name.text.endswith("ly")
+
+
+def _opens_clause(passage: Passage, index: int) -> bool:
+    """Whether a clause begins with this word, which tells whose the noun after it is, or that there is only one."""
+    if passage.tokens[index].text not in _DEFINITE:
+        return False
+    gap = passage.gap_before(index)
+    return not index or bool(gap.strip(" ")) or passage.tokens[index - 1].text in ("and", "but", "so", "because")
 
 
 def _exists(passage: Passage, index: int, phrase: Phrase, allowed: int) -> bool:

@@ -133,6 +133,8 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         return False
     if form.is_isa and _is_ordinary_compound(last) and passage.text[last.end : last.end + 1] == ",":
         return False  # `a low-overhead, cross-platform library`
+    if form.is_isa and head in nouns.DATA_TYPES:
+        return False
     if form is Form.IS_LOCATED:
         return head in nouns.PLACE_NOUNS or _is_named(passage, last, vocabulary)
     if form in PLACES:

@@ -92,13 +92,14 @@ _BEGINNING: Final = re.compile(
     r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted"
     r"|deploy|contai|locat|writt|act|al|bas"
     r"|both |curr|essen|itself|just|now|simpl|still)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
-    r"|s?he['\u2019]s|writt|are[ n]|belon|runs? o"
+    r"|she['\u2019]s|writt|are[ n]|belon|runs? o"
     r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|owned|t(?:ype o|ransf)|m(?:ember o|igr|oved)"
-    r"|hosted|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
+    r"|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
 )
 _APPOSED: Final = (re.compile(r", (?:our|my|an?) "), re.compile(r" \((?:our|my|an?) "))
 _ARTICLE: Final = r"(?:our|my|an?) "
 _LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", " - ", " \u2013 ", " \u2014 "))
+_IN_ASCII: Final = 2  # of these
 _HEAD: Final = re.compile(
     r"(?:\A|\n)[ \t]*(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+)?(?P<name>[^\s:](?:[^\n:]{0,58}[^\s:])?)\Z"
 )
@@ -153,9 +154,10 @@ def find_forms(text: str) -> list[Cue]:
         if cue is not None:
             end = cue.end
             cues.append(cue)
-    cues += [cue for pattern in _LISTED for found in pattern.finditer(small) if (cue := _make_listed(small, found))]
+    listed = _LISTED[:_IN_ASCII] if small.isascii() else _LISTED
+    cues += [cue for pattern in listed for found in pattern.finditer(small) if (cue := _make_listed(small, found))]
     apposed = [_make_apposition(small, *found.span()) for pattern in _APPOSED for found in pattern.finditer(small)]
-    return sorted([*cues, *apposed], key=_START)
+    return sorted([*cues, *apposed], key=_START) if apposed or cues else cues
 
 
 def _make_listed(small: str, found: re.Match[str]) -> Cue | None:

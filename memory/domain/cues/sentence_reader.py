@@ -7,15 +7,15 @@ from typing import Final
 
 from memory.domain.cues.clauses import Subject
 from memory.domain.cues.continuations import Last, continued_subjects
-from memory.domain.cues.matches import HEDGED_TRUST, CueMatch
+from memory.domain.cues.matches import HEDGED_TRUST, CueMatch, Topic
 from memory.domain.cues.modality import ALONE, Kind, Modality, Surroundings
 from memory.domain.cues.moves import read_called, read_move
-from memory.domain.cues.naming import is_marked_at
+from memory.domain.cues.naming import is_distinctive, is_marked_at
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_parent
 from memory.domain.cues.patterns import APPOSED, VERB, Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_listed, read_subjects
-from memory.domain.language.english import nouns, verbs
+from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.domain.text.tokenizer import NamesInside
 
@@ -26,6 +26,10 @@ _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", "exclusively"})
 # An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
+_LISTED_END: Final = re.compile(
+    r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!(]|\s+(?:that|which|who)\b"
+    r"|\s+(?:in|from|for|by|with|on|at|of|to)\b(?!.*\b(?:is|are|was|were|has|have|had|can|could|will|would|may|might|now)\b))"
+)
 _DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
 # `not a service but a repo`, `no longer owned by Anna but by Bob`.
 _BUT: Final = re.compile(
@@ -37,6 +41,8 @@ _VERB_AFTER: Final = re.compile(
     r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
     r"(?! of\b)"
 )
+_PRONOUNS: Final = frozenset({"it", "he", "she"})
+_DUMMY: Final = frozenset({"to", "that", "if", "when", "because"})  # `It is a rule that`: of nothing named before
 _CAMEL: Final = re.compile(r"[a-z][A-Z]")
 _NUMBER_TYPE: Final = re.compile(r"[iuf]\d{1,3}")
 _NOW: Final = re.compile(r"\bnow\b")
@@ -53,14 +59,14 @@ def read_sentence(
     *,
     around: Surroundings = ALONE,
     as_typed: bool = False,
-) -> Iterator[CueMatch | None]:
-    """What a sentence states, cue by cue; None for a cue that states nothing. ``hopeful`` are the places of the cues
-    that may have a subject; of the others only those that go on after one of these."""
+) -> Iterator[CueMatch | Topic | None]:
+    """What a sentence states, cue by cue, in the end its topic; None for a cue that states nothing. ``hopeful`` are
+    the places of the cues that may have a subject; of the others only those that go on after one of these."""
     modality = Modality(sentence, cues, around)
     if all(map(modality.is_doubted, hopeful)):
         return
     reader = _SentenceReader(
-        read_passage(sentence, cues, vocabulary, names_inside), modality, vocabulary, as_typed, around.is_wrapped
+        read_passage(sentence, cues, vocabulary, names_inside), modality, vocabulary, as_typed, around
     )
     for index, cue in enumerate(cues):
         if cue.start < reader.barrier:
@@ -73,11 +79,14 @@ def read_sentence(
         yield from found
         if not found:
             yield None
+    topic = reader.find_topic()
+    if topic is not None:
+        yield topic
 
 
 class _SentenceReader:
     def __init__(
-        self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool, is_wrapped: bool
+        self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool, around: Surroundings
     ) -> None:
         self.barrier = 0  # the words of one match start no other
         self._passage = passage
@@ -85,13 +94,15 @@ class _SentenceReader:
         self._vocabulary = vocabulary
         self._as_typed = as_typed
         self._last: Last | None = None
-        self._tells_of_code = False
-        self._wraps_at = len(passage.text.rstrip()) if is_wrapped else -1
+        self._tells_of_code = self._is_doubtful = False
+        self._topic = around.topic
+        self._wraps_at = len(passage.text.rstrip()) if around.is_wrapped else -1
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
         if cue.form in (Form.CALLED, Form.MOVED):
             return self._read_named(cue, following) if is_hopeful else []
-        continued = continued_subjects(self._passage.text, self._last, cue)
+        referred = self._read_pronoun(cue) if is_hopeful and self._topic else []
+        continued = referred or continued_subjects(self._passage.text, self._last, cue)
         if not continued and (not is_hopeful or cue.is_pronominal or cue.form is Form.WRITTEN):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
@@ -108,6 +119,30 @@ class _SentenceReader:
         self.barrier = parent.end
         start = cue.start if continued else subjects[0].start
         return self._state(subjects, cue, parent, start, find_stops(cue, following), is_instead=is_instead)
+
+    def find_topic(self) -> Topic | None:
+        """What `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search service.`"""
+        last, passage = self._last, self._passage
+        if last is None or self._is_doubtful or last.is_denied or len(last.subjects) != 1 or last.parent.context:
+            return None
+        subject = last.subjects[0]
+        if not last.parent.form.is_isa or last.is_apposition:
+            return None
+        before = passage.tokens[: bisect_left(passage.starts, subject.start)]
+        after = passage.tokens[bisect_left(passage.starts, last.end) :]
+        if any(not is_closed_class(token.text) and token.text not in names.OPENERS for token in before):
+            return None
+        if any(is_distinctive(passage, token, self._vocabulary) for token in after):
+            return None
+        return Topic(subject.concept, subject.start, last.end)
+
+    def _read_pronoun(self, cue: Cue) -> list[Subject]:
+        """The topic of the sentence before, if the cue follows a pronoun that begins this one."""
+        opening = self._passage.tokens[0]
+        is_first = not self._passage.text[: cue.start].strip() if cue.is_pronominal else opening.text in _PRONOUNS
+        if self._last is not None or not is_first or opening.start > cue.start:
+            return []
+        return [Subject(self._topic, opening.start, opening.end)]
 
     def _find_subjects(self, cue: Cue, parent: Parent) -> list[Subject]:
         if cue.form is Form.LISTED:
@@ -127,7 +162,8 @@ class _SentenceReader:
         """Whether an apposition ends where its phrase does, and is no member of a list."""
         text = self._passage.text
         if cue.form is Form.LISTED:
-            return parent.phrase.next_word in _DESCRIBED_BY or _APPOSED_END.match(text, parent.end) is not None
+            is_camel = _CAMEL.search(text, parent.phrase.start, parent.end) is not None
+            return not is_camel and _LISTED_END.match(text, parent.end) is not None
         if text[cue.start] == "(":
             closing = text.find(")", parent.end, parent.end + 200)
             return closing >= 0 and (
@@ -238,6 +274,7 @@ class _SentenceReader:
     def _make(self, subject: Subject, parent: Parent, start: int, kind: Kind) -> CueMatch:
         form = parent.form
         is_hedged = kind is not Kind.RETRACTS and self._modality.is_hedged(start, parent.end)
+        self._is_doubtful |= is_hedged
         confidence = min(form.confidence, VERB) * HEDGED_TRUST if is_hedged else form.confidence
         return CueMatch(
             subject.concept,
@@ -249,6 +286,7 @@ class _SentenceReader:
             parent.end,
             kind=kind,
             is_hedged=is_hedged,
+            is_referring=bool(self._topic) and subject.concept == self._topic,
         )
 
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:

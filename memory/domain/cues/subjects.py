@@ -11,7 +11,7 @@ from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked, is_o
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_plural
 from memory.domain.cues.patterns import OPERATORS, Cue, Form
 from memory.domain.language.english import names, nouns, verbs
-from memory.domain.text.function_words import POSSESSIVES, is_closed_class
+from memory.domain.text.function_words import DETERMINERS, POSSESSIVES, is_closed_class
 from memory.domain.text.tokenizer import Token
 
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
@@ -73,7 +73,7 @@ def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabu
 def read_listed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
     """The name that a line begins with: `- kvasir: a Go service`."""
     index = bisect_left(passage.starts, cue.start) - 1
-    if index < 0 or any(not is_closed_class(token.text) for token in passage.tokens[:index]):
+    if index < 0 or any(token.text not in DETERMINERS for token in passage.tokens[:index]):
         return []
     name = passage.tokens[index]
     written = passage.text[name.start : name.end]

@@ -107,6 +107,10 @@ CODE_NOUNS = split_words(
     "structure subclass subcommand subroutine superclass switch symbol synonym syntax tag timestamp token trait tuple "
     "type typedef uint union uuid value variable vector wrapper"
 )
+# Nothing that a project has a name for is one.
+DATA_TYPES = split_words(
+    "bitmap bitmask bool boolean byte dict double enum enumeration float int integer pointer string struct tuple"
+)
 # The same, and much else: only where the name is spelled like an identifier, too.
 LOOSE_CODE_NOUNS = split_words("buffer component export handle hook import proc rule")
 # `a X called Y` with these is told in manuals of whatever they explain.
