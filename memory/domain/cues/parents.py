@@ -19,7 +19,7 @@ from memory.domain.cues.noun_phrases import (
     singular_of,
 )
 from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form
-from memory.domain.language.english import names, nouns, verbs
+from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.name_shapes import WORDS_MAX
 from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class
 from memory.domain.text.name_numbers import number_after
@@ -32,6 +32,7 @@ _NAMED: Final = frozenset({"called", "named", "codenamed", "dubbed", "nicknamed"
 _INDEFINITE: Final = frozenset({"a", "an"})
 _MODIFIERS_MAX: Final = 2
 _QUOTES: Final = {'"': '"', "\u201c": "\u201d", "'": "'", "\u2018": "\u2019"}
+_AFTER_NOUN: Final = re.compile(r"[*_\x10]*(?:[.;!)]|\s*\Z|\s+(?:of|in|for|from|with|at|on|that|which|who)\b)")
 _POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
 _PARTS: Final = re.compile(r"[_\-.'@+]")  # one less than the words of a name
 _NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would be another word
@@ -64,7 +65,13 @@ def read_parent(
     if is_spelled_out and after is not None and form is Form.IS_A and after.form in _SPELLED_OUT:
         form, phrase = _SPELLED_OUT[after.form], read_phrase(passage, after.end, stops)
     return make_parent(
-        passage, form, phrase, stops, vocabulary, is_plural_form=cue.is_plural and form.is_isa, as_typed=as_typed
+        passage,
+        form,
+        phrase,
+        stops,
+        vocabulary,
+        is_plural_form=form.is_isa and (cue.is_plural or form is Form.IS_ONE_OF),
+        as_typed=as_typed,
     )
 
 
@@ -126,15 +133,17 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
     if phrase.next_word in ("one", "ones") or any(token.text == "same" for token in phrase.tokens):
         return False  # of something that was named before
     judged = singular_of(head) if is_plural(head) else head
-    if judged.rpartition("_")[2] in nouns.EVALUATIONS or len(head) == 1:
+    is_named = bool(last.parts) and not form.is_isa  # `part of the Hygiene Plan`
+    if (judged.rpartition("_")[2] in nouns.EVALUATIONS and not is_named) or len(head) == 1:
         return False
     # The last word of a name of several is no adjective: "Privet Drive".
     if is_adjective(head) and not last.parts and not is_marked(passage, last):
-        return False
+        # Whatever ends a phrase after an article is a noun, unless it never is one: `a dwarf cleric of Moradin`.
+        is_noun = form is Form.IS_A and _AFTER_NOUN.match(passage.text, phrase.end) is not None
+        if not is_noun or head in adjectives.ADJECTIVES or is_descriptive(last):
+            return False
     if form.is_isa and _is_ordinary_compound(last) and passage.text[last.end : last.end + 1] == ",":
         return False  # `a low-overhead, cross-platform library`
-    if form.is_isa and head in nouns.DATA_TYPES:
-        return False
     if form is Form.IS_LOCATED:
         return head in nouns.PLACE_NOUNS or _is_named(passage, last, vocabulary)
     if form in PLACES:

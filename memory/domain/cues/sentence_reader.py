@@ -108,6 +108,8 @@ class _SentenceReader:
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
         if parent is None or parent.end == self._wraps_at or (cue.form in APPOSED and not self._is_closed(cue, parent)):
             return []
+        if referred and parent.phrase.next_word in _DUMMY:
+            return []
         subjects = continued or self._find_subjects(cue, parent)
         if not subjects or not self._is_asserted(subjects[0], cue, parent):
             return []
@@ -210,7 +212,7 @@ class _SentenceReader:
 
     def _is_code(self, subject: Subject, cue: Cue, head: str) -> bool:
         """Whether a part of a program is told of, and no thing of the project: `Entity is a u64`."""
-        if _NUMBER_TYPE.fullmatch(head):
+        if head in nouns.DATA_TYPES or _NUMBER_TYPE.fullmatch(head):
             return True
         text = self._passage.text
         is_code = self._tells_of_code or is_marked_at(self._passage, subject.end) or cue.form in APPOSED

@@ -45,7 +45,11 @@ def read_subjects(
         passage, tokens, vocabulary, takes_any=takes_any, takes_initial=allows_initial and clause_start == 0
     )
     # What directly follows the last match, without a break or an `and`, belongs to that.
-    if clause is None or not (takes_any or clause_start >= barrier or clause.lead[:1] in _JOINED):
+    if clause is None:
+        return []
+    # `is a formatter for Go and inkwell is`: two nouns would be in the plural.
+    is_joined = clause.lead[:1] in _JOINED or clause.lead[-1:] == ["and"]
+    if not (takes_any or clause_start >= barrier or is_joined):
         return []
     return [clause.subject] if governs_cue(clause, cue, vocabulary) else []
 

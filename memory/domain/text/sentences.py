@@ -33,6 +33,7 @@ _ABBREVIATION: Final = re.compile(
 )
 _NO: Final = re.compile(r"\bno\.\Z", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\s{0,3}\d")
+_AFTER_LETTER: Final = re.compile(r"\s{0,3}(?:\d|[a-z]\.)")
 _LONGEST_ABBREVIATION: Final = 9  # characters, with the space before it
 
 
@@ -99,7 +100,13 @@ class SentenceFinder:
         head = self._text[max(start, stop - _LONGEST_ABBREVIATION) : stop]
         found = _ABBREVIATION.search(head)
         # "No." is a number's only before one; else it answers.
-        return found is not None and (not _NO.search(head) or _NUMBER.match(self._text, stop) is not None)
+        if found is None:
+            return False
+        # "No." is a number's only before one, else it answers; a small letter is a page's or half of "e. g.".
+        if _NO.search(head):
+            return _NUMBER.match(self._text, stop) is not None
+        is_small_letter = found[0][-2].islower() and len(found[0].strip(" (\"'\n\t")) == 2
+        return not is_small_letter or _AFTER_LETTER.match(self._text, stop) is not None
 
 
 def _hide(text: str, regions: Iterator[tuple[int, int]]) -> str:
