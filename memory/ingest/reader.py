@@ -18,6 +18,7 @@ from memory.domain.cues.extractor import (
     iter_names_near_cues,
     names_near_cues,
 )  # fmt: skip
+from memory.domain.cues.noun_phrases import opens_sentence
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
@@ -254,6 +255,12 @@ def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
 
 
 def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
+    for whole, rest in found.openings.items():
+        first, *others = whole.removesuffix(rest)[:-1], *rest.split("_")
+        if not cache.is_concept(whole) and opens_sentence(first, others, cache.is_common):
+            found.tokens.discard(whole)  # `Deploy Kvasir`
+            found.emphasised.discard(whole)
+            found.tokens.add(rest)
     reading.words = " ".join(found.tokens)
     reading.put(found, cache.nameless)
     reading.text, reading.edition = "", cache.edition

@@ -72,6 +72,19 @@ def test_a_resent_message_is_read_once() -> None:
     assert reader.read(Message("tool", "restart zorblat")) is not first
 
 
+def test_an_ordinary_word_that_opens_a_sentence_is_no_part_of_the_name_after_it() -> None:
+    cache = Cache()
+    for number, word in enumerate(("deploy", "start", "glitch", "university"), start=1):
+        cache.put_soas(word, SoasRow(number, is_common=True))
+    said = "Deploy Kvasir to tyr. Start Kiox 300 now. Glitch University is big. Restart Zorblat."
+
+    reading = finish(Reader(cache).read_in_steps(Message("user", said)))
+
+    assert reading.names - reading.parts == {
+        "kvasir", "to", "tyr", "kiox_300", "now", "glitch_university", "is", "big", "restart", "zorblat",
+    }  # fmt: skip
+
+
 def test_a_common_word_is_a_name_once_a_fact_is_known_about_it() -> None:
     cache = Cache()
     cache.put_soas("mercury", SoasRow(1, is_common=True))

@@ -87,11 +87,10 @@ def iter_cues(
     # Most texts have no cue with a subject, and masking costs more than the search: so that comes first.
     forms, hopeful = find_possible_cues(text, vocabulary) if possible is None else possible
     yield None
-    hopeful = {cue.start for cue in forms if _may_have_subject(text, cue, vocabulary)}
     has_table = ("-|" in text or "- |" in text) and may_have_facts(text)
     if not hopeful and not has_table:
         return
-    hopeful |= set(_find_referring(text, forms, hopeful))
+    hopeful = {*hopeful, *_find_referring(text, forms, hopeful)}
     prose = mask(text)
     yield None
     if prose is not text:

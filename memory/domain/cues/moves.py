@@ -27,6 +27,7 @@ _EXISTS: Final = split_words("is has have own owns run runs use uses keep keeps 
 _AUXILIARIES: Final = split_words("has have was were got been just now recently already finally since")
 _NEVER_BEFORE: Final = split_words("be being to will get gets getting")
 _PATTERN: Final = frozenset("_[(*")  # `called FOO_{name}`: of the name that is a part
+_FILE: Final = re.compile(r"\.(?:c|cc|cpp|h|hpp|go|java|js|json|md|py|rb|rs|sh|toml|ts|txt|ya?ml)\Z")
 _MARK: Final = re.compile(r"\d|[^\W_][-_.@+][^\W_]")
 
 
@@ -132,6 +133,8 @@ def read_move(
     words = [
         word for phrase in (origin, destination) for token in phrase.tokens for word in token.parts or (token.text,)
     ]
+    if any(map(_FILE.search, words)):
+        return None
     is_machine = any(map(_MARK.search, words)) or any(map(str.isdigit, f"{source}{target}"))
     dimension = vocabulary.find_dimension(subject.concept, source) or (Form.MOVED.dimension if is_machine else "")
     if not dimension or dimension in (subject.concept, source, target):

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from string import ascii_uppercase
@@ -93,11 +93,16 @@ def read_passage(
 
 
 def _has_opener(text: str, token: Token, vocabulary: Vocabulary, names_inside: NamesInside) -> bool:
-    """Whether a name that begins a sentence has a word too many: an ordinary one before words that are not."""
+    """Whether a name that begins a sentence has a word too many."""
     first, *others = token.parts
-    if first in names.NAME_OPENERS or not vocabulary.is_common(first) or any(map(vocabulary.is_common, others)):
-        return False
-    return not vocabulary.is_concept(token.text) and text[token.start : token.end] not in names_inside
+    is_opened = not vocabulary.is_concept(token.text) and opens_sentence(first, others, vocabulary.is_common)
+    return is_opened and text[token.start : token.end] not in names_inside
+
+
+def opens_sentence(first: str, others: Iterable[str], is_common: Callable[[str], bool]) -> bool:
+    """Whether the first word of a name, at the beginning of a sentence, is no part of it: an ordinary word before
+    words that are not."""
+    return first not in names.NAME_OPENERS and is_common(first) and not any(map(is_common, others))
 
 
 def _split_opener(text: str, token: Token) -> tuple[Token, Token]:

@@ -29,9 +29,11 @@ def split_for_reading(text: str, size: int) -> Iterator[str]:
 def unite_words(parts: Iterator[WordSets]) -> Steps[WordSets]:
     """The words of all portions, a step for each."""
     found = next(parts, None) or WordSets(set(), set())
+    openings = dict(found.openings)
     yield
     for part in parts:
         found.tokens.update(part.tokens)
         found.emphasised.update(part.emphasised)
+        openings.update(part.openings)
         yield
-    return found
+    return found._replace(openings=openings)

@@ -44,6 +44,8 @@ class WordSets(NamedTuple):
 
     tokens: set[str]
     emphasised: set[str]  # what somewhere stands as a name, and the words within names
+    # The names that only begin a sentence, and each without its first word, which may be no part of it.
+    openings: Mapping[str, str] = {}
 
 
 class NamesInside:
@@ -94,7 +96,7 @@ def find_words(text: str) -> WordSets:
         return _to_words(tokenise(text))
     patterns = patterns_of(ASCII if normal.isascii() else UNICODE_WITHOUT_MARKS)
     found = _add_capitalised(normal, patterns, _read_uncapitalised_pieces(set(normal.split()), patterns))
-    return WordSets(found.tokens - {""}, found.emphasised - {""})
+    return WordSets(found.tokens - {""}, found.emphasised - {""}, found.openings)
 
 
 def is_plain(text: str) -> bool:
@@ -154,6 +156,7 @@ _POSSESSIVES: Final = re.compile(r"(?:'[sS])+\Z")
 def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordSets:
     """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
     emphasised: set[str] = set()
+    opened: dict[str, str] = {}
     runs: set[Run] = set(patterns.capitals.findall(normal))
     openings = _Openings(normal, NamesInside(normal, runs))
     for run, is_first, number, following in runs:
@@ -169,9 +172,11 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
             tokens.add(reading.text)
             if reading.parts:
                 emphasised.update(reading.parts, [reading.text])
+                if is_first and not reading.start and " " in run and not openings.is_name(run, number):
+                    opened[reading.text] = reading.text.partition(f"{reading.parts[0]}_")[2]
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
-    return WordSets(tokens, emphasised)
+    return WordSets(tokens, emphasised, opened)
 
 
 # What was read from pieces between white space: most of a text is words that were read before.
@@ -256,8 +261,11 @@ class _Openings:
         first, space, _ = run.partition(" ")
         if not space or first.lower() not in names.OPENERS:
             return False
-        # A text that is nothing else is a name, and so is what also stands inside a sentence.
-        return self._text.strip(_AROUND_NAME) != f"{run} {number}".rstrip() and run not in self._names_inside
+        return not self.is_name(run, number)
+
+    def is_name(self, run: str, number: str) -> bool:
+        """Whether the text shows it: it is nothing else, or has the name inside a sentence, too."""
+        return self._text.strip(_AROUND_NAME) == f"{run} {number}".rstrip() or run in self._names_inside
 
 
 def _read_names(run: str, number: str = "", has_opener: bool = False) -> tuple[_Reading, ...]:
