@@ -96,9 +96,10 @@ _BEGINNING: Final = re.compile(
     r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|owned|t(?:ype o|ransf)|m(?:ember o|igr|oved)"
     r"|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
 )
-_APPOSED: Final = (re.compile(r", (?:our|my|an?) "), re.compile(r" \((?:our|my|an?) "))
-_ARTICLE: Final = r"(?:our|my|an?) "
-_LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", " - ", " \u2013 ", " \u2014 "))
+# The rarer mark is in front, not the space: that is what the search leaps to.
+_ARTICLE: Final = "(?:our|my|an?) "
+_APPOSED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (", ", r"\("))
+_LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", "- ", "\u2013 ", "\u2014 "))
 _IN_ASCII: Final = 2  # of these
 _HEAD: Final = re.compile(
     r"(?:\A|\n)[ \t]*(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+)?(?P<name>[^\s:](?:[^\n:]{0,58}[^\s:])?)\Z"
@@ -154,24 +155,31 @@ def find_forms(text: str) -> list[Cue]:
         if cue is not None:
             end = cue.end
             cues.append(cue)
+    count = len(cues)
     listed = _LISTED[:_IN_ASCII] if small.isascii() else _LISTED
     cues += [cue for pattern in listed for found in pattern.finditer(small) if (cue := _make_listed(small, found))]
-    apposed = [_make_apposition(small, *found.span()) for pattern in _APPOSED for found in pattern.finditer(small)]
-    return sorted([*cues, *apposed], key=_START) if apposed or cues else cues
+    apposed = [
+        Cue(Form.APPOSITION, found.start(), found.end() - 1)
+        for pattern in _APPOSED
+        for found in pattern.finditer(small)
+        if small[found.start()] == "," or small[found.start() - 1 : found.start()] == " "
+    ]
+    if len(cues) > count or apposed:
+        cues = sorted([*cues, *apposed], key=_START)
+    return cues
 
 
 def _make_listed(small: str, found: re.Match[str]) -> Cue | None:
     """Of a colon or dash behind the first word of a line; without a bullet only behind what is spelled as no word."""
     start = found.start()
+    if small[start] != ":":
+        if small[start - 1 : start] != " ":
+            return None
+        start -= 1
     head = _HEAD.search(small, max(0, start - _HEAD_MAX), start)
     if head is None or not (head["bullet"] or not head["name"].isalpha()) or head["name"].count(" ") > 2:
         return None
     return Cue(Form.LISTED, start + (small[start] == " "), found.end() - 1)
-
-
-def _make_apposition(small: str, start: int, end: int) -> Cue:
-    """Of a comma or bracket, which belongs to the cue, and the article after it."""
-    return Cue(Form.APPOSITION, start + (small[start] == " "), end - 1)
 
 
 def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
