@@ -8,9 +8,10 @@ from django.db.models import Q
 from django.db.models.functions import Mod, Now
 from django.db.models.lookups import Exact, In
 
+from memory.domain.timing import REQUESTS_KEPT_DAYS
 from memory.models.messages import OctetLength
 
-EVENTS_KEPT = timedelta(days=7)
+EVENTS_KEPT = timedelta(days=REQUESTS_KEPT_DAYS)
 LINK_BYTES = 16
 HOUR_S = 3600
 
@@ -40,6 +41,9 @@ class RecollectionEvent(PromptEvent):
 
     # Written behind, and again where nobody knows whether it was: the key makes the second one void.
     request = models.CharField(max_length=16, primary_key=True, help_text="As in the header X-Festinger-Request.")
+    conversation = models.CharField(
+        max_length=32, blank=True, default="", db_default="", help_text="The digest of its opening."
+    )
     block = models.TextField(blank=True)
     style = models.CharField(
         max_length=12, blank=True, default="", db_default="", help_text="How new facts are written for this model."
@@ -62,6 +66,7 @@ class RecollectionEvent(PromptEvent):
         indexes = [
             models.Index(fields=["at"], name="recollection_event_by_age"),
             models.Index(fields=["wire", "at"], name="recollection_event_by_wire"),
+            models.Index(fields=["conversation", "at"], name="recollection_event_in_order"),
             models.Index(fields=["at"], condition=~Q(block=""), name="recollection_event_with_block"),
             models.Index(fields=["at"], condition=~Q(prompt_text=""), name="recollection_event_with_text"),
         ]

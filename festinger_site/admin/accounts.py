@@ -61,6 +61,7 @@ class NewAccountForm(UserCreationForm):
 
 
 class UserAdmin(ForSuperusers, BaseUserAdmin, Page):  # type: ignore[misc, type-arg]  # takes none at run time
+    list_name = "accounts"
     form = AccountForm
     add_form = NewAccountForm
     change_password_form = PasswordForm

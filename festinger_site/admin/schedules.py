@@ -60,6 +60,7 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
 
 
 class ScheduleAdmin(Page):
+    list_name = "schedules"
     form = ScheduleForm
     list_display = ("name", "when", "enabled", "last_sent", "times_sent")
     list_select_related = ("interval", "crontab", "solar", "clocked")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from django.contrib import admin
-from django.contrib.admin import ShowFacets
+from django.contrib.admin import AdminSite, ShowFacets
 from django.core.paginator import Paginator
 from django.db.models import BooleanField, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
@@ -54,6 +54,12 @@ class Page(ModelAdmin):
     show_facets = ShowFacets.NEVER  # they count the whole table, for each choice
     list_per_page = 50
     list_max_show_all = 50  # longer pages take too long
+    list_name = ""  # as the menu calls it, where the model has another name
+
+    def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
+        super().__init__(model, admin_site)
+        if self.list_name:
+            model._meta.verbose_name_plural = self.list_name  # of others' models, too: no migration is made of it
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)

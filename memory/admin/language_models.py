@@ -189,6 +189,7 @@ class LanguageModelAdmin(Page):
 
 @admin.register(LlmCall)
 class LlmCallAdmin(ReadOnly, Page):
+    list_name = "model calls"
     list_display = ("at", "purpose", "about", "model_link", "input_tokens", "output_tokens", "cost", "duration_ms",
                     "error")  # fmt: skip
     list_display_links = ("at",)

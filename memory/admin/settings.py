@@ -61,6 +61,7 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at r
 
 @admin.register(Config)
 class ConfigAdmin(Fixed, Page):
+    list_name = "settings"
     form = SettingForm
     fields = ("key", "what", "takes", "standard", "value", "note", "last")
     readonly_fields = ("key", "what", "takes", "standard", "note", "last")
@@ -119,7 +120,7 @@ class ConfigAdmin(Fixed, Page):
 
     def render_page(self, request: HttpRequest, rows: dict[str, Config], form: SettingsForm) -> HttpResponse:
         context = {
-            "title": "Config",
+            "title": "Settings",
             "opts": self.opts,
             "form": form,
             "groups": group_settings(form, rows),

@@ -8,6 +8,7 @@ MICROSECOND: Final = 1e-6
 SHORTEST_STATEMENT: Final = 8  # characters, with what parts it from the next
 # Of one message: a person states a handful, and each is a row that a worker has to settle.
 STATEMENTS_MAX: Final = 20
+REQUESTS_KEPT_DAYS: Final = 7  # what was done to them, for those who ask why
 PUT_OFF_MAX: Final = 10_000  # messages
 AHEAD_MAX_S: Final = 1.0  # of the clock, which may itself have been ahead
 

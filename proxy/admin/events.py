@@ -1,28 +1,35 @@
 """What was recalled, and what was done about loops, in the admin; and the live view of it."""
 
 import json
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
-from memory.admin.base import Page, ReadOnly, link, render_preformatted
-from memory.models import Config
+from memory.admin.base import LINK, Page, ReadOnly, link, render_preformatted
+from memory.domain.formatting import format_count
+from memory.models import Config, Observation
+from memory.models.messages import DIGEST_BYTES
 from proxy.domain.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
 from proxy.telemetry.live_feed import SHOWN, FeedFilter, Mark, ids_of
+
+# Statements of one message are some microseconds apart, and their clock may run a little ahead.
+NEAR: Final = timedelta(milliseconds=5)
+APART_MAX: Final = timedelta(minutes=10)
+TAUGHT_MAX: Final = 50
 
 
 class WireFilter(admin.SimpleListFilter):
@@ -67,6 +74,20 @@ class BlockFilter(admin.SimpleListFilter):
         return queryset.exclude(block="") if self.value() == "1" else queryset
 
 
+class ConversationFilter(admin.SimpleListFilter):
+    """Offered once one is chosen: by the page of a request."""
+
+    title = "conversation"
+    parameter_name = "conversation"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        chosen = request.GET.get(self.parameter_name)
+        return [(chosen, f"{chosen[:8]}…")] if chosen else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(conversation=self.value()) if self.value() else queryset
+
+
 class EventAdmin(ReadOnly, Page):
     """What was done to requests, the newest first: the order for which there is an index."""
 
@@ -78,15 +99,18 @@ class EventAdmin(ReadOnly, Page):
 
 @admin.register(RecollectionEvent)
 class RecollectionEventAdmin(EventAdmin):
-    list_display = ("at", "request", "agent", "model", "wire", "concepts", "block_characters", "enrich_ms")
-    list_filter = (WireFilter, BlockFilter, DayFilter)
+    list_name = "recollections"
+    list_display = ("at", "request", "agent", "model", "wire", "concepts", "block_characters", "milliseconds")
+    list_filter = (WireFilter, BlockFilter, DayFilter, ConversationFilter)
     fields = (
         "request",
+        "conversation_link",
         "at",
         "agent",
         "model",
         "wire",
         "what_was_said",
+        "taught",
         "what_became_of_concepts",
         "block_as_it_was",
         "style",
@@ -101,6 +125,7 @@ class RecollectionEventAdmin(EventAdmin):
         own = [
             path("live/", view(live_page), name="proxy_live"),
             path("live/rows/", view(live_rows), name="proxy_live_rows"),
+            path("origin/", view(origin), name="proxy_origin"),
         ]
         return [*own, *super().get_urls()]
 
@@ -113,16 +138,33 @@ class RecollectionEventAdmin(EventAdmin):
             # Looked up here and not by the displays: Django calls each of them several times for one page.
             event.keeps_prompt_text = Config.tuning().keeps_prompt_text
             event.ids = ids_of(set(event.reasons))
+            event.statements = find_taught(event)
             event.loops = list(LoopEvent.objects.filter(request=event.pk).order_by("at", "id"))
         return event
 
-    @admin.display(description="recalled or asked about")
+    @admin.display(description="conversation")
+    def conversation_link(self, event: RecollectionEvent) -> SafeString | str:
+        if not event.conversation:
+            return "not known"
+        address = f"{reverse('admin:proxy_recollectionevent_changelist')}?conversation={event.conversation}"
+        return format_html('<a href="{}" class="{}">its requests</a>', address, LINK)
+
+    @admin.display(description="taught")
+    def taught(self, event: Any) -> SafeString | str:
+        told = ((link(row), (row.get_outcome_display() or "waits").lower(), row.evidence) for row in event.statements)
+        return format_html_join("", "{}, {}: “{}”<br>", told) or "nothing"
+
+    @admin.display(description="recalled, asked")
     def concepts(self, event: RecollectionEvent) -> str:
         return ", ".join(sorted(word for word, reason in event.reasons.items() if reason in SHOWN))
 
-    @admin.display(description="characters of the block")
-    def block_characters(self, event: Any) -> int:
-        return event.block_length
+    @admin.display(description="block")
+    def block_characters(self, event: Any) -> str:
+        return format_count(event.block_length, "character") if event.block_length else "-"
+
+    @admin.display(description="ms")
+    def milliseconds(self, event: RecollectionEvent) -> str:
+        return f"{event.enrich_ms:.1f}"
 
     @admin.display(description="block")
     def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
@@ -196,6 +238,44 @@ class LoopEventAdmin(EventAdmin):
     @admin.display(description="repeated")
     def repeated_in_lines(self, event: LoopEvent) -> SafeString:
         return render_preformatted("\n".join(event.repeated))
+
+
+# --- from a statement to its request ---
+
+
+@require_GET
+def origin(request: HttpRequest) -> HttpResponse:
+    """Leads to the request of a conversation in which something was said."""
+    if not request.user.has_perm("proxy.view_recollectionevent"):
+        raise PermissionDenied
+    conversation = request.GET.get("conversation", "")
+    try:
+        said_at = datetime.fromtimestamp(float(request.GET.get("at", "")), UTC)
+    except (ValueError, OverflowError, OSError):
+        said_at = timezone.now()
+    events = RecollectionEvent.objects.exclude(conversation="").filter(conversation=conversation)
+    found = events.filter(at__lte=said_at + NEAR, at__gte=said_at - APART_MAX).order_by("-at").first()
+    if found is not None:
+        return redirect("admin:proxy_recollectionevent_change", found.pk)
+    messages.warning(request, f"That request is no longer kept: requests are for {EVENTS_KEPT.days} days.")
+    query = f"?conversation={conversation}" if events.exists() else ""
+    return redirect(f"{reverse('admin:proxy_recollectionevent_changelist')}{query}")
+
+
+def find_taught(event: RecollectionEvent) -> list[Observation]:
+    """What the request has stated: all that was said in its conversation from then on, until the next one."""
+    if not event.conversation:
+        return []
+    following = RecollectionEvent.objects.filter(conversation=event.conversation, at__gt=event.at).order_by("at")
+    until = following.values_list("at", flat=True).first()
+    opening = bytes.fromhex(event.conversation)
+    said = Observation.objects.filter(
+        kind=Observation.Kind.TRIPLE,
+        digest__gte=opening.ljust(DIGEST_BYTES, b"\0"),
+        digest__lte=opening.ljust(DIGEST_BYTES, b"\xff"),
+        said_at__gte=event.at - NEAR,
+    )
+    return list((said.filter(said_at__lt=until - NEAR) if until else said).order_by("said_at")[:TAUGHT_MAX])
 
 
 # --- the live view ---

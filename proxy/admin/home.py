@@ -35,7 +35,7 @@ SEES_HEALTH = "memory.view_heartbeat"
 SEE = {
     "Observations": ("memory.view_observation", "admin:memory_observation_changelist", "Observations"),
     "Models": ("memory.view_languagemodel", "admin:memory_languagemodel_changelist", "Language models"),
-    "Settings": ("memory.view_config", "admin:memory_config_changelist", "Config"),
+    "Settings": ("memory.view_config", "admin:memory_config_changelist", "Settings"),
     "Beat": ("django_celery_beat.view_periodictask", "admin:django_celery_beat_periodictask_changelist", "Schedules"),
 }
 

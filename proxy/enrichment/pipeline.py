@@ -182,6 +182,7 @@ class Enricher:
 
         # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, off, unread, started)
+        event["conversation"] = conversation.hex()
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
@@ -225,7 +226,9 @@ class Enricher:
             done.body = await turn.run(cut.write())
             self.counts.enriched += 1
         placed = Placed(edit, Recollection(style=self.cache.tuning.style_for(prompt.model)), is_shown=False)
-        self.events.add(request_event(asked, placed, off, len(cut.text), started))
+        event = request_event(asked, placed, off, len(cut.text), started)
+        event["conversation"] = digests[opening_of(part.role for part in prompt.parts) or 0].hex()
+        self.events.add(event)
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
         """What watches the answer for a tail that repeats, where it is streamed."""

@@ -14,10 +14,11 @@ from memory.db.transactions import run_transaction
 from memory.domain.name_shapes import ADDRESS, HOST, LONG
 from memory.models import Soas
 from resolution.admin.concept_flags import mute
-from resolution.admin.pages import actor_of
+from resolution.admin.pages import actor_of, render_origin
 from resolution.intake.assertions import promote
 from resolution.intake.candidates import dismiss
 from resolution.models import Candidate
+from resolution.views.origins import find_origins
 
 WHY = {
     "quoted": "a page, a tool or a mail says it",
@@ -58,10 +59,13 @@ class CandidateAdmin(ReadOnly, Page):
     actions = ("promote_them", "dismiss_them", "mute_them")
     fieldsets = (
         (None, {"fields": ("fact", "sentence", "why_it_waits", "channel", "confidence")}),
-        ("Who has said it", {"fields": ("who", "said_count", "conversations", "first_said_at", "last_said_at")}),
+        (
+            "Who has said it",
+            {"fields": ("who", "where_it_was_said", "said_count", "conversations", "first_said_at", "last_said_at")},
+        ),
         ("What became of it", {"fields": ("state", "resolved_by", "resolved_at")}),
     )
-    readonly_fields = ("fact", "sentence", "why_it_waits", "who")
+    readonly_fields = ("fact", "sentence", "why_it_waits", "who", "where_it_was_said")
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("resolution.change_candidate")
@@ -85,6 +89,11 @@ class CandidateAdmin(ReadOnly, Page):
     def who(self, row: Candidate) -> SafeString:
         names = ((agent or "unknown", channel) for agent, channel in row.voices)
         return format_html_join(", ", "{} ({})", names)
+
+    @admin.display(description="where")
+    def where_it_was_said(self, row: Candidate) -> SafeString | str:
+        said = [(one.sentence, one.agent, render_origin(one)) for one in find_origins(row)]
+        return format_html_join("", "“{}” {}, {}<br>", said) or "in no prompt"
 
     @admin.action(description="Promote: true, recall it", permissions=["decide"])
     def promote_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:

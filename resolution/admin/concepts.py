@@ -22,13 +22,13 @@ from memory.domain.formatting import format_fact, relate
 from memory.domain.types import Triple
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin import concept_flags
-from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim
+from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
 from resolution.intake.conflict_queue import OPEN
 from resolution.intake.operator_statements import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
-from resolution.views import concept_graph
+from resolution.views import concept_graph, conflict_list
 from resolution.views.concept_detail import portrait
 from resolution.views.concept_graph import DEPTH_MAX, Neighbourhood
 
@@ -182,6 +182,11 @@ class SoasAdmin(Fixed, ReadPage):
             return redirect(again(back, concept, statement))
         for outcome in outcomes:
             level, sentence = report_taught(outcome, is_muted=concept.is_muted)
+            may_decide = outcome.status == "conflict" and request.user.has_perm("resolution.change_conflict")
+            if may_decide and outcome.claim is not None:
+                decide = reverse("admin:resolution_conflict_decide", args=[outcome.claim.conflict_id])
+                fields = {"decision": "update", "seen": conflict_list.seal(outcome.claim), "next": back}
+                sentence = with_button(request, sentence, "Replace it", decide, **fields)
             self.message_user(request, sentence, level)
         if any(outcome.status == "invalid" for outcome in outcomes):
             return redirect(again(back, concept, statement))
@@ -230,7 +235,7 @@ def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
         case "decided":
             return messages.WARNING, _with_conflict(f"Not stored: {fact}. {outcome.reason}", outcome.claim)
         case _:
-            sentence = f"Not stored yet: {fact}. It collides with: {existing}. Somebody has to decide."
+            sentence = f"Not stored yet: {fact}. It contradicts: {existing}."
             return messages.WARNING, _with_conflict(sentence, outcome.claim)
 
 

@@ -17,11 +17,13 @@ from django.views.decorators.http import require_GET, require_safe
 
 from memory import llm
 from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
+from memory.domain.formatting import format_count
 from memory.domain.types import whole_number
 from memory.models import Source
 from resolution import decisions, resolver
 from resolution.actors import Actor
-from resolution.admin.pages import actor_of, changes
+from resolution.admin.pages import actor_of, changes, with_button
+from resolution.decisions import undo
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Claim, CollisionType, Conflict, Decision, Run
@@ -34,6 +36,7 @@ from resolution.views.phrases import describe_decision
 NONE_OPEN = "No conflict is open."
 LIST = "admin:resolution_conflict_changelist"
 PAGE = "admin:resolution_conflict_change"
+UNDOING_S = 20.0  # of one request
 REASONS_TOLD = 5  # of conflicts that were skipped
 # What can be done with several at once.
 BULK = {"dismiss": "kept as they stand", "update": "given to the new", "approve": "decided as proposed"}
@@ -50,6 +53,7 @@ class ConflictAdmin(ReadOnly, Page):
             ("run/", self.run_now, "run"),
             ("next/", self.next, "next"),
             ("bulk/", self.bulk, "bulk"),
+            ("bulk/undo/", self.undo_bulk, "undo_bulk"),
             ("<int:conflict_id>/decide/", self.decide, "decide"),
         ]
         return [
@@ -124,10 +128,11 @@ class ConflictAdmin(ReadOnly, Page):
         except DecisionError as error:
             messages.error(request, f"Nothing was decided. {error}")
             return self._page(request, conflict_id, seen.pk, typed=given)
-        messages.success(request, _decided(request, decision))
+        back = next_page(request)
         if request.POST.get("then") == "list":
-            return redirect(f"{reverse(LIST)}{_in_list(request)}")
-        return self._onwards(request, decision.claim)
+            back = f"{reverse(LIST)}{_in_list(request)}"
+        messages.success(request, _decided(request, decision, back))
+        return redirect(back) if back else self._onwards(request, decision.claim)
 
     @changes("resolution.change_conflict")
     def bulk(self, request: HttpRequest) -> HttpResponse:
@@ -138,6 +143,20 @@ class ConflictAdmin(ReadOnly, Page):
         else:
             self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), request.POST.dict()))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
+
+    @changes("resolution.change_conflict")
+    def undo_bulk(self, request: HttpRequest) -> HttpResponse:
+        """Takes back what was decided together."""
+        keys = [key for key in map(whole_number, request.POST.get("decisions", "").split(",")) if key is not None]
+        report = undo.undo_all(keys, actor_of(request), within_s=UNDOING_S)
+        if report.undone:
+            messages.success(request, f"{format_count(len(report.undone), 'decision')} undone.")
+        left = [reason for _, reason in report.refused] + ["There was no time left."] * report.left
+        if left or not report.undone:
+            messages.warning(
+                request, f"{format_count(len(left), 'decision')} not undone. {' '.join(left[:REASONS_TOLD])}"
+            )
+        return redirect(next_page(request) or LIST)
 
     @changes("resolution.change_conflict")
     def run_now(self, request: HttpRequest) -> HttpResponse:
@@ -183,9 +202,12 @@ class ConflictAdmin(ReadOnly, Page):
         messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
         return redirect(f"{reverse(LIST)}{filters.query}")
 
-    def _tell(self, request: HttpRequest, kind: str, done: int, skipped: list[str]) -> None:
+    def _tell(self, request: HttpRequest, kind: str, done: list[Decision], skipped: list[str]) -> None:
         if done:
-            messages.success(request, f"{done} {BULK[kind]}.")
+            told, back = f"{len(done)} {BULK[kind]}.", f"{reverse(LIST)}{_in_list(request)}"
+            address, keys = reverse("admin:resolution_conflict_undo_bulk"), ",".join(str(one.pk) for one in done)
+            undone = with_button(request, told, "Undo all", address, css="desk-undo", decisions=keys, next=back)
+            messages.success(request, undone)
         if skipped:
             more = f" And {len(skipped) - REASONS_TOLD} more." if len(skipped) > REASONS_TOLD else ""
             messages.warning(request, f"{len(skipped)} skipped: {' '.join(skipped[:REASONS_TOLD])}{more}")
@@ -202,13 +224,14 @@ def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen
     return decisions.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
 
 
-def _decide_all(seen: Iterable[Claim], kind: str, actor: Actor, given: Mapping[str, str]) -> tuple[int, list[str]]:
-    """How many were decided, and why the others were not."""
-    done, skipped = 0, []
+def _decide_all(
+    seen: Iterable[Claim], kind: str, actor: Actor, given: Mapping[str, str]
+) -> tuple[list[Decision], list[str]]:
+    """What was decided, and why the rest was not."""
+    done, skipped = [], []
     for claim in seen:
         try:
-            _take(claim.pk, kind, actor, given, claim)
-            done += 1
+            done.append(_take(claim.pk, kind, actor, given, claim))
         except DecisionError as error:
             skipped.append(str(error))
     return done, skipped
@@ -227,17 +250,11 @@ def _verdict(given: Mapping[str, str]) -> Verdict:
         raise DecisionError(f"{text[0].upper()}{text[1:]}.") from mistake
 
 
-def _decided(request: HttpRequest, decision: Decision) -> SafeString:
-    """What was decided, with a button that takes it back: it belongs to the form #desk-undo of the desk's pages."""
-    return format_html(
-        "Decided. {}. {}",
-        describe_decision(decision.kind, decision.arguments, decision.claim),
-        format_html(
-            '<button type="submit" form="desk-undo" formaction="{}{}" class="fst-button desk-undo">Undo</button>',
-            reverse("admin:resolution_decision_undo", args=[decision.pk]),
-            Filters.read(request.GET).query,
-        ),
-    )
+def _decided(request: HttpRequest, decision: Decision, back: str) -> SafeString:
+    """What was decided, with a button that takes it back and stays on the page."""
+    told = f"Decided. {describe_decision(decision.kind, decision.arguments, decision.claim)}."
+    address = f"{reverse('admin:resolution_decision_undo', args=[decision.pk])}{Filters.read(request.GET).query}"
+    return with_button(request, told, "Undo", address, css="desk-undo", **({"next": back} if back else {}))
 
 
 def _in_list(request: HttpRequest) -> str:

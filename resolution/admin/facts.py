@@ -6,7 +6,6 @@ from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -14,16 +13,18 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from memory.admin.base import COUNTED_MAX, ReadOnly, WordSearch, limit_selection, link, next_page, with_keys
-from memory.models import Edge, EdgeHistory
-from resolution.admin.pages import ReadPage, changes, link_to
+from memory.domain.formatting import tells_dimension
+from memory.models import Edge
+from resolution.admin.pages import ReadPage, changes, with_button
 from resolution.decisions import retirement
 from resolution.domain.verdicts import read_reason
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim, Conflict
-from resolution.views.concept_detail import open_conflict, sheet
-from resolution.views.phrases import percent
+from resolution.views.concept_detail import last_sentence, open_conflict, sheet
+from resolution.views.phrases import ago, by_whom, percent
 
 LIST = "admin:memory_edge_changelist"
+SENTENCE_MAX = 160  # characters of one in the list
 
 
 class FlavourFilter(SimpleListFilter):
@@ -61,8 +62,8 @@ class DisputedFilter(SimpleListFilter):
 class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     template = "resolution/fact.html"
     missing = "There is no fact {}: it may be in the history."
-    list_display = ("number", "concept_link", "relation", "parent_link", "dimension", "sureness", "source",
-                    "channel", "agent", "last_confirmed", "dispute")  # fmt: skip
+    list_display = ("fact", "sentence", "sureness", "who", "confirmed", "dispute")
+    list_display_links = ("sentence",)
     list_filter = (
         FlavourFilter,
         DisputedFilter,
@@ -75,7 +76,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     list_filter_submit = True
     word_fields = ("concept", "parent")
     search_help_text = "How the concept, or what it is in, begins; or a part of it."
-    sortable_by = ("number",)
+    sortable_by = ("fact",)
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)
     actions = ("retire",)
@@ -89,23 +90,40 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
         rows = super().get_queryset(request)
-        return (
-            rows.annotate(open_conflict=open_conflict()) if request.user.has_perm("resolution.view_conflict") else rows
-        )
+        if request.user.has_perm("memory.view_edgehistory"):
+            rows = rows.annotate(said=last_sentence())
+        if request.user.has_perm("resolution.view_conflict"):
+            rows = rows.annotate(open_conflict=open_conflict())
+        return rows
 
     # --- the list's columns and action ---
 
     @admin.display(description="fact", ordering="edge_id")
-    def number(self, edge: Edge) -> str:
-        return f"#{edge.pk}"
+    def fact(self, edge: Edge) -> SafeString:
+        if edge.is_root:
+            return format_html("<span>{} is a dimension (its root)</span>", link(edge.dim))
+        words = format_html("{} {} {}", link(edge.concept), edge.relation, link(edge.parent))
+        if not edge.is_isa and tells_dimension(edge.dim.token, is_isa=False):
+            return format_html("<span>{}</span>", words)
+        return format_html("<span>{} [{}]</span>", words, link(edge.dim))
 
-    concept_link = link_to("concept")
-    parent_link = link_to("parent")
-    dimension = link_to("dim", "dimension")
+    @admin.display(description="as it was said")
+    def sentence(self, edge: Any) -> str:
+        said = getattr(edge, "said", "")
+        return f"“{said[:SENTENCE_MAX]}{'…' if len(said) > SENTENCE_MAX else ''}”" if said else "Details"
 
-    @admin.display(description="says")
-    def relation(self, edge: Edge) -> str:
-        return "is a root" if edge.is_root else edge.relation
+    @admin.display(description="who")
+    def who(self, edge: Edge) -> str:
+        return by_whom(edge.agent, edge.source)
+
+    @admin.display(description="confirmed")
+    def confirmed(self, edge: Edge) -> SafeString:
+        return format_html(
+            '<time datetime="{}" title="{}">{}</time>',
+            edge.last_confirmed.isoformat(),
+            edge.last_confirmed,
+            ago(edge.last_confirmed),
+        )
 
     @admin.display(description="confidence")
     def sureness(self, edge: Edge) -> str:
@@ -114,7 +132,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     @admin.display(description="disputed")
     def dispute(self, edge: Edge) -> SafeString | str:
         key = getattr(edge, "open_conflict", None)
-        return link(Conflict(pk=key), "? see the conflict") if key is not None else ""
+        return link(Conflict(pk=key), "? conflict") if key is not None else ""
 
     @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
     def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
@@ -149,18 +167,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
         if row is None:
             self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)
         else:
-            self.message_user(request, _report_retired(request, edge, row, back), messages.SUCCESS)
+            put_back = reverse("admin:memory_edgehistory_put_back", args=[row.pk])
+            told = f"Retired: {edge}. It is in the history."
+            self.message_user(request, with_button(request, told, "Put it back", put_back, next=back), messages.SUCCESS)
         return redirect(back)
-
-
-def _report_retired(request: HttpRequest, edge: Edge, row: EdgeHistory, back: str) -> SafeString:
-    """What is told of it, with the button that takes it back."""
-    return format_html(
-        '<form method="post" action="{}" class="fst-row">Retired: {}. It is in the history.'
-        '<input type="hidden" name="csrfmiddlewaretoken" value="{}"><input type="hidden" name="next" value="{}">'
-        '<button class="fst-button">Put it back</button></form>',
-        reverse("admin:memory_edgehistory_put_back", args=[row.pk]),
-        edge,
-        get_token(request),
-        back,
-    )

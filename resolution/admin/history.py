@@ -40,6 +40,7 @@ class HistoryList(ChangeList):
 
 @admin.register(EdgeHistory)
 class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
+    list_name = "history"
     list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "channel", "reason", "return_button")
     list_filter = (
         "action",

@@ -9,8 +9,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from memory.admin.base import Page, ReadOnly, limit_selection, link, render_preformatted
-from memory.domain.formatting import relate
+from memory.domain.formatting import relate, tells_dimension
 from memory.models import Observation, Soas
+from resolution.admin.pages import render_origin
+from resolution.views.origins import trace_observation
 from resolution.workers import leases
 
 OUTCOMES = dict(Observation.Outcome.choices)
@@ -38,7 +40,7 @@ class BecomeFilter(admin.SimpleListFilter):
 
 @admin.register(Observation)
 class ObservationAdmin(ReadOnly, Page):
-    list_display = ("said_at", "statement", "became", "agent", "role", "attempts", "trouble")
+    list_display = ("said_at", "statement", "sentence", "became", "agent", "role", "trouble")
     list_display_links = ("said_at",)
     list_filter = (BecomeFilter,)
     search_fields = ("concept__exact",)
@@ -46,13 +48,13 @@ class ObservationAdmin(ReadOnly, Page):
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
-        (None, {"fields": ("kind", "statement", "evidence", ("agent", "role"), "said_at", "confidence")}),
+        (None, {"fields": ("kind", "statement", "evidence", "came_in", ("agent", "role"), "said_at", "confidence")}),
         (
             "What became of it",
             {"fields": ("became", "attempts", "next_attempt_at", "claimed_until", "created_at", "error_text")},
         ),
     )
-    readonly_fields = ("statement", "became", "error_text")
+    readonly_fields = ("statement", "came_in", "became", "error_text")
     actions = ("try_again",)
 
     def has_try_again_permission(self, request: HttpRequest) -> bool:
@@ -77,7 +79,17 @@ class ObservationAdmin(ReadOnly, Page):
             return format_html("What is {}?", concept)
         relation = relate(row.parent, row.dimension, is_isa=row.is_isa)
         parent, dimension = word(row.parent, row.parent_id), word(row.dimension, row.dimension_id)
+        if not row.is_isa and tells_dimension(row.dimension, is_isa=False):
+            return format_html("<span>{} {} {}</span>", concept, relation, parent)
         return format_html("<span>{} {} {} [{}]</span>", concept, relation, parent, dimension)
+
+    @admin.display(description="as it was said")
+    def sentence(self, row: Observation) -> str:
+        return f"“{row.evidence}”" if row.evidence else "-"
+
+    @admin.display(description="came in")
+    def came_in(self, row: Observation) -> SafeString | str:
+        return render_origin(trace_observation(row))
 
     @admin.display(description="what became of it")
     def became(self, row: Observation) -> str:

@@ -7,10 +7,11 @@ from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
@@ -19,6 +20,7 @@ from memory.domain.types import whole_number
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.models import Claim
+from resolution.views.origins import Origin
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -43,6 +45,31 @@ def link_to(field: str, description: str = "", text: str | None = None) -> Calla
 def link_to_claim(claim: Claim, text: str | None = None) -> SafeString:
     """To its conflict's page."""
     return format_html('<a href="{}" class="{}">{}</a>', claim.get_absolute_url(), LINK, text or str(claim))
+
+
+def with_button(
+    request: HttpRequest, sentence: str, button: str, address: str, *, css: str = "", **fields: str
+) -> SafeString:
+    """A message with a button that posts the fields."""
+    hidden = (("csrfmiddlewaretoken", get_token(request)), *fields.items())
+    return format_html(
+        '<form method="post" action="{}" class="fst-row"><span>{}</span>{}'
+        '<button class="fst-button {}">{}</button></form>',
+        address,
+        sentence,
+        format_html_join("", '<input type="hidden" name="{}" value="{}">', hidden),
+        css,
+        button,
+    )
+
+
+def render_origin(origin: Origin) -> SafeString | str:
+    """The way to the request in which something was said."""
+    if not origin.request:
+        return "no request: it was not said in a prompt"
+    if not origin.is_kept:
+        return f"the request is no longer kept: requests are for {origin.days} days"
+    return format_html('<a href="{}" class="{}">the request it came in</a>', origin.request, LINK)
 
 
 class ReadPage(Page):

@@ -3,10 +3,11 @@
 import logging
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError
+from django.db.models import QuerySet
 
 from memory.db.transactions import constraint_of, run_transaction
 from memory.domain.formatting import format_fact
@@ -60,8 +61,17 @@ def undo_run(run_id: int, actor: Actor, reason: str = "", *, within_s: float = m
     After ``within_s`` the rest is left as it is. Raises DecisionError if there is no such run."""
     if not Run.objects.filter(id=run_id).exists():
         raise UnknownId(f"There is no run {run_id}.")
+    return _undo_each(Decision.objects.filter(run_id=run_id), actor, reason, within_s)
+
+
+def undo_all(decision_ids: Collection[int], actor: Actor, *, within_s: float = math.inf) -> UndoReport:
+    """The same for decisions that were taken together."""
+    return _undo_each(Decision.objects.filter(pk__in=decision_ids), actor, "", within_s)
+
+
+def _undo_each(decisions: QuerySet[Decision], actor: Actor, reason: str, within_s: float) -> UndoReport:
     report = UndoReport()
-    decided = Decision.objects.filter(run_id=run_id, undone_by=None).exclude(kind=Decision.Kind.UNDO)
+    decided = decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
     end = time.monotonic() + within_s
     for decision in decided.select_related(*Decision.NAMES).order_by("-id"):
         if time.monotonic() >= end:

@@ -11,11 +11,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 
 from memory.graph.store import IMPORTED
 from memory.models import Edge, EdgeHistory, Evidence, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict
+from resolution.views.origins import Origin, find_origins
 from resolution.views.phrases import STATING, by_whom, describe_history, names_in, percent
 
 FACTS_MAX: Final = 100
@@ -138,6 +140,10 @@ class Sheet:
         return [Voice(*row) for row in counted[:VOICES_MAX]]
 
     @cached_property
+    def origins(self) -> list[Origin]:
+        return find_origins(self.known.edge)
+
+    @cached_property
     def history(self) -> Some[HistoryEntry]:
         return _first_events({self.known.edge.dim_id}, **self._slot)
 
@@ -162,6 +168,14 @@ def open_conflict() -> Subquery:
     """The key of the conflict that is open in an edge's slot."""
     same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status=Conflict.Status.OPEN)
     return Subquery(same_slot.values("pk")[:1])
+
+
+def last_sentence() -> Subquery:
+    """The words in which an edge was last stated, as far as the history keeps them."""
+    slot = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), action__in=STATING)
+    parent = Cast(KT("after__parent_id"), IntegerField())
+    said = slot.annotate(of=parent).filter(of=OuterRef("parent")).exclude(reason="")
+    return Subquery(said.order_by("-at", "-pk").values("reason")[:1])
 
 
 def _edges() -> QuerySet[Edge]:

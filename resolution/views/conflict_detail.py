@@ -11,6 +11,7 @@ from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, Decision
 from resolution.views import conflict_facts
 from resolution.views.conflict_list import RELATED, Row, with_support
+from resolution.views.origins import find_origin, find_origins
 from resolution.views.phrases import (
     STATING,
     Quote,
@@ -91,7 +92,7 @@ class Dossier:
 
 
 def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
-    """In eight queries; None where there is no such conflict. ``member`` is the claim in view: without one, the first
+    """In nine queries; None where there is no such conflict. ``member`` is the claim in view: without one, the first
     to be decided, or the last that was."""
     found = _find_claims(conflict_id, member)
     if not found:
@@ -149,6 +150,7 @@ def _history(claim: Claim, standing: Edge | None) -> tuple[list[TimelineEntry], 
         rows = rows.union(EdgeHistory.objects.filter(**about).order_by("-at", "-id")[:STATEMENTS_MAX])
     found = sorted(rows, key=lambda row: (row.at, row.pk), reverse=True)  # a union comes in no order
     tokens = names_in(picture for row in found for picture in (row.before, row.after))
+    origins = find_origins(standing) if standing is not None else []
     timeline: list[TimelineEntry] = []
     stated: list[Quote] = []
     for row in found:
@@ -158,7 +160,8 @@ def _history(claim: Claim, standing: Edge | None) -> tuple[list[TimelineEntry], 
             timeline.append(TimelineEntry(row.at, describe_history(row, tokens), by, row.reason))
         said = (row.concept_id, row.after["parent_id"]) if row.after and row.action in STATING else None
         if standing is not None and said == (standing.concept_id, standing.parent_id):
-            stated.append(Quote(by, row.role, row.at, row.reason, row.action))
+            origin = find_origin(origins, row.reason, row.actor)
+            stated.append(Quote(by, row.role, row.at, row.reason, row.action, origin))
     return timeline[:HISTORY_MAX], tuple(stated[:STATEMENTS_MAX])
 
 

@@ -217,10 +217,7 @@ class Row:
 
     @property
     def seal(self) -> str:
-        """The conflict as it is shown: a decision is about what was seen."""
-        row = self.claim
-        against = (row.collision_type, row.existing_parent_id or "", row.blocking_concept_id or "")
-        return ":".join(map(str, (row.pk, *against, (row.proposal or {}).get("at", ""))))
+        return seal(self.claim)
 
 
 def rows(claims: Iterable[Claim]) -> list[Row]:
@@ -231,6 +228,12 @@ def rows(claims: Iterable[Claim]) -> list[Row]:
         Row(row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), describe_proposal(row))
         for row in found
     ]
+
+
+def seal(row: Claim) -> str:
+    """The conflict as it is shown: a decision is about what was seen."""
+    against = (row.collision_type, row.existing_parent_id or "", row.blocking_concept_id or "")
+    return ":".join(map(str, (row.pk, *against, (row.proposal or {}).get("at", ""))))
 
 
 def unseal(seal: str) -> Claim | None:

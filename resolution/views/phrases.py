@@ -13,6 +13,7 @@ from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.models.graph import CHANNELS
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim
+from resolution.views.origins import Origin, trace
 
 # How a fact came to be known, after the name of who said it; by the value of Source.
 WAYS: Final = {
@@ -45,6 +46,7 @@ class Quote:
     at: datetime
     words: str
     action: str = ""
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Side:
 def incoming_side(row: Claim) -> Side:
     support = getattr(row, "support", None) or ()  # where the claim comes with it
     others = (f"{agent} ({dict(CHANNELS)[channel]})" for agent, channel in support if agent != row.agent)
+    origin = trace(bytes(row.conversation), row.said_at, row.created_at)
     return Side(
         newcomer(row),
         by=by_whom(row.agent, row.incoming_source),
@@ -80,7 +83,7 @@ def incoming_side(row: Claim) -> Side:
         channel=row.get_channel_display(),
         role=row.role,
         support=", ".join(others),
-        statements=(Quote(row.agent, row.role, row.said_at, row.evidence),) if row.evidence else (),
+        statements=(Quote(row.agent, row.role, row.said_at, row.evidence, origin=origin),) if row.evidence else (),
     )
 
 

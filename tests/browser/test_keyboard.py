@@ -13,7 +13,7 @@ PAGE = "resolution_conflict_change"
 
 
 def stands_at(olga: Person, conflict: int) -> None:
-    expect(olga.page).to_have_url(re.compile(f"{address(PAGE, conflict)}([?]member=|$)"))
+    expect(olga.page).to_have_url(re.compile(f"{address(PAGE, conflict)}([?#]|$)"))
     expect(olga.page.get_by_role("button", name="Keep existing")).to_be_visible()
 
 
@@ -42,6 +42,26 @@ def test_the_keyboard_alone_clears_the_desk(whole: Festinger, olga: Person) -> N
     assert statuses == ["dismissed", "resolved", "resolved", "resolved"]
     assert world.facts(whole, third.word) == {f"{third.word} as-was repo", f"{third.word} as-is container"}
     assert world.facts(whole, fourth.word) == {f"{fourth.word} type repo", f"{fourth.word} elsewhere container"}
+
+
+def test_the_list_is_cleared_without_leaving_it(whole: Festinger, olga: Person) -> None:
+    kept, replaced, split = (world.dispute(whole, "isa_isa", f"listed-{number}") for number in range(3))
+    olga.opens(LIST)
+
+    olga.types("j", "1", "Enter")
+    olga.is_told("Decided. Kept what stands")
+    olga.types("u")
+    olga.is_told("Undone")
+    olga.types("j", "1", "Enter")
+    olga.is_told("Decided. Kept what stands")
+    olga.types("j", "2", "Enter")
+    olga.is_told("Decided. Took the new")
+    olga.types("j", "3")
+    stands_at(olga, split.id)
+    expect(olga.page.get_by_label("Dimension of what stands")).to_be_focused()
+
+    statuses = [world.status(whole, dispute.id) for dispute in (kept, replaced, split)]
+    assert statuses == ["dismissed", "resolved", "pending"]
 
 
 def test_a_decision_is_undone_with_a_key(whole: Festinger, olga: Person) -> None:

@@ -18,7 +18,7 @@ from tests.resolution.worlds import OPERATOR, collide, say
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
-DOSSIER_QUERIES = 8
+DOSSIER_QUERIES = 9
 
 
 def kinds(concept: str = "gnommoweb", **changes: object) -> Claim:

@@ -235,9 +235,22 @@ def test_what_collides_leads_to_the_conflict(operator: Client) -> None:
     said = teach(operator, "runs on turing")[1]
 
     claim = Claim.objects.get(dim__token="runs-on")
-    assert said.startswith("Not stored yet: gnommoweb runs on turing. It collides with: gnommoweb runs on heimdall")
+    assert said.startswith("Not stored yet: gnommoweb runs on turing. It contradicts: gnommoweb runs on heimdall")
     assert f'href="{claim.get_absolute_url()}"' in said
     assert edge().parent.token == "heimdall"
+
+
+def test_what_stands_against_it_is_replaced_with_one_click(client: Client) -> None:
+    decider = logged_in(client, "severus", "view_soas", "view_edge", "view_conflict", "add_edge", "change_conflict")
+    leads_to, said = teach(decider, "runs on turing")
+
+    assert said.startswith('<form method="post"')
+    action, fields = re.findall(r'action="([^"]*)"', said)[0], dict(re.findall(r'name="([^"]*)" value="([^"]*)"', said))
+    answer = decider.post(action, fields, follow=True)
+
+    assert answer.redirect_chain == [(leads_to, 302)]
+    assert edge().parent.token == "turing"
+    assert "Decided. Took the new: gnommoweb runs on turing." in answer.content.decode()
 
 
 def test_what_is_not_understood_is_told_and_kept_in_the_field(operator: Client) -> None:
@@ -413,7 +426,7 @@ def test_facts_are_filtered_by_dispute_dimension_and_kind(operator: Client) -> N
     runs_on = str(concept("runs-on").pk)
 
     assert found(operator, "edge", disputed="yes") == {"gnommoweb", "repo", "type"}
-    assert found(operator, "edge", dim__id__exact=runs_on, flavour="ispart") == {"gnommoweb", "heimdall", "runs-on"}
+    assert found(operator, "edge", dim__id__exact=runs_on, flavour="ispart") == {"gnommoweb", "heimdall"}
     assert found(operator, "edge", flavour="isa") == {"gnommoweb", "repo", "type"}
     assert "heimdall" not in found(operator, "edge", flavour="root")
 

@@ -23,7 +23,7 @@ from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
-PAGE_QUERIES = 12
+PAGE_QUERIES = 13
 LIST = "/admin/resolution/conflict/"
 BULK = f"{LIST}bulk/"
 
@@ -94,9 +94,19 @@ def decide(client: Client, claim: Claim, decision: str, query: str = "", **field
 
 def undo_button(answer: Any) -> str:
     """Where the button in the message leads."""
-    found = re.search(r'form="desk-undo" formaction="([^"]*)" class="fst-button desk-undo"', content(answer))
+    found = re.search(
+        r'<form method="post" action="([^"]*)"(?:(?!</form>).)*class="fst-button desk-undo"', content(answer)
+    )
     assert found is not None
     return unescape(found[1])
+
+
+def press(client: Client, answer: Any, button: str) -> Any:
+    """The button in a message."""
+    forms = re.findall(r'<form method="post" action="([^"]*)" class="fst-row">(.*?)</form>', content(answer), re.DOTALL)
+    [(action, form)] = [(action, form) for action, form in forms if f">{button}</button>" in form]
+    fields = dict(re.findall(r'name="([^"]*)" value="([^"]*)"', form))
+    return client.post(unescape(action), {name: unescape(value) for name, value in fields.items()}, follow=True)
 
 
 # --- the list ---
@@ -183,6 +193,29 @@ def test_several_are_decided_at_once_and_each_that_cannot_be_is_skipped_with_the
     )
     assert (status(first), status(second), status(decided)) == ("dismissed", "dismissed", "resolved")
     assert set(Decision.objects.filter(kind="dismiss").values_list("reason", flat=True)) == {"spring cleaning"}
+
+
+def test_what_was_decided_together_is_undone_together(operator: Client) -> None:
+    claims = [kinds("first"), kinds("second")]
+    before = facts()
+    sent = {"selected": selected(operator), "decision": "update"}
+
+    answer = operator.post(f"{BULK}?type=isa_isa", sent, follow=True)
+    undone = press(operator, answer, "Undo all")
+
+    assert "2 given to the new." in text(answer)
+    assert "2 decisions undone." in text(undone)
+    assert undone.redirect_chain == [(f"{LIST}?type=isa_isa", 302)]
+    assert (facts(), [status(claim) for claim in claims]) == (before, ["pending", "pending"])
+
+
+def test_what_was_decided_in_the_list_is_undone_there(operator: Client) -> None:
+    claim = kinds()
+
+    undone = press(operator, decide(operator, claim, "update", then="list"), "Undo")
+
+    assert undone.redirect_chain == [(LIST, 302)]
+    assert status(claim) == "pending"
 
 
 def test_only_what_is_proposed_is_approved(operator: Client) -> None:

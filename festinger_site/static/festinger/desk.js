@@ -29,7 +29,18 @@
         return Boolean(box);
     }
 
+    // In the list: a decision that takes no names is confirmed there, the others on the conflict's page.
+    function chooseIn(row, key) {
+        const button = row.querySelector(`[data-key="${key}"]`);
+        if (!button && (!row.querySelector("[data-key]") || !["3", "4"].includes(key))) return false;
+        if (button) button.focus();
+        else window.location.assign(`${row.querySelector(".desk-open").href}#choose-${key}`);
+        return true;
+    }
+
     function choose(key) {
+        const row = document.activeElement.closest(".desk-row");
+        if (row) return chooseIn(row, key);
         const button = find(`#desk-decide [data-key="${key}"]`);
         const field = button?.closest(".desk-choice")?.querySelector("input");
         field?.select();
@@ -101,6 +112,8 @@
         const keys = find("#desk-keys");
         keys.checked = remembered() !== "off";
         keys.addEventListener("change", () => remember(keys.checked ? "on" : "off"));
+        const wanted = /^#choose-([1-4])$/.exec(window.location.hash);
+        if (wanted) choose(wanted[1]);
         if (!find("#desk-bulk")) return;
         find("#desk-all").addEventListener("change", (event) => {
             for (const box of all(".desk-select")) box.checked = event.target.checked;

@@ -1,0 +1,62 @@
+"""Where statements come from: the sentence, and the address of the request that brought it."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from memory.domain.timing import REQUESTS_KEPT_DAYS
+from memory.models import Edge, Observation
+from resolution.models import Candidate
+
+OPENING_BYTES: Final = 16  # with which a message's digest begins: the opening of its conversation
+ORIGINS_MAX: Final = 10
+DATED_FROM: Final = datetime(2001, 1, 1, tzinfo=UTC)  # before, nobody knows when something was said
+
+
+class Origin(NamedTuple):
+    """``request`` is the address of the page that leads to it, empty where there was none; it ``is_kept`` for some
+    days."""
+
+    sentence: str = ""
+    agent: str = ""
+    role: str = ""
+    at: datetime | None = None
+    request: str = ""
+    is_kept: bool = False
+    observation: int | None = None
+
+    @property
+    def days(self) -> int:
+        return REQUESTS_KEPT_DAYS
+
+
+def trace(conversation: bytes, said_at: datetime, noted_at: datetime) -> Origin:
+    """Of something that was said in a conversation with this opening, empty for none."""
+    if not conversation:
+        return Origin()
+    at = said_at if said_at >= DATED_FROM else noted_at
+    told = urlencode({"conversation": conversation.hex(), "at": f"{at.timestamp():.6f}"})
+    is_kept = timezone.now() - at < timedelta(days=REQUESTS_KEPT_DAYS)
+    return Origin(at=at, request=f"{reverse('admin:proxy_origin')}?{told}", is_kept=is_kept)
+
+
+def trace_observation(row: Observation) -> Origin:
+    found = trace(bytes(row.digest)[:OPENING_BYTES], row.said_at, row.created_at)
+    return found._replace(sentence=row.evidence, agent=row.agent, role=row.role, observation=row.pk)
+
+
+def find_origins(fact: Edge | Candidate) -> list[Origin]:
+    """Who has stated it in prompts, the newest first."""
+    words = {"concept": str(fact.concept), "parent": str(fact.parent)}
+    dimension = fact.dim.token if isinstance(fact, Edge) else fact.dimension
+    said = Observation.objects.filter(kind=Observation.Kind.TRIPLE, **words, dimension=dimension)
+    return [trace_observation(row) for row in said.order_by("-id")[:ORIGINS_MAX]]
+
+
+def find_origin(origins: Collection[Origin], sentence: str, agent: str) -> Origin | None:
+    """The one of a sentence that is known from elsewhere."""
+    return next((one for one in origins if sentence and (one.sentence, one.agent) == (sentence, agent)), None)
