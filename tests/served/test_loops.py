@@ -333,3 +333,21 @@ def test_what_is_no_loop_goes_on_as_it_came(server: Served, ollama: StandIn, cas
         assert (answer.status_code, answer.headers.get("x-festinger-loop")) == (200, None)
 
     assert [request.body for request in prompts(ollama)] == sent
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_person_who_hears_the_same_again_is_helped_but_never_cut_off(server: Served, wire: str) -> None:
+    format_, pair = WIRES[wire], ("I have looked and found nothing.", "look again")
+
+    def step_after(*pairs: tuple[str, str]) -> str | None:
+        said = ["look for it", *(text for pair in pairs for text in pair)]
+        history = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(said)]
+        payload = {"model": "llama3", **format_.payload([*exchanges()[:1], *history]), "stream": False}
+        answer = server.client.post(format_.path, json=payload)
+        assert answer.status_code == 200
+        return answer.headers.get("x-festinger-loop")
+
+    taken = [step_after(*[pair] * turns) for turns in range(1, 9)]
+
+    assert taken == [None, None, "note", *["temperature"] * 5]
+    assert step_after(*[pair] * 8, (pair[0], "look in /home instead")) is None

@@ -10,12 +10,14 @@ from proxy.domain.loops.history import Turn, Turns
 from proxy.domain.loops.memo import TextMemo
 from proxy.domain.loops.near_duplicates import Gist, differ
 from proxy.domain.loops.normalization import fold
-from proxy.domain.loops.outputs import unfold_scratchpad
+from proxy.domain.loops.outputs import count_words, unfold_scratchpad
 
 LoopKind = Literal["same", "near", "cycle", "complaint"]
 
 LEAST: Final = 3  # outputs in a row, or repeats of a cycle, that make a loop
 PERIODS: Final = range(2, 6)
+# What a model says to a person who repeats themselves: less than that is said again for good reasons, as `Yes.`
+WORDS_TO_PERSONS_MIN: Final = 4
 ID_SEARCH_MAX: Final = 200  # parts in which an id is looked for
 
 
@@ -27,6 +29,7 @@ class Loop:
     repeated: tuple[str, ...]  # one excerpt for each output of the cycle
     repeats: frozenset[int]  # the places of all but the last repetition, which can be taken out
     is_json_call: bool  # the client understands nothing but Agent Zero's JSON
+    may_be_person: bool = False  # who sends the same again, and again gets the same
 
 
 class LoopDetector:
@@ -69,7 +72,7 @@ class _Search:
         if last.result.is_complaint:
             return self._build_loop("complaint", max(LEAST, length), 1, length)
         count = self._subtract_patience(length, 1)
-        return self._build_loop(kind, count, 1, length) if count >= LEAST else None
+        return self._build_loop(kind, count, 1, length) if count >= LEAST and self._says_enough(1) else None
 
     def find_cycle(self) -> Loop | None:
         """Where the last outputs go round in a cycle."""
@@ -80,7 +83,8 @@ class _Search:
                 length += 1
             count = self._subtract_patience(length // period, period)
             # A cycle of equal outputs is a row, which find_row has judged.
-            if count >= LEAST and len({turn.output.essence for turn in self._turns.first(period)}) > 1:
+            is_row = len({turn.output.essence for turn in self._turns.first(period)}) == 1
+            if count >= LEAST and not is_row and self._says_enough(period):
                 return self._build_loop("cycle", count, period, length // period * period)
         return None
 
@@ -89,6 +93,9 @@ class _Search:
         texts = last.result.texts
         length = 1
         while (turn := self._turns.get(length)) is not None:
+            # A new message from a human: what came before was another task, and repeating it then was not a loop.
+            if turn.result.is_person != last.result.is_person:
+                break
             # An output without a result of its own goes with any.
             if texts is not None and turn.result.texts not in (None, texts):
                 break
@@ -100,9 +107,11 @@ class _Search:
 
     def _is_repeat(self, earlier: int, later: int) -> bool:
         one, other = self._turns.get(earlier), self._turns.get(later)
-        if one is None or other is None or not self._is_same(one, other):
+        if one is None or other is None or one.result.is_person != other.result.is_person:
             return False
-        return one.result.texts is None or other.result.texts is None or one.result.texts == other.result.texts
+        if None not in (one.result.texts, other.result.texts) and one.result.texts != other.result.texts:
+            return False
+        return self._is_near(one, other) if one.result.is_person else self._is_same(one, other)
 
     def _is_same(self, earlier: Turn, later: Turn) -> bool:
         one, other = earlier.output, later.output
@@ -140,6 +149,13 @@ class _Search:
             self._requests = self._turns.read_requests()
         return not any(differ(one, other, request) for request in self._requests)
 
+    def _says_enough(self, period: int) -> bool:
+        """Whether the outputs of one round would be a loop if it is a person who has sent the same again."""
+        cycle = self._turns.first(period)
+        if not any(turn.result.is_person for turn in cycle):
+            return True
+        return sum(count_words(turn.output) for turn in cycle) >= WORDS_TO_PERSONS_MIN
+
     def _subtract_patience(self, count: int, period: int) -> int:
         """Where results say that work is under way, mitigations begin only when patience ends."""
         if any(turn.result.is_under_way for turn in self._turns.first(period)):
@@ -154,6 +170,7 @@ class _Search:
             period=period,
             repeated=tuple(turn.output.excerpt for turn in reversed(cycle)),
             repeats=_find_removable(cycle, self._turns.first(length)[period:]),
+            may_be_person=any(turn.result.is_person for turn in cycle),
             is_json_call=any(turn.output.is_agent_zero or turn.result.is_envelope for turn in cycle),
         )
 

@@ -1,4 +1,4 @@
-"""The outputs since a human spoke last, each with its result, read from the end of a history as far as it takes."""
+"""The last outputs, each with its result, read from the end of a history as far as it takes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,6 +21,7 @@ class TurnResult(NamedTuple):
     is_complaint: bool
     is_under_way: bool  # the work goes on, so that asking again is right
     is_envelope: bool
+    is_person: bool = False  # nothing shows that a program has sent it
 
 
 class Turn(NamedTuple):
@@ -46,16 +47,16 @@ class Turns:
         self._last_human: Sequence[Part] = ()
 
     def get(self, index: int) -> Turn | None:
-        """The newest has index 0; None for those before a human spoke last."""
+        """The newest has index 0."""
         while len(self._read) <= index and (unread := next(self._unread, None)):
             raw, output = unread
             result = self._read_result(raw, output)
-            if result is None:
-                # A human has spoken: what came before was another task, and repeating it then was not a loop.
-                self._last_human = raw.following
-                self._unread = iter(())
-            elif not output.is_made_up:
+            if result.is_person:
+                self._last_human = self._last_human or raw.following
+            if not output.is_made_up:
                 self._read.append(Turn(raw, output, result))
+            elif result.is_person:
+                self._unread = iter(())  # told of the loop, a human has said something: what came before is over
         return self._read[index] if index < len(self._read) else None
 
     def first(self, count: int) -> list[Turn]:
@@ -79,8 +80,7 @@ class Turns:
             if not left:
                 return
 
-    def _read_result(self, raw: RawTurn, output: Output) -> TurnResult | None:
-        """None where a human has spoken."""
+    def _read_result(self, raw: RawTurn, output: Output) -> TurnResult:
         heard: list[FollowUp] = []
         notices: list[FollowUp] = []  # that stand beside a result: news of the client's
         awaits = output.is_call  # its result, whoever sends it
@@ -101,14 +101,22 @@ class Turns:
             elif said.is_blank:
                 # A picture without words is a tool's where one is awaited, or has just answered; else a human sent it.
                 if part.has_media and not (awaits or part.place == tool_at):
-                    return None
+                    return self._read_words(raw)
             else:
                 if said.is_person or not (awaits or part.place == place or self._is_from_program(said)):
-                    return None
+                    return self._read_words(raw)
                 heard.append(said)
                 place = part.place if awaits else place
                 awaits = False
         return _sum_up(heard, notices, pictures, is_step=output.is_step)
+
+    def _read_words(self, raw: RawTurn) -> TurnResult:
+        """What followed where a human may have spoken: whatever it is, it counts word for word."""
+        parts = [part for part in raw.following if part.role != "system"]
+        heard = [self._memo.read_follow_up(part.text) for part in parts]
+        pictures = [-1 - part.place for part in parts if part.has_media]
+        texts = (*[said.verbatim for said in heard if not said.is_blank], *pictures)
+        return TurnResult(texts, False, False, any(said.is_envelope for said in heard), is_person=True)
 
     def _is_from_program(self, said: FollowUp) -> bool:
         if said.is_program or said.is_complaint:

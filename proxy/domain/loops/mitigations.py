@@ -36,6 +36,11 @@ _DONE: Final[dict[LoopKind, str]] = {
     "cycle": "gone through the same {period} actions {count} times, with the same results each time",
     "complaint": "repeated the same action, and the client has complained about it",
 }
+_SAID: Final[dict[LoopKind, str]] = _DONE | {
+    "same": "given the same answer {count} times in a row, to the same message each time",
+    "near": "given almost the same answer {count} times in a row, to the same message each time",
+    "cycle": "gone through the same {period} answers {count} times, to the same messages each time",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,8 @@ class Intervention:
 
 
 def is_broken(loop: Loop, mitigations: Mitigations) -> bool:
-    """Whether a loop is long enough for the circuit breaker."""
-    return 0 < mitigations.break_ <= loop.count
+    """Whether a loop is long enough for the circuit breaker, which never answers a person."""
+    return 0 < mitigations.break_ <= loop.count and not loop.may_be_person
 
 
 def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: int) -> Intervention | None:
@@ -68,7 +73,8 @@ def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: in
         steps.append("note")
     if 0 < mitigations.temperature <= loop.count:
         steps.append("temperature")
-    if loop.repeats and 0 < mitigations.truncate <= loop.count:
+    # What a person sees of the conversation stays in it.
+    if loop.repeats and not loop.may_be_person and 0 < mitigations.truncate <= loop.count:
         steps.append("truncate")
     if not steps:
         return None
@@ -93,7 +99,8 @@ def trip_breaker(loop: Loop, left_s: float) -> Intervention:
 
 def write_note(loop: Loop) -> str:
     """The forbidden-action note."""
-    forbidden = "This exact action is" if loop.period == 1 else "Each of these exact actions is"
+    done = "answer" if loop.may_be_person else "action"
+    forbidden = f"This exact {done} is" if loop.period == 1 else f"Each of these exact {done}s is"
     # Escaped, so that nothing that a model wrote ends the note early.
     excerpts = quote_excerpts(loop).replace("<", "&lt;")
     return _NOTE.format(what=describe_loop(loop), excerpts=excerpts, forbidden=forbidden)
@@ -112,7 +119,7 @@ def write_json_call(text: str) -> str:
 
 
 def describe_loop(loop: Loop) -> str:
-    return _DONE[loop.kind].format(count=loop.count, period=loop.period)
+    return (_SAID if loop.may_be_person else _DONE)[loop.kind].format(count=loop.count, period=loop.period)
 
 
 def quote_excerpts(loop: Loop) -> str:

@@ -192,6 +192,11 @@ def cut_excerpt(text: str) -> str:
     return " ".join(text[: 2 * EXCERPT_MAX].split())[:EXCERPT_MAX]
 
 
+def count_words(output: Output) -> int:
+    """As far as the excerpt shows them. The arguments of a call are JSON without spaces, so that keys count little."""
+    return len(output.excerpt.split())
+
+
 def is_made_up(text: str) -> bool:
     """Whether an assistant's text is an answer of the circuit breaker, which clients keep in their history and resend:
     no output of the model, and what a program says to it is no result."""

@@ -76,6 +76,7 @@ class FollowUp:
     """What one text that follows an output is."""
 
     exact: int  # a hash of this process; of an error without volatile ids and times
+    verbatim: int  # the same of all of its words
     characters: int
     is_blank: bool = False  # nothing is left of it less what the client adds to every prompt
     is_person: bool = False  # it comes in a person's envelope
@@ -91,7 +92,7 @@ def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
     """``complaints`` are fold."""
     text = without_surroundings(text)
     if not text.strip():
-        return FollowUp(exact=0, characters=0, is_blank=True)
+        return FollowUp(exact=0, verbatim=0, characters=0, is_blank=True)
     keys, complains = _envelopes(text, complaints)
     normal = " ".join(text.split()) if len(text) <= NORMALISED_MAX else text
     low = fold(normal)
@@ -100,6 +101,7 @@ def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
     return FollowUp(
         # An error without what differs each time; another result may be news by a single digit.
         exact=hash(essence_of_error(low) if is_error else normal),
+        verbatim=hash(normal),
         characters=len(normal),
         # Where a result stands before what a person says, the person counts.
         is_person=any(key in keys for key in _PERSONS),

@@ -1,6 +1,7 @@
 """The ladder: which steps are taken when, and what is said."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ verdicts = st.builds(
     repeated=st.lists(st.text(max_size=400), min_size=1, max_size=5).map(tuple),
     repeats=st.frozensets(st.integers(0, 80)),
     is_json_call=st.booleans(),
+    may_be_person=st.booleans(),
 )
 thresholds = st.sampled_from([0, 2, 3, 4, 5, 6, 7, 8])
 settings = st.builds(Mitigations, note=thresholds, temperature=thresholds, truncate=thresholds, break_=thresholds)
@@ -61,8 +63,9 @@ def test_a_step_is_taken_from_its_threshold_on_unless_that_is_0(
 
     assert ("note" in taken) == (takes_note and 0 < mitigations.note <= met.count)
     assert ("temperature" in taken) == (0 < mitigations.temperature <= met.count)
-    assert ("truncate" in taken) == (bool(met.repeats) and 0 < mitigations.truncate <= met.count)
-    assert ladder.is_broken(met, mitigations) == (0 < mitigations.break_ <= met.count)
+    is_program = not met.may_be_person
+    assert ("truncate" in taken) == (is_program and bool(met.repeats) and 0 < mitigations.truncate <= met.count)
+    assert ladder.is_broken(met, mitigations) == (is_program and 0 < mitigations.break_ <= met.count)
 
 
 @given(verdicts, settings)
@@ -84,6 +87,13 @@ def test_the_note_says_what_is_forbidden_and_why() -> None:
     assert note.endswith("\n</loop_warning>")
     for said in (LOOK, "3 times in a row", "same result", "This exact action is forbidden now", "ask the human"):
         assert said in note
+
+
+def test_the_note_about_what_a_person_is_told_speaks_of_answers() -> None:
+    note = ladder.write_note(replace(verdict(3), may_be_person=True))
+
+    assert "the same answer 3 times in a row, to the same message each time" in note
+    assert "This exact answer is forbidden now" in note
 
 
 def test_the_note_about_a_cycle_names_all_of_it() -> None:

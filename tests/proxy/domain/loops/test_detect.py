@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -199,9 +200,62 @@ def test_a_human_message_resets():
     assert look(*loop, ("user", "Go on."), *loop[:6]).count == 3
 
 
-@pytest.mark.parametrize("text", ["again", "Once more, please.", "no"])
-def test_a_human_who_says_the_same_again_is_no_result(text):
-    assert look(*(("assistant", "Yes."), ("user", text)) * 5) is None
+AGAIN = ("user", "Once more, please.")
+FOUND = "I found nothing at all."
+
+
+@pytest.mark.parametrize("text", ["again", "Once more, please.", "no", "Is it so?", person("Again.")[1]])
+def test_an_answer_that_comes_back_with_the_same_words_is_a_loop_also_if_a_person_says_them(text):
+    verdict = look(*(("assistant", FOUND), ("user", text)) * 4)
+
+    assert (verdict.kind, verdict.count, verdict.may_be_person) == ("same", 4, True)
+    assert look(*(("assistant", "Yes, of course."), ("user", text)) * 5) is None  # three words
+    assert look(*(("assistant", FOUND), ("user", text)) * 2) is None
+
+
+@pytest.mark.parametrize("last", ["Once more!", "once more, please.", "Error 2, try again.", ""])
+def test_a_person_who_says_it_otherwise_says_something_new(last):
+    said = ("user", "Error 1, try again.") if last.startswith("Error") else AGAIN
+
+    assert look(*(("assistant", FOUND), said) * 4, ("assistant", FOUND), ("user", last or "Go on.")) is None
+    assert look(*(("assistant", FOUND), ("user", f"{last}?")), *(("assistant", FOUND), said) * 3).count == 3
+
+
+def test_answers_to_a_person_may_be_near():
+    texts = (
+        "I have done it. Shall I do more?",
+        "I've done it now. Shall I do more?",
+        "I have done it! Shall I do any more?",
+    )
+
+    verdict = look(*(said for text in texts for said in (("assistant", text), AGAIN)))
+
+    assert (verdict.kind, verdict.count, verdict.may_be_person) == ("near", 3, True)
+
+
+def test_answers_that_go_round_with_a_persons_words_are_a_cycle():
+    ask = (("assistant", "Left?"), ("user", "No."))
+    tell = (("assistant", "Then right?"), ("user", "No, not that."))
+
+    assert look(*(*ask, *tell) * 3) is None  # three words a round
+    verdict = look(*(*ask, ("assistant", "Then to the right?"), tell[1]) * 3)
+    assert (verdict.kind, verdict.count, verdict.period, verdict.may_be_person) == ("cycle", 3, 2, True)
+    assert look(*(*ask, ("assistant", "Then to the right?"), tell[1]) * 2, *ask, ("assistant", FOUND), tell[1]) is None
+
+
+def test_tools_between_a_persons_repeated_words_are_part_of_the_cycle():
+    turn = (*calls_of("test", [{}], "failed"), ("assistant", "The tests have failed."), ("user", "Run the tests."))
+
+    verdict = look(*turn * 3)
+
+    assert (verdict.kind, verdict.count, verdict.may_be_person) == ("cycle", 3, True)
+
+
+def test_a_persons_picture_is_always_new():
+    parts = parts_of(*TASK, *(("assistant", FOUND), AGAIN) * 4)
+    parts = [replace(part, has_media=part.role == "user") for part in parts]
+
+    assert LoopDetector().find_loop(parts, Detector()) is None
 
 
 def test_what_follows_a_written_call_is_its_result():
@@ -210,6 +264,7 @@ def test_what_follows_a_written_call_is_its_result():
 
 def test_a_person_in_an_envelope_is_a_person():
     assert look(*(zero(path="/srv"), person("Hm.")) * 3) is None
+    assert look(*(zero(path="/srv of that machine there"), person("Hm.")) * 3).may_be_person
     assert look(*(zero(path="/srv"), ("user", returned("no")[1] + "\n" + person("Hm.")[1])) * 3) is None
 
 
@@ -224,7 +279,8 @@ def test_words_that_follow_three_outputs_are_automatic():
 
 def test_an_error_that_follows_three_outputs_is_automatic():
     assert look(*(("assistant", "I run the tests."), ("user", "Tests failed: 3 errors")) * 3).count == 3
-    assert look(*(("assistant", "I run the tests."), ("user", "it failed")) * 3) is None
+    assert look(*(("assistant", "I run tests."), ("user", "it failed")) * 3) is None
+    assert look(*(("assistant", "I run the tests."), ("user", "it failed")) * 3).may_be_person
 
 
 def test_a_question_and_the_opening_are_never_automatic():

@@ -58,6 +58,16 @@ def test_rows_and_cycles_are_those_that_are_there(history):
     assert told(look(*(said for turn in turns for said in turn))) == expected(history)
 
 
+@given(HISTORIES)
+def test_so_are_those_of_answers_to_a_person_who_repeats_the_same_words(history):
+    turns = [(("assistant", f"I looked for {output} there"), ("user", said)) for output, said in history]
+
+    verdict = look(*(said for turn in turns for said in turn))
+
+    assert told(verdict) == expected(history)
+    assert verdict is None or verdict.may_be_person
+
+
 @given(HISTORIES, st.lists(THOUGHTS, min_size=1, max_size=9))
 def test_thoughts_change_nothing(history, thoughts):
     turns = [
