@@ -22,8 +22,7 @@ from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
-from resolution.admin.runs import describe_run
-from resolution.models import Run
+from resolution.admin.runs import describe_last_run
 from resolution.views.phrases import ago
 from resolution.views.queue_summary import waiting
 
@@ -54,10 +53,9 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("resolution.view_conflict"):
         parts["waiting"] = waiting()
     if may("resolution.view_run"):
-        last = Run.objects.exclude(trigger__in=Run.QUARANTINES).order_by("-started_at", "-id").first()
         parts |= {
             "sees_runs": True,
-            "shown": describe_run(last) if last else None,
+            "shown": describe_last_run(),
             "no_model": llm.missing("resolve_model_id", tuning),
         }
     if may("memory.view_soas"):

@@ -23,6 +23,7 @@ from memory.models import Source
 from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes, with_button
+from resolution.admin.runs import describe_last_run
 from resolution.decisions import undo
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
@@ -90,7 +91,7 @@ class ConflictAdmin(ReadOnly, Page):
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
-            "last_run": Run.objects.exclude(trigger__in=Run.QUARANTINES).order_by("-started_at", "-id").first(),
+            "last_run": describe_last_run(),
         }
         return self._render(request, "list", context | (extra_context or {}))
 

@@ -158,6 +158,12 @@ class RunAdmin(ReadOnly, Page):
             self.message_user(request, sentence, level)
 
 
+def describe_last_run() -> dict[str, Any] | None:
+    """None where the resolver has not run yet."""
+    last = Run.objects.exclude(trigger__in=Run.QUARANTINES).order_by("-started_at", "-id").first()
+    return describe_run(last) if last else None
+
+
 def describe_run(run: Run) -> dict[str, Any]:
     """A run as its pieces of pages show it."""
     now = timezone.now()

@@ -160,6 +160,18 @@ def test_a_run_under_way_is_followed_until_it_has_ended(viewer: Client) -> None:
     assert over.headers["HX-Trigger"] == "run-ended"
 
 
+def test_the_list_of_conflicts_follows_a_run_under_way(operator: Client) -> None:
+    run = resolver.request_run(Run.Trigger.ADMIN, "operator")
+
+    under_way = operator.get("/admin/resolution/conflict/").content.decode()
+    Run.objects.filter(pk=run.pk).update(status="done", ended_at=timezone.now())
+    over = operator.get("/admin/resolution/conflict/").content.decode()
+
+    assert f'hx-get="{of(run, "progress")}" hx-trigger="every 2s"' in under_way
+    assert of(run, "progress") not in over
+    assert "Last run: done, just now" in over
+
+
 def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) -> None:
     run = resolver.request_run(Run.Trigger.ADMIN, "operator")
     awaited = text(page(viewer, of(run, "progress")))
