@@ -54,3 +54,20 @@ def test_a_device_in_dark_gets_the_dark_pages(running: Festinger, cookies: Cooki
         olga.opens("index")
 
         expect(olga.page.locator("html")).to_have_class("dark")
+        # So that what the browser draws itself, such as boxes to tick, is dark as well.
+        assert olga.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+
+def test_a_setting_that_is_refused_is_not_hidden_by_the_bar(running: Festinger, olga: Person) -> None:
+    olga.opens("memory_config_changelist")
+    field, bar = olga.page.locator("[name=saliency_read_threshold]"), olga.page.locator(".fst-settings-bar")
+    field.fill("99")
+    olga.page.get_by_role("heading").last.scroll_into_view_if_needed()
+
+    olga.page.get_by_role("button", name="Save all changes").click()
+
+    expect(field).to_be_focused()
+    olga.page.wait_for_function(
+        "([field, bar]) => field.getBoundingClientRect().top > bar.getBoundingClientRect().bottom",
+        arg=[field.element_handle(), bar.element_handle()],
+    )
