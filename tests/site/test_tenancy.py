@@ -1,5 +1,7 @@
+import shutil
 import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +64,12 @@ def test_one_launcher_has_a_home_and_the_next_waits_while_it_stops(tmp_path, mon
 
     with home_locks.launching(tmp_path, on_wait=lambda: first.__exit__(None, None, None)):
         assert home_locks.is_launched(tmp_path)
+
+
+def test_a_launcher_whose_home_was_deleted_stops_all_the_same(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir()
+
+    with home_locks.launching(home, on_wait=lambda: None):
+        shutil.rmtree(home)
+        home_locks.tell_stopping(home)  # it raises nothing, and what comes after it is done
