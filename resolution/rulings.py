@@ -3,7 +3,7 @@ import, writes the table of DecidedTriple."""
 
 from collections.abc import Collection, Iterable, Mapping
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.domain.statement import is_reopened
@@ -127,11 +127,27 @@ def forget_rows(rulings: Iterable[DecidedTriple]) -> None:
     DecidedTriple.objects.filter(pk__in=[row.pk for row in rulings]).delete()
 
 
+def rename_word(old_id: int, new_id: int) -> None:
+    """What was decided about facts with the one word was decided about those with the other."""
+    naming = Q(concept=old_id) | Q(dim=old_id) | Q(parent=old_id) | Q(moved_to=old_id)
+    for row in DecidedTriple.objects.select_for_update(of=("self",)).filter(naming).order_by("pk"):
+        for name in ("concept_id", "dim_id", "parent_id", "moved_to_id"):
+            if getattr(row, name) == old_id:
+                setattr(row, name, new_id)
+        same = DecidedTriple.objects.filter(**_ids_of(row)._asdict()).exclude(pk=row.pk)
+        if row.concept_id == row.parent_id or same.exists():
+            row.delete()
+        else:
+            row.save()
+
+
 def take_back(ids: TripleIds, decision: Decision, before: Snapshot | None, after: Snapshot | None) -> None:
     """Puts the ruling about a triple back as it was before the decision, unless it was written anew since."""
     rows = DecidedTriple.objects.filter(**ids._asdict())
-    if after is not None and not rows.filter(decision=decision).delete()[0]:
-        return
+    if after is not None:
+        as_left = Q(decision_id=after["decision_id"], decided_at=after["decided_at"])
+        if not rows.filter(Q(decision=decision) | as_left).delete()[0]:
+            return
     if before is not None and not rows.exists():
         DecidedTriple(**read_snapshot(DecidedTriple, before)).save(force_insert=True)
 

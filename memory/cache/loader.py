@@ -54,7 +54,6 @@ DECIDED = """
     SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
     FROM decided_triple
 """
-ALIASES = "SELECT id, concept_id FROM alias"
 SUPERSEDING = "SELECT id FROM dimension WHERE on_collision = 'supersede'"
 SPLIT = "SELECT split_from_id, id FROM dimension WHERE split_from_id IS NOT NULL"
 CONFIG = "SELECT key, value FROM config"
@@ -200,8 +199,8 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
         row = SoasRow(
             row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
         )
-        is_plain = row_id not in by_id and row_id not in aliases and row_id not in spellings
-        if old is None and not is_common and is_plain:
+        has_aliases = row_id in aliases or row_id in spellings
+        if old is None and not (is_common or has_aliases or row_id in by_id):
             by_token[token] = row
             by_id[row_id] = token
         else:
@@ -266,7 +265,7 @@ async def in_slices(items: list[Value]) -> AsyncIterator[list[Value]]:
 
 
 async def read_aliases(cache: Cache, connection: Connection) -> None:
-    concept_of: dict[int, int] = dict(await all_rows(connection, ALIASES))
+    concept_of: dict[int, int] = dict(await all_rows(connection, "SELECT id, concept_id FROM alias"))
     await read_missing_words(cache, connection, concept_of.values())
     rows = await all_rows(connection, SOAS + "WHERE id = ANY(%s)", sorted(concept_of))
     cache.put_aliases((token, SoasRow(row_id, *columns), concept_of[row_id]) for row_id, token, *columns in rows)

@@ -141,9 +141,8 @@ class Cache:
             self.spellings.setdefault(concept_id, []).append(token)
         for name in was.keys() - self.alias_rows.keys():  # words of their own again
             self.put_soas(name, was[name])
-        for concept_id in self.spellings:
-            if (concept := self.soas_by_id.get(concept_id)) is not None:
-                self.put_soas(concept, self.soas_by_token[concept])
+        for concept in filter(None, map(self.soas_by_id.get, self.spellings)):
+            self.put_soas(concept, self.soas_by_token[concept])
         for name in self.alias_rows.keys() - was.keys():
             self.risen.note(name)  # also where its concept was salient before
         self.edition += was.keys() != self.alias_rows.keys()  # a word of the dictionary may have become a name

@@ -89,6 +89,11 @@ def _parse_shown(text: str) -> Triple:
     return fact
 
 
+def parse_concept(text: str) -> str:
+    """The concept that the whole text names, of however many words. Raises FactMistake."""
+    return _name([_Word(f'"{text.strip()}"', 0)], "concept", 0)
+
+
 def _split_context(words: list[_Word]) -> tuple[list[_Word], list[_Word] | None]:
     for i in range(len(words) - 2):
         if [word.text.lower() for word in words[i : i + 3]] == ["in", "context", "of"]:

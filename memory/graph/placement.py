@@ -66,12 +66,14 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a fact from a file has besides its statement. ``by`` is who imports it, and did not state it."""
+    """What a fact from a file, or from another name of its concept, has besides its statement. ``by`` is who imports
+    it, and did not state it; ``moved_from`` the fact as it stood under the other name: there it was said."""
 
     by: Attribution
     last_confirmed: datetime
     is_corroborated: bool
     differences: Differences
+    moved_from: Snapshot | None = None
 
 
 @dataclass(slots=True)
@@ -167,15 +169,16 @@ class Slots:
         existing = self._edges.get(ids.slot)
         if existing is not None and existing.is_root:
             return Placement("invalid", ids, existing)
+        is_said = imported is None or imported.moved_from is not None
         if (edge := self._find(ids, moved_to)) is not None:
-            if imported is None:  # else nobody has said it again
+            if is_said:  # else nobody has said it again
                 self._confirm(edge, ids, assertion.attribution)
             return Placement("confirmed", ids, edge)
         differences = imported.differences if imported is not None else "queue"
         if existing is not None and differences != "take":
             if differences == "keep" or not self.supersedes(ids.dim_id):
                 return Placement("conflict", ids, existing)
-            if imported is None and is_weaker(assertion.attribution.channel, existing.channel):
+            if is_said and is_weaker(assertion.attribution.channel, existing.channel):
                 return Placement("conflict", ids, existing)  # newer words do not displace stronger ones
             if assertion.attribution.at < _past(existing.said_at):
                 return Placement("outdated", ids, existing)
@@ -216,7 +219,8 @@ class Slots:
         self._edges[ids.slot] = self._changes.new[ids.slot] = edge
         self._voices[ids].setdefault((voice_of(attribution.agent), attribution.role), None)
         if replaced is None:
-            self._note(Action.INSERT, edge, noted, None)
+            moved_from = imported.moved_from if imported is not None else None
+            self._note(Action.INSERT if moved_from is None else Action.MOVE, edge, noted, moved_from)
             return Placement("inserted", ids, edge)
         self._note(Action.SUPERSEDE, edge, noted, take_snapshot(replaced))
         return Placement("superseded", ids, edge, replaced=replaced)

@@ -127,7 +127,7 @@ class Soas(models.Model):
 
 
 class Alias(models.Model):
-    """Another name of a concept. Triggers (migration 0022) keep its word out of the graph: facts are about the concept,
+    """Another name of a concept. Triggers (migration 0021) keep its word out of the graph: facts are about the concept,
     and the concept is no alias itself."""
 
     soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="alias")

@@ -34,6 +34,7 @@ from memory.recall.recollect import recollect
 from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
+from proxy.api.names import router as names
 from proxy.api.passthrough import target
 from proxy.api.runs import router as runs
 from proxy.api.visibility import sees_words_of
@@ -77,6 +78,7 @@ api = NinjaAPI(
 api.add_router("", conflicts)
 api.add_router("", runs)
 api.add_router("", candidates)
+api.add_router("", names)
 
 
 # --- prompts ---

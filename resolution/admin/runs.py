@@ -43,6 +43,7 @@ WAYS = {
     Run.Trigger.ADMIN: "in the admin",
     Run.Trigger.QUARANTINE: "a quarantine",
     Run.Trigger.UPGRADE: "the upgrade",
+    Run.Trigger.MERGE: "a change of names",
 }
 # What became of a conflict, as runs count it.
 OUTCOMES = {
@@ -52,6 +53,10 @@ OUTCOMES = {
     "dismiss": "dismissed",
     "quarantined": "facts put among the candidates",
     "kept": "facts kept, for others vouch for them",
+    "moved": "facts moved",
+    "united": "facts that both had",
+    "collided": "facts in conflict",
+    "left_out": "facts left out",
     "proposed": "proposed",
     "failed": "failed",
     "overtaken": "decided by others meanwhile",
@@ -160,7 +165,7 @@ class RunAdmin(ReadOnly, Page):
 
 def describe_last_run() -> dict[str, Any] | None:
     """None where the resolver has not run yet."""
-    last = Run.objects.exclude(trigger__in=Run.QUARANTINES).order_by("-started_at", "-id").first()
+    last = Run.objects.exclude(trigger__in=Run.OTHERS).order_by("-started_at", "-id").first()
     return describe_run(last) if last else None
 
 

@@ -1,8 +1,8 @@
 """The surroundings of a decision as JSON, taken before and after it: what differs is what undoing it needs.
 
-They are the edges, the rulings and the open conflicts of some concepts, and the dimensions concerned: each part a dict
-of snapshots by key. Keys are "concept:dimension" for edges, "concept:dimension:parent" for rulings, and the id for
-dimensions and conflicts.
+They are the edges, the rulings and the open conflicts of some concepts, and the dimensions concerned; where names are
+merged, also the aliases, the candidates and the sentences that name them. Each part is a dict of snapshots by key: that
+is "concept:dimension" for edges, "concept:dimension:parent" for rulings, and the id for all others.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from django.db.models import Model, Q
 
 from memory.domain.types import Slot, TripleIds
 from memory.graph.snapshots import EDGE_FIELDS, Snapshot, take_snapshot
-from memory.models import Dimension, Edge
+from memory.models import Alias, Dimension, Edge, Evidence, Soas
 from resolution.intake.conflict_queue import OPEN
-from resolution.models import Claim, DecidedTriple
+from resolution.models import Candidate, Claim, DecidedTriple
 
 # Of a difference, None is a snapshot of what is not there.
 Surroundings = dict[str, dict[str, Snapshot | None]]
@@ -25,15 +25,22 @@ KEYS: Final = {
     "dimensions": ("pk",),
     "triples": ("concept_id", "dim_id", "parent_id"),
     "conflicts": ("pk",),
+    "aliases": ("pk",),
+    "candidates": ("pk",),
+    "evidence": ("pk",),
 }
 FIELDS: Final = {
     "edges": EDGE_FIELDS,
-    "dimensions": ("is_isa", "split_from_id"),
+    "dimensions": ("is_isa", "question", "on_collision", "split_from_id"),
     "triples": ("concept_id", "dim_id", "parent_id", "kind", "moved_to_id", "agents", "conversation", "decision_id",
                 "decided_at"),
     # What a decision changes of a row of the queue.
     "conflicts": ("status", "existing_parent_id", "blocking_concept_id", "collision_type", "proposal", "run_id",
                   "resolution", "attempts", "last_error", "next_attempt_at", "resolved_at"),
+    "aliases": ("concept_id", "channel", "agent", "at"),
+    "candidates": ("concept", "parent", "dimension", "channel", "confidence", "voices", "conversations", "said_count",
+                   "evidence", "state", "resolved_by", "resolved_at", "last_said_at"),
+    "evidence": ("concept_id",),
 }  # fmt: skip
 
 
@@ -48,6 +55,17 @@ def take_surroundings(
         "dimensions": _take_all("dimensions", Dimension.objects.filter(soas_id__in=set(dim_ids))),
         "triples": _take_all("triples", DecidedTriple.objects.filter(concept_id__in=concepts)),
         "conflicts": _take_all("conflicts", Claim.objects.filter(claims)),
+    }
+
+
+def take_names(words: Iterable[Soas]) -> Surroundings:
+    """What else refers to these words: other names, candidates, sentences."""
+    ids, tokens = {word.pk for word in words}, {word.token for word in words}
+    naming = Q(concept__in=tokens) | Q(parent__in=tokens) | Q(dimension__in=tokens)
+    return {
+        "aliases": _take_all("aliases", Alias.objects.filter(Q(pk__in=ids) | Q(concept__in=ids))),
+        "candidates": _take_all("candidates", Candidate.objects.filter(naming)),
+        "evidence": _take_all("evidence", Evidence.objects.filter(concept__in=ids)),
     }
 
 

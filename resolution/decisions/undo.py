@@ -14,10 +14,11 @@ from memory.domain.formatting import format_fact
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
-from memory.models import Edge, Soas
+from memory.models import Alias, Dimension, Edge, Evidence, Soas
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions.snapshots import (
+    FIELDS,
     Surroundings,
     find_changed_slots,
     find_differences,
@@ -29,7 +30,7 @@ from resolution.domain.verdicts import read_reason
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake import candidates
 from resolution.intake.conflict_queue import OPEN, rebase
-from resolution.models import Claim, Decision, Run
+from resolution.models import Candidate, Claim, Decision, Run
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +107,11 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
+    _put_aliases_back(decision)  # an alias has no facts, a fact has a dimension
+    _put_dimensions_back(decision)
     _put_edges_back(decision, edges, actor.attribute(reason))
+    for model in (Candidate, Evidence):
+        _put_rows_back(model, decision)
     for key, ruling in before["triples"].items():
         rulings.take_back(read_triple(key), decision, ruling, after["triples"][key])
     _put_conflicts_back(decision)
@@ -184,6 +189,37 @@ def _is_same_fact(one: Snapshot, other: Snapshot | None) -> bool:
     return other is not None and all(one[name] == other[name] for name in ("concept_id", "parent_id"))
 
 
+def _put_aliases_back(decision: Decision) -> None:
+    before, after = (side.get("aliases", {}) for side in (decision.before, decision.after))
+    standing = Alias.objects.select_for_update().in_bulk(map(int, after))
+    for key, left in after.items():
+        now = standing.get(int(key))
+        if (now and now.concept_id) != (left and left["concept_id"]):
+            raise DecisionError(f"The alias {Soas.objects.get(pk=key)} has changed since.")
+    Alias.objects.filter(pk__in=[int(key) for key, was in before.items() if was is None]).delete()
+    for key, was in before.items():
+        if was is not None:
+            Alias.objects.update_or_create(pk=int(key), defaults=read_snapshot(Alias, was))
+
+
+def _put_dimensions_back(decision: Decision) -> None:
+    """Those that it has taken out, or changed; what it made goes last, when it is empty."""
+    gone = {int(key): was for key, was in decision.before["dimensions"].items() if was is not None}
+    for dim_id, was in sorted(gone.items()):
+        store.ensure_dimension(dim_id, is_isa=was["is_isa"])
+    for dim_id, was in gone.items():  # when all are there to be split from
+        Dimension.objects.filter(pk=dim_id).update(**was)
+
+
+def _put_rows_back(model: type[Candidate] | type[Evidence], decision: Decision) -> None:
+    """Those of the rows that nobody has touched since."""
+    part = "candidates" if model is Candidate else "evidence"
+    before, after = decision.before.get(part, {}), decision.after.get(part, {})
+    for row in model._default_manager.select_for_update().filter(pk__in=map(int, after)).order_by("pk"):
+        if take_snapshot(row, FIELDS[part]) == after[str(row.pk)] and (was := before[str(row.pk)]) is not None:
+            model._default_manager.filter(pk=row.pk).update(**read_snapshot(model, was))
+
+
 def _put_conflicts_back(decision: Decision) -> None:
     """Those that nobody has touched since."""
     before, after = decision.before["conflicts"], decision.after["conflicts"]
@@ -221,8 +257,8 @@ def _stays_closed(row: Claim) -> bool:
 def _drop_dimensions(decision: Decision, dim_ids: Iterable[int]) -> None:
     """Those that this decision made, or one that is undone by now, and that nobody uses."""
     for dim_id in sorted(dim_ids):
-        undone = Decision.objects.filter(undone_by__isnull=False, before__dimensions__has_key=str(dim_id))
-        is_made = str(dim_id) in decision.before["dimensions"] or undone.exists()
+        undone = Decision.objects.filter(undone_by__isnull=False, before__dimensions__contains={str(dim_id): None})
+        is_made = decision.before["dimensions"].get(str(dim_id), {}) is None or undone.exists()
         if is_made and not Claim.objects.filter(dim_id=dim_id, status__in=OPEN).exists():
             store.drop_dimension(dim_id)
 

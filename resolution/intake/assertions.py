@@ -12,7 +12,8 @@ from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.name_shapes import Doubt, find_doubt
 from memory.domain.types import Triple
-from memory.graph.placement import Placement, Slots, Status
+from memory.graph.aliases import find_concepts, rename
+from memory.graph.placement import Imported, Placement, Slots, Status
 from memory.graph.store import DELIBERATE, Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
@@ -63,6 +64,8 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     decided that they are to be placed.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
+    names = find_concepts(word for one in assertions for word in _words_of(one.triple))
+    assertions = [one._replace(triple=rename(one.triple, names)) for one in assertions] if names else assertions
     # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
     mistakes = {triple: find_mistake(triple) for triple, _ in assertions}
     book = CandidateBook(triple for triple, mistake in mistakes.items() if not mistake)
@@ -91,6 +94,10 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     if quotas is not None:
         quotas.write()
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _words_of(triple: Triple) -> tuple[str, str, str]:
+    return triple.concept, triple.parent, triple.dimension
 
 
 def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
@@ -163,21 +170,22 @@ class Settlement:
         self._forgotten: list[DecidedTriple] = []
         self._slots.read(elsewhere={row.moved_to_id for row in self._rulings.values() if row.moved_to_id is not None})
 
-    def settle(self, assertion: Assertion) -> Outcome:
+    def settle(self, assertion: Assertion, imported: Imported | None = None) -> Outcome:
+        """``imported``: for a fact that is moved here."""
         ids = self._slots.ids[assertion.triple]
         # Where the newer wins nothing is decided for good, and the policy may be younger than the ruling.
         ruling = None if self._slots.supersedes(ids.dim_id) else self._rulings.get(ids)
         if ruling is not None and not rulings.reopens(assertion.attribution, ruling):
-            return self._settle_decided(assertion, ruling)
-        placement = self._slots.place(assertion, ruling.moved_to_id if ruling is not None else None)
+            return self._settle_decided(assertion, ruling, imported)
+        placement = self._slots.place(assertion, ruling.moved_to_id if ruling is not None else None, imported)
         if ruling is not None and placement.status != "confirmed":
             self._forgotten.append(self._rulings.pop(ids))
         return self._finish(assertion, placement)
 
-    def _settle_decided(self, assertion: Assertion, ruling: DecidedTriple) -> Outcome:
+    def _settle_decided(self, assertion: Assertion, ruling: DecidedTriple, imported: Imported | None) -> Outcome:
         """A decided fact is neither stored nor queued. On purpose it may be stated where nothing is in its way."""
         is_deliberate = assertion.attribution.source in DELIBERATE
-        attempt = self._slots.place if is_deliberate else self._slots.confirm
+        attempt = partial(self._slots.place, imported=imported) if is_deliberate else self._slots.confirm
         placement = attempt(assertion, ruling.moved_to_id)
         if placement is None or placement.status == "conflict":
             existing = self._slots.edge_in(self._slots.ids[assertion.triple].slot)

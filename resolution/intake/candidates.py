@@ -5,12 +5,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.domain.channels import Channel, is_weaker
+from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
 from memory.domain.voices import voice_of
+from memory.graph.aliases import rename
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Edge, Soas
 from resolution.actors import Actor
@@ -175,6 +177,33 @@ def close_known(concept_ids: Collection[int], actor: Actor) -> None:
     known = [row.pk for row in waiting if standing.get((row.concept, row.dimension)) == row.triple]
     promoted = {"state": Candidate.State.PROMOTED, "resolved_by": actor.signature, "resolved_at": timezone.now()}
     Candidate.objects.filter(pk__in=known).update(**promoted)
+
+
+def rename_word(old: str, new: str, by: str) -> None:
+    """What was said of the one is said of the other. Where both were said, their voices count together."""
+    naming = Q(concept=old) | Q(parent=old) | Q(dimension=old)
+    for row in Candidate.objects.select_for_update().filter(naming).order_by("id"):
+        triple = rename(row.triple, {old: new})
+        twin = next((one for one in find_candidates({triple}).select_for_update() if one.triple == triple), None)
+        if twin is None and not find_mistake(triple):
+            row.concept, row.parent, row.dimension = triple.concept, triple.parent, triple.dimension
+            row.save(update_fields=["concept", "parent", "dimension"])
+        elif row.state == Candidate.State.OPEN:
+            if twin is not None and twin.state == Candidate.State.OPEN:
+                _unite(twin, row)
+            row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, by, timezone.now()
+            row.save(update_fields=["state", "resolved_by", "resolved_at"])
+
+
+def _unite(row: Candidate, other: Candidate) -> None:
+    row.voices = [*row.voices, *(voice for voice in other.voices if voice not in row.voices)][:VOICES_MAX]
+    row.conversations += other.conversations
+    row.said_count += other.said_count
+    row.last_said_at = max(row.last_said_at, other.last_said_at)
+    row.confidence = max(row.confidence, other.confidence)
+    if is_weaker(row.channel, other.channel):
+        row.channel, row.evidence = other.channel, other.evidence
+    row.save(update_fields=CHANGING)
 
 
 def expire(now: datetime) -> int:

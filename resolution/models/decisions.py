@@ -10,7 +10,8 @@ from resolution.models.conflicts import Claim
 
 
 class Run(models.Model):
-    """One run of the resolver over the queue; or a quarantine, which takes out what an agent has stated."""
+    """One run of the resolver over the queue; or a quarantine, which takes out what an agent has stated; or a merge
+    of two names."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -26,9 +27,11 @@ class Run(models.Model):
         ADMIN = "admin"
         QUARANTINE = "quarantine"
         UPGRADE = "upgrade"
+        MERGE = "merge"
 
-    # Runs that take out what was stated; all others are the resolver's.
+    # Runs that take out what was stated, and those that do not decide about conflicts: all others are the resolver's.
     QUARANTINES = (Trigger.QUARANTINE, Trigger.UPGRADE)
+    OTHERS = (*QUARANTINES, Trigger.MERGE)
 
     trigger = models.CharField(max_length=12, choices=Trigger)
     actor = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -61,7 +64,18 @@ class Run(models.Model):
                 condition=Q(status__in=["running", "done", "skipped", "failed"]), name="run_status_is_known"
             ),
             models.CheckConstraint(
-                condition=Q(trigger__in=["schedule", "collision", "api", "command", "admin", "quarantine", "upgrade"]),
+                condition=Q(
+                    trigger__in=[
+                        "schedule",
+                        "collision",
+                        "api",
+                        "command",
+                        "admin",
+                        "quarantine",
+                        "upgrade",
+                        "merge",
+                    ]
+                ),
                 name="run_trigger_is_known",
             ),
         ]
@@ -80,6 +94,8 @@ class Decision(models.Model):
         RELOCATE = "relocate", "new fact moved to another dimension"
         DISMISS = "dismiss", "existing fact kept"
         QUARANTINE = "quarantine", "facts put among the candidates"
+        MERGE = "merge", "names merged"
+        DELETE = "delete", "dimension deleted"
         UNDO = "undo", "decision undone"
 
     # What its name is made of: to be selected with it. What it and its undo changed may be large: lists defer that.
@@ -89,7 +105,7 @@ class Decision(models.Model):
     kind = models.CharField(max_length=12, choices=Kind)
     claim = models.ForeignKey(
         Claim, models.PROTECT, null=True, related_name="decisions",
-        help_text="What it is about; nothing for a quarantine, which is about a concept.",
+        help_text="What it is about; nothing for what is about a concept: a quarantine, a merge.",
     )  # fmt: skip
     run = models.ForeignKey(Run, models.PROTECT, null=True, blank=True, related_name="decisions")
     undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
@@ -106,13 +122,15 @@ class Decision(models.Model):
         indexes = [models.Index(fields=["-at"], name="decision_newest_first")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind__in=["decompose", "update", "relocate", "dismiss", "quarantine", "undo"]),
+                condition=Q(
+                    kind__in=["decompose", "update", "relocate", "dismiss", "quarantine", "merge", "delete", "undo"]
+                ),
                 name="decision_kind_is_known",
             ),
             models.CheckConstraint(
                 condition=Q(kind="undo")
-                | Q(kind="quarantine", claim=None)
-                | ~Q(kind="quarantine") & Q(claim__isnull=False),
+                | Q(kind__in=["quarantine", "merge", "delete"], claim=None)
+                | ~Q(kind__in=["quarantine", "merge", "delete"]) & Q(claim__isnull=False),
                 name="decision_is_about_a_claim",
             ),
             models.CheckConstraint(

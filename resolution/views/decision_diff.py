@@ -30,7 +30,7 @@ def changes(decision: Decision) -> list[Change]:
     """In two queries: the facts first, then dimensions, other conflicts, and what is remembered as decided."""
     found = [
         (part, key, decision.before.get(part, {}).get(key), decision.after.get(part, {}).get(key))
-        for part in ("edges", "dimensions", "conflicts", "triples")
+        for part in ("edges", "dimensions", "conflicts", "triples", "aliases")
         for key in sorted(decision.before.get(part, {}).keys() | decision.after.get(part, {}).keys())
     ]
     ids = {number for part, key, *_ in found if part != "conflicts" for number in read_key(key)}
@@ -57,8 +57,8 @@ def _name(part: str, key: str, words: Mapping[int, str]) -> str:
     match part:
         case "edges":
             return f"{names[0]} [{names[1]}]"
-        case "dimensions":
-            return f"dimension {names[0]}"
+        case "dimensions" | "aliases":
+            return f"{'dimension' if part == 'dimensions' else 'name'} {names[0]}"
         case _:
             concept, dim, parent = names
             return f"the statement “{concept} IN {parent} [{dim}]”"
@@ -67,7 +67,9 @@ def _name(part: str, key: str, words: Mapping[int, str]) -> str:
 def _describe(part: str, snapshot: Snapshot | None, words: Mapping[int, str]) -> str:
     """How it was, or is."""
     if snapshot is None:
-        return {"edges": "nothing", "triples": "not decided about"}.get(part, "not there")
+        return {"edges": "nothing", "triples": "not decided about", "aliases": "a word of its own"}.get(
+            part, "not there"
+        )
     match part:
         case "edges" if snapshot["concept_id"] == snapshot["parent_id"]:
             return "the dimension's root"
@@ -76,6 +78,8 @@ def _describe(part: str, snapshot: Snapshot | None, words: Mapping[int, str]) ->
         case "dimensions":
             text, other = "for kinds" if snapshot["is_isa"] else "for places", snapshot["split_from_id"]
             return f"{text}, split from {words[other]}" if other else text
+        case "aliases":
+            return f"an alias of {words[snapshot['concept_id']]}"
         case "conflicts":
             text, other = snapshot["status"], snapshot["existing_parent_id"] or snapshot["blocking_concept_id"]
             return f"{text}, against {words[other]}" if other else text

@@ -143,8 +143,12 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
     """A decision on the conflict in one line: what was decided, or with an empty ``tense`` what would be."""
     done = bool(tense)
     if row is None:
-        about = names.get("concept", "")
-        return f"Put what was said of {about} among the candidates" if kind == "quarantine" else "Undid a quarantine"
+        about, into = names.get("concept", ""), names.get("into", "")
+        return {
+            "quarantine": f"Put what was said of {about} among the candidates",
+            "merge": f"Renamed {about} to {into}" if names.get("is_rename") else f"Merged {about} into {into}",
+            "delete": f"Deleted the dimension {about}",
+        }.get(kind, "Undid a decision")
     if kind == "dismiss":
         return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
     if kind == "update":

@@ -379,7 +379,7 @@ class TestServer:
 
 class TestCommandLine:
     @pytest.mark.parametrize(
-        "line", ["", "forget", "iknowthat", "recall", "recall ' '", "conflicts all", "--loud conflicts"]
+        "line", ["", "forget", "iknowthat", "recall", "recall ' '", "conflicts all", "alias one", "--loud conflicts"]
     )
     def test_bad_usage_is_told(self, line):
         run = gutask(*shlex.split(line))

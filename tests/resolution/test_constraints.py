@@ -72,7 +72,7 @@ BAD_ROWS = [
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),
     BadRow("decision_source_is_known", "decision", {"source": "manual"}),
     BadRow("decision_is_about_a_claim", "decision", {"claim_id": None}),
-    BadRow("decision_is_about_a_claim", "decision", {"kind": "quarantine"}),
+    *(BadRow("decision_is_about_a_claim", "decision", {"kind": kind}) for kind in ("quarantine", "merge", "delete")),
     BadRow("decision_undoes_a_decision", "decision", {"kind": "undo"}),
     BadRow("decision_undoes_a_decision", "decision", {"undoes_id": DECISION}),
     BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),

@@ -1,0 +1,21 @@
+"""Other names of concepts: what is said under one of them is about the concept."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from memory.domain.types import Triple
+from memory.models import Alias
+
+
+def find_concepts(words: Iterable[str]) -> dict[str, str]:
+    """The concept's own name for each of the words that is an alias."""
+    rows = Alias.objects.filter(soas__token__in=set(words))
+    return dict(rows.values_list("soas__token", "concept__token"))
+
+
+def rename(triple: Triple, names: Mapping[str, str]) -> Triple:
+    """The triple with other names for some of its words."""
+    if names.keys().isdisjoint((triple.concept, triple.parent, triple.dimension)):
+        return triple
+    concept, parent, dimension = (names.get(word, word) for word in (triple.concept, triple.parent, triple.dimension))
+    return replace(triple, concept=concept, parent=parent, dimension=dimension)

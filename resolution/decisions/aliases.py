@@ -1,0 +1,108 @@
+"""Other names of concepts, as operators and agents give and take them. A name about which there are facts is no alias:
+an operator merges the two (resolution/decisions/merging.py)."""
+
+import logging
+from typing import Literal, NamedTuple
+
+from django.db.models import Q
+
+from memory.db.transactions import run_transaction
+from memory.domain.channels import Channel, is_weaker
+from memory.domain.fact_syntax import find_name_mistake
+from memory.domain.name_shapes import find_doubt
+from memory.domain.types import TYPE, Triple
+from memory.graph import store
+from memory.graph.aliases import find_concepts
+from memory.graph.store import Assertion, Attribution
+from memory.models import Alias, Edge, Soas
+from resolution.decisions.merging import make_alias
+from resolution.errors import DecisionError, InvalidDecision, UnknownId
+from resolution.intake.conflict_queue import OPEN
+from resolution.intake.quotas import Quotas
+from resolution.models import Claim
+
+logger = logging.getLogger(__name__)
+
+
+class Named(NamedTuple):
+    """``status``: as that of a fact."""
+
+    status: Literal["inserted", "confirmed", "superseded"]
+    alias: Alias
+
+
+def name_concept(alias: str, concept: str, said: Attribution) -> Named:
+    """Gives the concept another name. Raises DecisionError."""
+    named = run_transaction(lambda: _name_concept(alias, concept, said))
+    logger.info("alias.named", extra={"concept": named.alias.concept_id, "status": named.status})
+    return named
+
+
+def drop_alias(alias: str, said: Attribution) -> Alias:
+    """Makes it a word of its own again. Raises DecisionError."""
+
+    def drop() -> Alias:
+        row = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
+        found = row.filter(soas__token=alias).first()
+        if found is None:
+            raise UnknownId(f"{alias} is no alias.")
+        _refuse_stronger(found, said)
+        Alias.objects.filter(pk=found.pk).delete()
+        return found
+
+    return run_transaction(drop)
+
+
+def _name_concept(alias: str, concept: str, said: Attribution) -> Named:
+    for name in (alias, concept):
+        if mistake := find_name_mistake(name):
+            raise InvalidDecision(f"{mistake}.")
+    concept = find_concepts([concept]).get(concept, concept)
+    if alias == concept:
+        raise InvalidDecision(f"{alias} is the concept's own name.")
+    store.ensure_tokens([alias, concept])
+    words = {word.token: word for word in Soas.objects.filter(token__in=[alias, concept])}
+    standing = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
+    known = standing.filter(soas=words[alias]).first()
+    if known is not None and known.concept_id == words[concept].pk:
+        if is_weaker(known.channel, said.channel):
+            known.channel, known.agent = said.channel, said.agent
+            known.save(update_fields=["channel", "agent"])
+        return Named("confirmed", known)
+    for other in filter(None, (known, *standing.filter(concept=words[alias]))):
+        _refuse_stronger(other, said)
+    if said.channel != Channel.OPERATOR:
+        _refuse_doubtful(words[alias], words[concept], said)
+    _refuse_used(words[alias])
+    if known is not None:
+        known.delete()
+    make_alias(words[alias], words[concept], said)
+    made = standing.get(pk=words[alias].pk)
+    return Named("inserted" if known is None else "superseded", made)
+
+
+def _refuse_stronger(row: Alias, said: Attribution) -> None:
+    if is_weaker(said.channel, row.channel):
+        raise DecisionError(f"{row.soas} is an alias of {row.concept}, says {row.agent}: an operator can change that.")
+
+
+def _refuse_doubtful(alias: Soas, concept: Soas, said: Attribution) -> None:
+    """What only an operator may say, and what is too much of an agent."""
+    if alias.is_common:
+        raise DecisionError(f"{alias} is a word of the dictionary: an operator can make an alias of it.")
+    if (doubt := find_doubt(concept.token, alias.token, TYPE)) is not None:
+        raise DecisionError(f"{doubt.name} is {doubt.why}: an operator can make an alias of it.")
+    counted = Assertion(Triple(concept.token, alias.token, TYPE, True), said)  # as much as a fact
+    quotas = Quotas({})
+    quotas.read([counted])
+    if (excess := quotas.find_excess(counted)) is not None:
+        raise DecisionError(str(excess))
+    quotas.count("facts", said)
+    quotas.write()
+
+
+def _refuse_used(word: Soas) -> None:
+    facts = Edge.objects.filter(Q(concept=word) | Q(parent=word) | Q(dim=word))
+    disputed = Claim.objects.filter(Q(concept=word) | Q(dim=word) | Q(incoming_parent=word), status__in=OPEN)
+    if facts.exists() or disputed.exists():
+        raise DecisionError(f"There are facts about {word}, or with it: an operator can merge the two.")
