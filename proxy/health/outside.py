@@ -38,7 +38,8 @@ WAITING = """
         (SELECT coalesce(sum(exceeded), 0)::int FROM agent_hour WHERE hour > now() - interval '1 day')
 """
 LAST_RUN = """
-    SELECT id, status, started_at, ended_at, counts, note FROM run WHERE trigger NOT IN ('quarantine', 'upgrade')
+    SELECT id, status, started_at, ended_at, counts, note FROM run
+    WHERE trigger NOT IN ('quarantine', 'upgrade', 'merge')
     ORDER BY started_at DESC, id DESC LIMIT 1
 """
 MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"

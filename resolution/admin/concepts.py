@@ -21,7 +21,7 @@ from memory.admin.base import COUNTED_MAX, Fixed, address, as_token, limit_selec
 from memory.domain.formatting import format_fact, relate
 from memory.domain.types import Triple
 from memory.models import Edge, Soas, find_called_like
-from resolution.admin import concept_flags
+from resolution.admin import concept_flags, names
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
@@ -102,8 +102,11 @@ class SoasAdmin(Fixed, ReadPage):
             ("mute", self.set_muted),
             ("common", self.set_common),
             ("neighbourhood", self.neighbourhood),
+            ("alias", names.set_alias),
         ]
+        merge = self.admin_site.admin_view(names.merge_page)
         return [
+            path("<int:concept_id>/merge/", merge, {"site": self.admin_site}, name="memory_soas_merge"),
             *(
                 path(f"<int:concept_id>/{name}/", self.admin_site.admin_view(view), name=f"memory_soas_{name}")
                 for name, view in own

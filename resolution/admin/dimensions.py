@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from memory.admin.base import LINK, Fixed, NamesChanges, Page, link
 from memory.models import Dimension, Edge
 from resolution.admin.pages import link_to
+from resolution.decisions.merging import SEEDS
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim
 from resolution.views.conflict_facts import HOLDS_FACTS
@@ -52,9 +53,18 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     list_filter = (FactsFilter, "on_collision", "is_isa")
     search_fields = ("soas__token", "question")
     list_select_related = ("soas", "split_from__soas")
-    fields = ("concept", "question", "says_what", "on_collision", "policy", "facts", "open_conflicts",
+    fields = ("concept", "names", "question", "says_what", "on_collision", "policy", "facts", "open_conflicts",
               "split_from_link", "split_into")  # fmt: skip
-    readonly_fields = ("concept", "says_what", "policy", "facts", "open_conflicts", "split_from_link", "split_into")
+    readonly_fields = (
+        "concept",
+        "names",
+        "says_what",
+        "policy",
+        "facts",
+        "open_conflicts",
+        "split_from_link",
+        "split_into",
+    )
     ordering = ("soas__token",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
@@ -73,6 +83,13 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
 
     concept = link_to("soas", "concept")
     split_from_link = link_to("split_from", "split from")
+
+    @admin.display(description="its name")
+    def names(self, dimension: Dimension) -> SafeString | str:
+        if dimension.soas.token in SEEDS:
+            return "stays: every installation has it"
+        page = reverse("admin:memory_soas_merge", args=[dimension.pk])
+        return format_html('<a href="{}" class="{}">Rename, merge or delete…</a>', page, LINK)
 
     @admin.display(description="a fact says", ordering="is_isa")
     def says_what(self, dimension: Dimension) -> str:

@@ -14,7 +14,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
 from memory.graph.store import IMPORTED
-from memory.models import Edge, EdgeHistory, Evidence, Soas
+from memory.models import Alias, Edge, EdgeHistory, Evidence, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict
 from resolution.views.origins import Origin, find_origins
@@ -22,6 +22,7 @@ from resolution.views.phrases import STATING, by_whom, describe_history, names_i
 
 FACTS_MAX: Final = 100
 MEMBERS_MAX: Final = 25
+NAMES_MAX: Final = 50
 HISTORY_MAX: Final = 15
 CONFLICTS_MAX: Final = 10
 SENTENCES_MAX: Final = 5
@@ -77,6 +78,17 @@ class Portrait:
     def __init__(self, concept: Soas) -> None:
         self.concept = concept
         self.is_dimension = hasattr(concept, "dimension")
+
+    @cached_property
+    def names(self) -> list[Alias]:
+        """Its other names; or, of an alias, the one row that leads to its concept."""
+        rows = Alias.objects.filter(Q(pk=self.concept.pk) | Q(concept=self.concept))
+        return list(rows.select_related("soas", "concept").order_by("soas__token")[:NAMES_MAX])
+
+    @property
+    def canonical(self) -> Soas | None:
+        """Of an alias the concept."""
+        return next((row.concept for row in self.names if row.pk == self.concept.pk), None)
 
     @cached_property
     def facts(self) -> Some[KnownFact]:
