@@ -42,6 +42,7 @@ BECAME: Final = {
     "inserted": "becomes a fact",
     "confirmed": "is known already, and confirmed",
     "superseded": "takes the place of: {}",
+    "retired": "takes out: {}",
     "outdated": "is not stored: a later statement stands, {}",
     "conflict": "contradicts: {}. It becomes a conflict, and the fact stays until that is decided",
     "candidate": "waits among the candidates",
@@ -49,6 +50,13 @@ BECAME: Final = {
     "decided": "is not stored: it was decided before",
     "over_quota": "is not stored",
     "invalid": "is not stored",
+}
+
+# The same of what is taken back.
+RETRACTED: Final = {
+    "conflict": "is to go: {}. It was stated on purpose, so people decide, and it stays until then",
+    "needless": "takes nothing out",
+    "decided": "takes nothing out",
 }
 
 
@@ -197,19 +205,23 @@ def _describe_stated(heard: Heard, outcomes: dict[Any, Outcome]) -> Iterator[Sta
         statement = known.get(triple)
         fact = format_fact(*triple[:3], is_isa=match.is_isa)
         if statement is None:
-            yield Stated(fact, match, heard.text[match.start : match.end], _explain_silence(match))
+            yield Stated(fact, match, heard.text[match.start : match.end], _explain_silence(match, heard))
             continue
         outcome = outcomes[_key_of(statement)]
         existing = _words_of(outcome.existing) if outcome.existing is not None else "another fact"
         became = BECAME.get(outcome.status, outcome.status).format(existing)
+        if match.kind is Kind.RETRACTS and outcome.status in RETRACTED:
+            became = RETRACTED[outcome.status].format(existing)
         sentence = f"{became}. {outcome.reason}" if outcome.reason else f"{became}."
         yield Stated(fact, match, statement.evidence, sentence, outcome.status)
 
 
-def _explain_silence(match: CueMatch) -> str:
+def _explain_silence(match: CueMatch, heard: Heard) -> str:
     """Why a statement that was found is not handed on."""
+    if match.kind is Kind.RETRACTS and any(one.instead_of == match.parent for one in heard.statements):
+        return "is replaced by what the same sentence says next."
     if match.kind is Kind.RETRACTS:
-        return "teaches nothing."
+        return "takes nothing out: only what a user says after the model's last answer does."
     if match.channel in TENTATIVE:
         return "is no voice: the prompt has said it before."
     return "is not learned: there are too many statements in this message."

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.domain.statement import is_reopened
-from memory.domain.types import TripleIds
+from memory.domain.types import Slot, TripleIds
 from memory.domain.voices import choose_remembered
 from memory.graph.snapshots import Snapshot, read_snapshot
 from memory.graph.store import IMPORTED, Attribution
@@ -22,6 +22,18 @@ def find_rulings(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]
     triples = set(triples)
     rows = _rulings_near(triples).select_related("decision__claim")
     return {ids: row for row in rows if (ids := _ids_of(row)) in triples}
+
+
+def find_moves(triples: Iterable[TripleIds]) -> dict[Slot, set[int]]:
+    """Where triples of these slots were moved: the dimensions, by slot."""
+    slots = {ids.slot for ids in triples}
+    rows = DecidedTriple.objects.filter(
+        concept_id__in={slot[0] for slot in slots}, dim_id__in={slot[1] for slot in slots}, moved_to__isnull=False
+    )
+    moves: dict[Slot, set[int]] = {}
+    for concept_id, dim_id, moved_to in rows.values_list("concept_id", "dim_id", "moved_to_id"):
+        moves.setdefault((concept_id, dim_id), set()).add(moved_to)
+    return moves
 
 
 def reopens(attribution: Attribution, ruling: DecidedTriple) -> bool:

@@ -4,39 +4,19 @@ The app (memory/apps.py) has the one instance of a process. memory/cache/sync.py
 Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
+from memory.cache.expectations import PROVISIONAL_S, Expectations
+from memory.cache.recently_salient import RecentlySalient
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import rank
 from memory.domain.switches import Switch
 from memory.domain.types import GEOGRAPHY, EdgeRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
-# A dispute seen in a prompt counts as pending for this long; by then its queue row has arrived or never will.
-PROVISIONAL_S = 60.0
-RISEN_MAX = 10_000  # words
 LATELY_MET_MAX = 20_000  # words that nothing is known of: some 9 MB
-
-
-@dataclass(slots=True)
-class RecentlySalient:
-    """The words that became salient last, in order."""
-
-    # Whoever has looked at all names of a long conversation once need only look at these in the next turn.
-    count: int = 0  # of all since the process started
-    _last: deque[str] = field(default_factory=lambda: deque(maxlen=RISEN_MAX))
-
-    def note(self, word: str) -> None:
-        self._last.append(word)
-        self.count += 1
-
-    def since(self, count: int) -> list[str] | None:
-        """Those that came after the first ``count``; None where they are not known any more."""
-        new = self.count - count
-        return list(islice(reversed(self._last), new)) if new <= len(self._last) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +63,7 @@ class Cache:
     claimed: dict[Slot, tuple[str, ...]] = field(default_factory=dict)  # what their open claims name, the newest first
     # What prompts have claimed, and until when that counts, in seconds since the epoch.
     provisional: dict[Slot, dict[str, float]] = field(default_factory=dict)
+    expectations: Expectations = field(default_factory=Expectations)
     decided: dict[TripleIds, RulingRow] = field(default_factory=dict)
     decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
@@ -95,12 +76,16 @@ class Cache:
     loads: int = 0  # begun so far
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``
+    is_fork: bool = False  # shares most of what it holds with another
     risen: RecentlySalient = field(default_factory=RecentlySalient)
 
     def fork(self) -> "Cache":
         """The same for a dry run: what a prompt marks in it is not seen here."""
         return replace(
             self,
+            is_fork=True,
+            expectations=self.expectations.copy(),
+            claimed=dict(self.claimed),
             provisional={slot: dict(until) for slot, until in self.provisional.items()},
             pending_conflicts=set(self.pending_conflicts),
             pending_by_concept_dim=set(self.pending_by_concept_dim),
@@ -245,7 +230,13 @@ class Cache:
     # --- the graph ---
 
     def put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
-        """Replaces all edges of one concept; none removes it."""
+        """Replaces all edges of one concept by those that Postgres has; none removes it. What a prompt has changed, and
+        has not been written yet, stays changed."""
+        if self.expectations:
+            edges = self.expectations.keep(concept_id, list(edges), self.soas_by_id)
+        self._put_edges(concept_id, edges)
+
+    def _put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
         for edge in self.urd_by_concept.pop(concept_id, ()):
             del self.urd_by_concept_dim[concept_id, edge.dim_id]
             self._count_references(edge, -1)
@@ -265,6 +256,24 @@ class Cache:
             self.places[edge.parent_id] += change
             if not self.places[edge.parent_id]:
                 del self.places[edge.parent_id]
+
+    def make_up(self, word: str) -> int:
+        """An id for a word that has none in Postgres yet, as long as anything is expected."""
+        self._unshare()
+        return self.expectations.make_up(word, self.soas_by_id)
+
+    def _unshare(self) -> None:
+        """A fork copies what it is to change first; few forks are to."""
+        if self.is_fork:
+            self.urd_by_concept, self.urd_by_concept_dim = dict(self.urd_by_concept), dict(self.urd_by_concept_dim)
+            self.soas_by_id, self.referenced = dict(self.soas_by_id), self.referenced.copy()
+            self.places, self.is_fork = self.places.copy(), False
+
+    def put_edge(self, slot: Slot, edge: EdgeRow | None) -> None:
+        """Puts one edge into its slot, or empties it, ahead of Postgres."""
+        self._unshare()
+        others = [other for other in self.urd_by_concept.get(slot[0], ()) if other.dim_id != slot[1]]
+        self._put_edges(slot[0], [*others, edge] if edge is not None else others)
 
     # --- what is disputed ---
 
@@ -314,6 +323,13 @@ class Cache:
     def forget_old_disputes(self, now: float) -> None:
         for slot, until in list(self.provisional.items()):
             self._forget_provisional(slot, [parent for parent, end in until.items() if end <= now])
+
+    def drop_claim(self, slot: Slot, parent: str) -> None:
+        """What was claimed is going to be the fact."""
+        if slot in self.claimed:
+            self.claimed[slot] = tuple(other for other in self.claimed[slot] if other != parent)
+            if not self.claimed[slot] and slot not in self.provisional:
+                self.pending_by_concept_dim.discard(slot)
 
     def _forget_provisional(self, slot: Slot, parents: Iterable[str]) -> None:
         waiting = self.provisional[slot]

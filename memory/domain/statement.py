@@ -1,11 +1,14 @@
 """A statement: what somebody said in a message, how it is written down, and when it reopens a decision."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 import orjson
 
-from memory.domain.channels import Channel, channel_of_role
+from memory.domain.channels import TENTATIVE, Channel, channel_of_role, is_weaker
+from memory.domain.cues.matches import CueMatch
+from memory.domain.cues.modality import Kind
+from memory.domain.judging import Manner
 from memory.domain.voices import is_registered, voice_of
 
 EVIDENCE_MAX: Final = 500  # characters
@@ -30,10 +33,55 @@ class Statement(NamedTuple):
     at: float
     evidence: str
     channel: str = Channel.USER.value
+    says: str = Kind.STATES.value
     is_hedged: bool = False  # the speaker only believes it or has it from others
+    instead_of: str = ""  # the parent that a change says is no more
 
 
 TYPES: Final = tuple(Statement.__annotations__.values())
+
+
+def select_statements(matches: Iterable[CueMatch], *, may_change: bool) -> list[tuple[CueMatch, Manner]]:
+    """What one message states, each triple once, in the order of the text, and how. ``may_change``: whether it corrects
+    and takes back what was said before; else it merely states, and takes nothing back."""
+    found: dict[tuple[str, str, str, bool], tuple[CueMatch, Manner]] = {}
+    retracted: dict[tuple[str, str], tuple[str, str, str, bool]] = {}  # by concept and dimension
+    for match in matches:
+        kind = match.kind
+        if match.channel in TENTATIVE or not may_change:
+            if kind is Kind.RETRACTS:
+                continue
+            kind = Kind.STATES
+        key = (match.subject, match.parent, match.dimension, match.is_isa)
+        instead_of = ""
+        if kind is Kind.RETRACTS:
+            retracted[match.subject, match.dimension] = key
+        elif kind is not Kind.STATES and not match.is_hedged:
+            # `no longer a printer but a plotter`: one change, of that very fact.
+            other = retracted.pop((match.subject, match.dimension), None)
+            instead_of = found.pop(other)[0].parent if other is not None and other in found else ""
+        manner = Manner(kind, match.is_hedged, instead_of)
+        known = found.get(key)
+        if known is None:
+            found[key] = match, manner
+        elif _takes_back(known, manner) and not is_weaker(match.channel, known[0].channel):
+            del found[key]  # what was said last holds, in its order
+            found[key] = match, manner
+        elif _outweighs(match, known[0]):
+            found[key] = match, manner
+    return list(found.values())
+
+
+def _takes_back(known: tuple[CueMatch, Manner], manner: Manner) -> bool:
+    """Whether the one says what the other denies."""
+    return (known[1].kind is Kind.RETRACTS) != (manner.kind is Kind.RETRACTS)
+
+
+def _outweighs(match: CueMatch, other: CueMatch) -> bool:
+    """Whether the same triple is said more strongly: through a better channel, or asserted and not only believed."""
+    if match.channel is not other.channel:
+        return is_weaker(other.channel, match.channel)
+    return match.confidence > other.confidence
 
 
 def storable(observed: Statement) -> Statement:
@@ -46,6 +94,8 @@ def storable(observed: Statement) -> Statement:
         agent=_clean(observed.agent[:AGENT_MAX]),
         evidence=_clean(observed.evidence[:EVIDENCE_MAX]),
         channel=_clean(observed.channel),
+        says=_clean(observed.says),
+        instead_of=_clean(observed.instead_of),
     )
 
 

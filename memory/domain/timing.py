@@ -11,6 +11,19 @@ STATEMENTS_MAX: Final = 20
 REQUESTS_KEPT_DAYS: Final = 7  # what was done to them, for those who ask why
 PUT_OFF_MAX: Final = 10_000  # messages
 AHEAD_MAX_S: Final = 1.0  # of the clock, which may itself have been ahead
+# What is read in a conversation that was under way before Festinger saw it was said at an unknown time: it keeps its
+# order, but comes before all that stands.
+UNDATED_S: Final = 50 * 365.25 * 86_400.0
+FIRST_DATED: Final = 1_000_000_000.0  # seconds since the epoch: 2001, before the first message that anybody has seen
+
+
+def undate(at: float) -> float:
+    return round(at - UNDATED_S, 6)
+
+
+def is_dated(at: float) -> bool:
+    """Whether it is the time at which something was said, in seconds since the epoch."""
+    return at >= FIRST_DATED
 
 
 @dataclass(slots=True)
@@ -33,6 +46,9 @@ class FirstSeenClock:
         statements = min(characters // SHORTEST_STATEMENT + 1, STATEMENTS_MAX)
         self._next = round(at + statements * MICROSECOND, 6)
         return at
+
+    def is_put_off(self, message: Hashable) -> bool:
+        return message in self._put_off
 
     def put_off(self, message: Hashable, characters: int, now: float) -> None:
         """The message is seen, and will be read later."""

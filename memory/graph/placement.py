@@ -4,21 +4,23 @@ other, and what changed is written together."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Final, Literal
 
 from django.db.models import Max, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from memory.db.transactions import GraphChanged
 from memory.domain.channels import is_weaker
+from memory.domain.cues.modality import Kind
+from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, Standing, judge
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.domain.voices import voice_of
 from memory.graph import store
+from memory.graph.changes import Changes
 from memory.graph.snapshots import Snapshot, take_snapshot
-from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution, SlotTaken
+from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 
 # Another voice that says the same closes this share of the doubt that is left.
@@ -27,12 +29,12 @@ CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
 VoiceRole = tuple[str, str]
-# What becomes of a statement. Four are for the rules above these (resolution/intake): nobody vouches for it
-# ("candidate"), it is known ("needless"), it was decided about before, its agent has stated too much.
+# What becomes of a statement. The rules above these (resolution/intake) add one: its agent has stated too much.
 Status = Literal[
     "inserted",
     "confirmed",
     "superseded",
+    "retired",
     "outdated",
     "conflict",
     "candidate",
@@ -41,6 +43,14 @@ Status = Literal[
     "over_quota",
     "invalid",
 ]
+STATUSES: Final[dict[Act, Status]] = {
+    Act.CONFLICT: "conflict",
+    Act.CANDIDATE: "candidate",
+    Act.OUTDATED: "outdated",
+    Act.DECIDED: "decided",
+    Act.NOTHING: "needless",
+    Act.INVALID: "invalid",
+}
 # What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.
 Differences = Literal["queue", "keep", "take"]
@@ -54,8 +64,9 @@ def _past(time: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What became of a statement. ``edge`` is the one in the graph now: the statement's own, or the one in its slot
-    that it collides with; None for a cycle, which ``closing`` closes. ``replaced`` is the superseded edge."""
+    """What became of a statement. ``edge`` is the one in the graph now: the statement's own, or the one that it
+    collides with; None for a cycle, which ``closing`` closes. ``replaced`` is the edge that was superseded or retired.
+    ``ids`` are those of the edge that the statement makes, confirms, retires, or would make where it collides."""
 
     status: Status
     ids: TripleIds
@@ -74,16 +85,6 @@ class Imported:
     is_corroborated: bool
     differences: Differences
     moved_from: Snapshot | None = None
-
-
-@dataclass(slots=True)
-class _Changes:
-    gone: set[int] = field(default_factory=set)  # keys of edges
-    # An edge that takes another's place is a new one. Were rows changed one after the other, the trigger could meet a
-    # cycle between two of them that is there neither before nor after.
-    new: dict[Slot, Edge] = field(default_factory=dict)
-    changed: dict[int, Edge] = field(default_factory=dict)
-    history: list[EdgeHistory] = field(default_factory=list)
 
 
 class Slots:
@@ -109,7 +110,7 @@ class Slots:
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
         self._edges: dict[Slot, Edge] = {}
         self._voices: dict[TripleIds, dict[VoiceRole, datetime | None]] = defaultdict(dict)
-        self._changes = _Changes()
+        self._changes = Changes()
 
     def _split(self, dim_id: int) -> Iterator[int]:
         """The dimensions that were decomposed from this one, and from those."""
@@ -119,7 +120,9 @@ class Slots:
             yield from self._split(split)
 
     def supersedes(self, dim_id: int) -> bool:
-        return self._dimensions[dim_id].on_collision == Dimension.OnCollision.SUPERSEDE
+        """Whether the newer wins there, of two users' statements."""
+        row = self._dimensions.get(dim_id)
+        return row is not None and row.on_collision == Dimension.OnCollision.SUPERSEDE
 
     def edge_in(self, slot: Slot) -> Edge | None:
         return self._edges.get(slot)
@@ -163,59 +166,98 @@ class Slots:
 
     # --- the rules ---
 
-    def place(self, assertion: Assertion, moved_to: int | None = None, imported: Imported | None = None) -> Placement:
-        """Puts the fact where it belongs, or returns what it collides with; then nothing changes."""
+    def place(self, assertion: Assertion, decided: Decided = UNDECIDED, imported: Imported | None = None) -> Placement:
+        """Puts the fact where it belongs, or takes it out; or returns what it collides with, and nothing changes."""
+        if imported is not None:
+            return self._import(assertion, decided, imported)
+        judgement = self.judge(assertion, decided)
         ids = self.ids[assertion.triple]
+        found = self._edges[ids.concept_id, judgement.fact.dim_id] if judgement.fact is not None else None
+        if found is not None and judgement.act in (Act.REPLACE, Act.RETIRE, Act.CONFLICT):
+            # Where it stands, which may be in another dimension than the one that was said.
+            is_retraction = assertion.manner.kind is Kind.RETRACTS
+            ids = TripleIds(ids.concept_id, found.dim_id, found.parent_id if is_retraction else ids.parent_id)
+        match judgement.act:
+            case Act.PLACE | Act.REPLACE:
+                return self._put(assertion, ids, found)
+            case Act.RETIRE:
+                assert found is not None
+                return self._retire(found, ids, assertion.attribution)
+            case Act.CONFIRM:
+                assert found is not None
+                self._confirm(found, ids, assertion.attribution, is_exact=judgement.is_exact)
+                return Placement("confirmed", ids, found)
+            case Act.CONFLICT if found is None:
+                return Placement("conflict", ids, closing=self._find_closing(ids))
+            case _:
+                return Placement(STATUSES[judgement.act], ids, found)
+
+    def judge(self, assertion: Assertion, decided: Decided = UNDECIDED) -> Judgement:
+        triple, said = assertion.triple, assertion.attribution
+        ids = self.ids[triple]
+        splits = [dim_id for dim_id in self._splits[ids.dim_id] if dim_id != decided.moved_to]
+        others = tuple(d for d in decided.others if d not in (ids.dim_id, decided.moved_to, *splits))
+        dims = dict.fromkeys((ids.dim_id, decided.moved_to, *splits, *others))
+        edges = [edge for d in dims if d is not None and (edge := self._edges.get((ids.concept_id, d))) is not None]
+        return judge(
+            Incoming(
+                ids.dim_id, triple.parent, said.channel, assertion.manner, said.at.timestamp(), is_dated=said.is_dated
+            ),
+            [
+                Standing(edge.dim_id, edge.parent.token, edge.channel, edge.is_root, _past(edge.said_at).timestamp())
+                for edge in edges
+            ],
+            _Around(
+                self, ids.concept_id, {triple.parent: ids.parent_id, **{e.parent.token: e.parent_id for e in edges}}
+            ),
+            decided=decided._replace(others=others),
+            supersedes=self.supersedes(ids.dim_id),
+        )
+
+    def _import(self, assertion: Assertion, decided: Decided, imported: Imported) -> Placement:
+        ids, said = self.ids[assertion.triple], assertion.attribution
         existing = self._edges.get(ids.slot)
         if existing is not None and existing.is_root:
             return Placement("invalid", ids, existing)
-        is_said = imported is None or imported.moved_from is not None
-        if (edge := self._find(ids, moved_to)) is not None:
-            if is_said:  # else nobody has said it again
-                self._confirm(edge, ids, assertion.attribution)
-            return Placement("confirmed", ids, edge)
-        differences = imported.differences if imported is not None else "queue"
-        if existing is not None and differences != "take":
-            if differences == "keep" or not self.supersedes(ids.dim_id):
-                return Placement("conflict", ids, existing)
-            if is_said and is_weaker(assertion.attribution.channel, existing.channel):
-                return Placement("conflict", ids, existing)  # newer words do not displace stronger ones
-            if assertion.attribution.at < _past(existing.said_at):
-                return Placement("outdated", ids, existing)
-        # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
-        if (closing := store.find_closing_edge(ids, self._edges.get)) is not None:
-            return Placement("conflict", ids, closing=closing)
-        return self._put(assertion, existing, imported)
-
-    def confirm(self, assertion: Assertion, moved_to: int | None = None) -> Placement | None:
-        """Confirms the fact where it is; None where it is nowhere."""
-        ids = self.ids[assertion.triple]
-        if (edge := self._find(ids, moved_to)) is None:
-            return None
-        self._confirm(edge, ids, assertion.attribution)
-        return Placement("confirmed", ids, edge)
-
-    def _find(self, ids: TripleIds, moved_to: int | None) -> Edge | None:
-        """The edge that says this: in its slot, in a dimension that was split from its own, or in the one to which it
-        was moved."""
-        for dim_id in (ids.dim_id, *self._splits[ids.dim_id], *([moved_to] if moved_to is not None else [])):
+        is_moved = imported.moved_from is not None  # then it was said, under another name
+        for dim_id in filter(None, (ids.dim_id, *self._splits[ids.dim_id], decided.moved_to)):
             edge = self._edges.get((ids.concept_id, dim_id))
             if edge is not None and edge.parent_id == ids.parent_id and not edge.is_root:
-                return edge
-        return None
+                if is_moved:
+                    self._confirm(edge, ids, said, is_exact=True)
+                return Placement("confirmed", ids, edge)
+        if decided.keeps_out and said.source not in DELIBERATE:
+            return Placement("decided", ids, existing)
+        if existing is not None and imported.differences != "take":
+            if imported.differences == "keep" or not self.supersedes(ids.dim_id):
+                return Placement("conflict", ids, existing)
+            if is_moved and is_weaker(said.channel, existing.channel):
+                return Placement("conflict", ids, existing)  # newer words do not displace stronger ones
+            if said.at < _past(existing.said_at):
+                return Placement("outdated", ids, existing)
+        if (closing := self._find_closing(ids)) is not None:
+            return Placement("conflict", ids, closing=closing)
+        return self._put(assertion, ids, existing, imported)
 
-    def _put(self, assertion: Assertion, replaced: Edge | None, imported: Imported | None) -> Placement:
-        triple, attribution = assertion
-        ids = self.ids[triple]
-        edge = store.new_edge(ids, triple.is_isa, attribution)
+    def _find_closing(self, ids: TripleIds) -> Edge | None:
+        # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
+        return store.find_closing_edge(ids, self._edges.get)
+
+    def _put(
+        self, assertion: Assertion, ids: TripleIds, replaced: Edge | None, imported: Imported | None = None
+    ) -> Placement:
+        triple, attribution = assertion.triple, assertion.attribution
+        is_elsewhere = replaced is not None and ids.dim_id != self.ids[triple].dim_id
+        # Where a fact was moved it says what those that moved it have made of it.
+        is_isa = replaced.is_isa if replaced is not None and is_elsewhere else triple.is_isa
+        edge = store.new_edge(ids, is_isa, attribution)
         edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
-        edge.dim = self._words[triple.dimension]
+        edge.dim = replaced.dim if replaced is not None and is_elsewhere else self._words[triple.dimension]
         if imported is not None:
             edge.last_confirmed, edge.is_corroborated = imported.last_confirmed, imported.is_corroborated
         noted = imported.by if imported is not None else attribution
-        if replaced is not None and replaced.pk is not None:
-            self._changes.gone.add(replaced.pk)
-            self._changes.changed.pop(replaced.pk, None)
+        if replaced is not None:
+            self._changes.drop(replaced)
         self._edges[ids.slot] = self._changes.new[ids.slot] = edge
         self._voices[ids].setdefault((voice_of(attribution.agent), attribution.role), None)
         if replaced is None:
@@ -225,8 +267,16 @@ class Slots:
         self._note(Action.SUPERSEDE, edge, noted, take_snapshot(replaced))
         return Placement("superseded", ids, edge, replaced=replaced)
 
-    def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> None:
-        """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first."""
+    def _retire(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> Placement:
+        self._changes.drop(edge)
+        del self._edges[ids.slot]
+        row = store.build_history(Action.RETIRE, edge, attribution, before=take_snapshot(edge), after=None)
+        self._changes.history.append(row)
+        return Placement("retired", ids, replaced=edge)
+
+    def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution, *, is_exact: bool) -> None:
+        """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first.
+        Whoever says less than the fact (not ``is_exact``) does not vouch for the rest."""
         before = take_snapshot(edge)
         voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
         voice = (voice_of(attribution.agent), attribution.role)
@@ -241,10 +291,10 @@ class Slots:
             # Not the same speaker in another role.
             known = {speaker for speaker, _ in (*voices, *self._voices[ids])} or {voice_of(edge.agent)}
             edge.is_corroborated = edge.is_corroborated or voice[0] not in known
-        if is_weaker(edge.channel, attribution.channel):
+        if is_exact and is_weaker(edge.channel, attribution.channel):
             edge.channel = attribution.channel
         # A fact that was read somewhere and is now stated on purpose becomes a stated one.
-        if attribution.source in DELIBERATE and edge.source not in DELIBERATE:
+        if is_exact and attribution.source in DELIBERATE and edge.source not in DELIBERATE:
             edge.source, edge.agent = attribution.source, attribution.agent
             edge.confidence = max(edge.confidence, attribution.confidence)
         if edge.pk is not None:
@@ -261,22 +311,10 @@ class Slots:
         row = store.build_history(action, edge, attribution, before=before, after=take_snapshot(edge))
         self._changes.history.append(row)
 
-    # --- writing ---
-
     def write(self) -> None:
         """Raises GraphChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
-        changes, self._changes = self._changes, _Changes()
-        if changes.gone:
-            store.delete_edges(changes.gone)
-        if changes.new:
-            try:
-                store.insert_edges(changes.new.values())
-            except SlotTaken as error:
-                raise GraphChanged(str(error)) from error
-        if changes.changed:
-            store.update_edges(changes.changed.values())
-        if changes.history:
-            store.write_history(changes.history)
+        changes, self._changes = self._changes, Changes()
+        changes.write()
         if changes.new and not self._is_import:
             store.make_novel(concept_id for concept_id, _ in changes.new)
 

@@ -9,11 +9,14 @@ from typing import NamedTuple
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.utils import timezone
 
 from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.domain.channels import Channel, channel_of
+from memory.domain.judging import PLAIN, Manner
+from memory.domain.timing import is_dated
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
@@ -44,12 +47,18 @@ class Attribution:
     def __post_init__(self) -> None:
         object.__setattr__(self, "channel", Channel(self.channel or channel_of(self.source, self.role)))
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether it was read when it was said, and not in a conversation that was first seen later."""
+        return is_dated(self.at.timestamp())
+
 
 class Assertion(NamedTuple):
-    """What is to be placed: a triple, and how it came to be stated."""
+    """What is to be placed: a triple, how it came to be stated, and how it is stated."""
 
     triple: Triple
     attribution: Attribution
+    manner: Manner = PLAIN
 
 
 class SlotTaken(Exception):
@@ -134,7 +143,7 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
         channel=attribution.channel,
         agent=attribution.agent,
         said_at=attribution.at,
-        last_confirmed=attribution.at,
+        last_confirmed=attribution.at if attribution.is_dated else timezone.now(),
     )
 
 

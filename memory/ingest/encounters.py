@@ -96,28 +96,43 @@ class Encounters:
         self._seen.update(seen)
 
     def observe(
-        self, opening: bytes, messages: Iterable[tuple[Message, Reading | None]], now: float, agent: str = ""
+        self,
+        opening: bytes,
+        messages: Iterable[tuple[Message, Reading | None]],
+        now: float,
+        agent: str = "",
+        *,
+        answered: int = 0,
     ) -> Steps[list[Reading]]:
         """Counts the messages that are new in the conversation with this opening, and returns the readings of those
-        that their own role has said. A message without a reading is counted when it is resent; what it states then
-        counts as said now."""
+        that their own role says now. A message without a reading is counted when it is resent; what it states then
+        counts as said now. The first ``answered`` messages were said before the model's last answer: where those are
+        new, the conversation was under way before Festinger saw it."""
         new = []
         messages = list(messages)
         prompt = [reading for _, reading in messages]
         for index, (message, reading) in enumerate(messages):
             yield
+            sighting = (opening, MessageKey.of(message))
             if reading is None:
-                self._sightings.put_off((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
+                # Of one that was answered before, nobody knows when it was said, also when it is read.
+                if index >= answered:
+                    self._sightings.put_off(sighting, readable_length(self.cache, message), now)
                 continue
             key = opening + reading.digest
             # What this process has seen lately. The table ``seen_message`` knows for good, and the flush corrects what
             # was counted by mistake.
             seen_at = self._seen.get(key)
             if seen_at is None:
-                at = self._sightings.first((opening, MessageKey.of(message)), readable_length(self.cache, message), now)
+                is_dated = index >= answered or self._sightings.is_put_off(sighting)
+                at = self._sightings.first(sighting, readable_length(self.cache, message), now)
                 counted = reading.names - reading.parts
-                self._add(NewMessage(key, reading, message.text, agent, at, counted, message.is_quoted, prompt, index))
-                if not message.is_quoted:
+                self._add(
+                    NewMessage(
+                        key, reading, message.text, agent, at, counted, message.is_quoted, is_dated, prompt, index
+                    )
+                )
+                if is_dated and not message.is_quoted:
                     new.append(reading)
             elif now - seen_at > DAY:
                 self._seen[key] = self._batch.seen_again[key] = now

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from memory.cache.state import Cache
-from memory.domain.channels import READ_TRUST, TENTATIVE, Channel, is_weaker
-from memory.domain.cues.extractor import CueMatch, Kind
+from memory.domain.channels import READ_TRUST, TENTATIVE, Channel
+from memory.domain.cues.extractor import CueMatch
 from memory.domain.recall.saliency import HOUR
-from memory.domain.statement import Statement
+from memory.domain.statement import Statement, select_statements
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
-from memory.domain.timing import MICROSECOND, STATEMENTS_MAX
+from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.domain.types import Message, TripleIds
 from memory.ingest.long_texts import look_through
 from memory.ingest.reader import Reading, unwrap_readable
@@ -34,6 +34,7 @@ class NewMessage:
     at: float  # seconds since the epoch
     counted: frozenset[str]  # names that were counted on the hot path
     is_quoted: bool = False  # nothing shows that its role has said it
+    is_dated: bool = True  # said when it was seen: no answer of the model comes after it
     # The readings of the whole prompt, one list for all of its messages, None where one was not read; and the place.
     prompt: Sequence[Reading | None] = ()
     index: int = 0
@@ -42,46 +43,37 @@ class NewMessage:
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
     """What the message states, each triple once, with its sentence, in the order of the text. Not what a model or a
     page only says again of what the prompt contained before: an echo is no voice."""
-    triples: dict[tuple[str, str, str, bool], CueMatch] = {}
-    for match in message.reading.triples or ():
-        if match.kind is Kind.RETRACTS:  # it teaches nothing
-            continue
-        triple = _as_quoted(match) if message.is_quoted else match
-        key = (triple.subject, triple.parent, triple.dimension, triple.is_isa)
-        known = triples.get(key)
-        if known is None or _outweighs(triple, known):
-            triples[key] = triple
-    triples = {
-        key: triple
-        for key, triple in triples.items()
-        if triple.channel not in TENTATIVE or not _is_echo(message, triple.subject, triple.parent)
-    }
-    if not triples:
+    matches = message.reading.triples or ()
+    said = [
+        (match, manner)
+        for match, manner in select_statements(
+            map(_as_quoted, matches) if message.is_quoted else matches,
+            may_change=message.is_dated and message.reading.role == "user",
+        )
+        if match.channel not in TENTATIVE or not _is_echo(message, match.subject, match.parent)
+    ]
+    if not said:
         return
     # The spans of the triples count the characters of the text as it was read.
     text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
-    for index, triple in enumerate(islice(triples.values(), STATEMENTS_MAX)):
+    for index, (match, manner) in enumerate(islice(said, STATEMENTS_MAX)):
+        at = message.at + index * MICROSECOND
         yield Statement(
             key=message.key,
-            subject=triple.subject,
-            parent=triple.parent,
-            dimension=triple.dimension,
-            is_isa=triple.is_isa,
-            confidence=triple.confidence,
+            subject=match.subject,
+            parent=match.parent,
+            dimension=match.dimension,
+            is_isa=match.is_isa,
+            confidence=match.confidence,
             role=message.reading.role,
             agent=message.agent,
-            at=message.at + index * MICROSECOND,
-            evidence=sentence_stating(text, triple.start, triple.end) if text else "",
-            channel=triple.channel.value,
-            is_hedged=triple.is_hedged,
+            at=at if message.is_dated else undate(at),
+            evidence=sentence_stating(text, match.start, match.end) if text else "",
+            channel=match.channel.value,
+            says=manner.kind.value,
+            is_hedged=manner.is_hedged,
+            instead_of=manner.instead_of,
         )
-
-
-def _outweighs(match: CueMatch, other: CueMatch) -> bool:
-    """Whether the same triple is said more strongly: through a better channel, or asserted and not only believed."""
-    if match.channel is not other.channel:
-        return is_weaker(other.channel, match.channel)
-    return match.confidence > other.confidence
 
 
 def _as_quoted(match: CueMatch) -> CueMatch:

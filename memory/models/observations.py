@@ -19,6 +19,14 @@ class Observation(models.Model):
         TRIPLE = "triple"
         CONCEPT = "concept"
 
+    class Says(models.TextChoices):
+        """What a triple does to what was said before (memory.domain.cues.modality.Kind)."""
+
+        STATES = "states"
+        RETRACTS = "retracts", "takes it back"
+        CHANGES = "changes", "is so from now on"
+        CORRECTS = "corrects", "corrects what was said"
+
     class State(models.TextChoices):
         PENDING = "pending"
         DONE = "done"
@@ -28,6 +36,7 @@ class Observation(models.Model):
         INSERTED = "inserted"
         CONFIRMED = "confirmed"
         SUPERSEDED = "superseded", "took the place of an older one"
+        RETIRED = "retired", "took a fact back"
         CONFLICT = "conflict", "went to the resolution queue"
         DECIDED = "decided", "was decided before"
         OUTDATED = "outdated", "an older statement than the one that stands"
@@ -44,6 +53,11 @@ class Observation(models.Model):
     parent = models.CharField(max_length=64, blank=True, default="", db_default="")
     dimension = models.CharField(max_length=64, blank=True, default="", db_default="")
     is_isa = models.BooleanField(default=False, db_default=False)
+    says = models.CharField(max_length=8, choices=Says, default=Says.STATES, db_default=Says.STATES)
+    is_hedged = models.BooleanField(default=False, db_default=False, help_text="Only believed, or had from others.")
+    instead_of = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The parent that a change says is no more."
+    )
     confidence = models.FloatField(default=0.0, db_default=0.0)
     role = models.CharField(max_length=16)
     channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
@@ -83,6 +97,9 @@ class Observation(models.Model):
                 condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="observation_digest_is_whole"
             ),
             models.CheckConstraint(condition=Q(kind__in=["triple", "concept"]), name="observation_kind_is_known"),
+            models.CheckConstraint(
+                condition=Q(says__in=["states", "retracts", "changes", "corrects"]), name="observation_says_is_known"
+            ),
             models.CheckConstraint(
                 condition=Q(state__in=["pending", "done", "failed"]), name="observation_state_is_known"
             ),

@@ -18,16 +18,18 @@ logger = logging.getLogger(__name__)
 WRITE_S = 10.0  # for one batch, before we give up on a Postgres that hangs
 HANG_UP_S = 0.5  # for libpq to notice that its connection is gone
 
-STORED_FIELDS = 11  # of a statement, in their order; for whether it is hedged there is no column
 INSERT = f"""
     INSERT INTO observation
-        (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel)
+        (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel,
+         says, is_hedged, instead_of)
     SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent,
-        {PAST.format("at")}, evidence, channel
+        {PAST.format("at")}, evidence, channel, says, is_hedged, instead_of
     FROM unnest(
         %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
-        %s::float8[], %s::text[], %s::text[]
-    ) AS said (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel)
+        %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::text[]
+    ) AS said
+        (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
+         instead_of)
     ON CONFLICT DO NOTHING
 """
 
@@ -93,8 +95,7 @@ async def insert(connection: Connection, batch: Sequence[Statement]) -> Stored:
     """Inserts the batch. If Postgres refuses it, it is halved until the bad statements are found."""
     # No transaction around the halves: each statement commits by itself, and what was taken stays.
     try:
-        rows = (statement[:STORED_FIELDS] for statement in batch)
-        cursor = await connection.execute(INSERT, columns(rows, STORED_FIELDS))
+        cursor = await connection.execute(INSERT, columns(batch, len(Statement._fields)))
         return Stored(new=cursor.rowcount)
     except (psycopg.DataError, psycopg.IntegrityError) as error:
         if len(batch) == 1:

@@ -7,7 +7,6 @@ from itertools import islice
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
 from memory.domain.cues.extractor import CueMatch, Kind
-from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact, Style
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import (
@@ -20,10 +19,9 @@ from memory.domain.recall.selection import (
     is_in_force,
     select,
 )
-from memory.domain.statement import is_reopened
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import is_closed_class
-from memory.domain.types import EdgeRow, SoasRow, TripleIds
+from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.reader import Reading, find_hidden, find_stated
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
@@ -117,44 +115,6 @@ def _bounds(tuning: Tuning, now: float) -> Bounds:
         floor=tuning.recollection_confidence_floor,
         cutoff=now - tuning.recollection_recency_days * DAY,
         exempt=tuning.recollection_recency_exempt,
-    )
-
-
-def mark_disputes(
-    cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
-) -> None:
-    """Marks the slots that new messages contradict, where placing their statements will open a conflict.
-    ``conversation`` is the digest of its opening."""
-    # The workers will find out, too, but later: the very prompt that brings a contradiction already shows its ``?``.
-    cache.forget_old_disputes(now)
-    for match in (match for reading in readings for match in reading.triples or ()):
-        if match.channel in TENTATIVE or match.is_hedged or match.kind is Kind.RETRACTS:
-            continue  # it will be no more than a candidate, or states nothing
-        concept = cache.soas_by_token.get(match.subject)
-        dim = cache.soas_by_token.get(match.dimension)
-        if concept is None or dim is None or dim.id in cache.superseding_dims:
-            continue
-        existing = cache.urd_by_concept_dim.get((concept.id, dim.id))
-        if existing is None or existing.is_root:
-            continue
-        parent = cache.soas_by_token.get(match.parent)
-        ids = TripleIds(concept.id, dim.id, parent.id) if parent is not None else None
-        if ids is not None and _is_settled(cache, ids, agent, conversation, now):
-            continue
-        if find_doubt(match.subject, match.parent, match.dimension) is None:  # else the same
-            cache.dispute((concept.id, dim.id), cache.canonical(match.parent), now)
-
-
-def _is_settled(cache: Cache, key: TripleIds, agent: str, conversation: bytes, now: float) -> bool:
-    """Whether the triple is known, there or where it was moved to, or was decided about and is not reopened."""
-    concept, dim, parent = key
-    decided = cache.decided.get(key)
-    places = {dim, *cache.splits_of(dim)} | ({decided.moved_to} if decided and decided.moved_to is not None else set())
-    edges = (cache.urd_by_concept_dim.get((concept, place)) for place in places)
-    if any(edge is not None and edge.parent_id == parent for edge in edges):
-        return True
-    return decided is not None and not is_reopened(
-        decided.agents, decided.conversation, decided.decided_at, agent, conversation, now
     )
 
 

@@ -12,7 +12,7 @@ from memory.models import Edge
 from resolution.intake.conflict_queue import IN_ORDER
 from resolution.models import Candidate, Claim, Conflict, Decision, Run
 from resolution.views import conflict_facts, conflict_list
-from resolution.views.phrases import newcomer
+from resolution.views.phrases import dated, newcomer
 
 OTHER_FACTS_MAX = 100
 
@@ -52,7 +52,7 @@ def edge_out(edge: Edge) -> dict[str, Any]:
         "source": edge.source,
         "channel": edge.channel,
         "agent": edge.agent,
-        "said_at": edge.said_at,
+        "said_at": dated(edge.said_at),
         "last_confirmed": edge.last_confirmed,
     }
 
@@ -163,7 +163,7 @@ def _claim_out(row: Any, standing: Mapping[Slot, Edge]) -> dict[str, Any]:
         "channel": row.channel,
         "agent": row.agent,
         "role": row.role,
-        "said_at": row.said_at,
+        "said_at": dated(row.said_at),
         "evidence": row.evidence,
         "status": row.status,
         "collision_type": row.collision_type,

@@ -6,7 +6,7 @@ request goes on.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 from types import MappingProxyType
@@ -20,8 +20,9 @@ from memory.domain.switches import Restrictions
 from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader, Reading, digest_message
+from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
-from memory.recall.recollect import Recollection, mark_disputes, recollect
+from memory.recall.recollect import Recollection, recollect
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
@@ -151,11 +152,13 @@ class Enricher:
         messages, readings, digests = await self._read_messages(prompt, is_read, turn)
         conversation = digests[opening_of(message.role for message in messages) or 0]
 
-        # Before the recall: the very prompt that brings a contradiction already shows its question mark.
+        # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
+        # contradiction its question mark.
         if learns:
             with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
-            new = await turn.run(self.encounters.observe(conversation, with_text, now, agent))
-            mark_disputes(self.cache, new, now, agent=agent, conversation=conversation)
+            answered = sum(bool(message.text) for message in messages[: count_answered(messages)])
+            new = await turn.run(self.encounters.observe(conversation, with_text, now, agent, answered=answered))
+            anticipate(self.cache, new, now, agent=agent, conversation=conversation)
         unread = sum(len(m.text) for m, reading in zip(messages, readings, strict=True) if is_read and reading is None)
         if unread:
             self.counts.partial += 1
@@ -280,6 +283,14 @@ class Enricher:
         if edit or intervention is not None:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
+
+
+def count_answered(messages: Sequence[Message]) -> int:
+    """How many messages there are up to the model's last answer. One that the client has begun is none yet."""
+    end = len(messages)
+    while end and messages[end - 1].role == "assistant":
+        end -= 1
+    return next((index + 1 for index in range(end - 1, -1, -1) if messages[index].role == "assistant"), 0)
 
 
 def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> RequestInfo:

@@ -25,7 +25,8 @@ WHY = {
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
     "quarantined": "its agent was quarantined",
-    "another fact stands": "a model's conclusion, where another fact stands",
+    "another fact stands": "another fact stands in its place",
+    "only believed": "its speaker only believes it, or has it from others",
     **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, ADDRESS, HOST)},
 }
 

@@ -21,7 +21,7 @@ from resolution.domain.verdicts import read_reason
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim, Conflict
 from resolution.views.concept_detail import last_sentence, open_conflict, sheet
-from resolution.views.phrases import ago, by_whom, percent
+from resolution.views.phrases import ago, by_whom, dated, percent
 
 LIST = "admin:memory_edge_changelist"
 SENTENCE_MAX = 160  # characters of one in the list
@@ -150,7 +150,12 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
         if (found := sheet(key)) is None:
             return None
         edge = found.known.edge
-        return {"title": f"the root of {edge.dim}" if edge.is_root else str(edge), "original": edge, "sheet": found}
+        return {
+            "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
+            "original": edge,
+            "sheet": found,
+            "said_at": dated(edge.said_at),
+        }
 
     @changes("memory.delete_edge")
     def retire_one(self, request: HttpRequest, edge_id: int) -> HttpResponse:

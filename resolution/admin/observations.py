@@ -1,5 +1,6 @@
 """What was said, on its way into the graph, in the admin."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -13,6 +14,7 @@ from memory.domain.formatting import relate, tells_dimension
 from memory.models import Observation, Soas
 from resolution.admin.pages import render_origin
 from resolution.views.origins import trace_observation
+from resolution.views.phrases import dated
 from resolution.workers import leases
 
 OUTCOMES = dict(Observation.Outcome.choices)
@@ -40,21 +42,21 @@ class BecomeFilter(admin.SimpleListFilter):
 
 @admin.register(Observation)
 class ObservationAdmin(ReadOnly, Page):
-    list_display = ("said_at", "statement", "sentence", "became", "agent", "role", "trouble")
-    list_display_links = ("said_at",)
+    list_display = ("read_at", "statement", "sentence", "became", "agent", "role", "trouble")
+    list_display_links = ("read_at",)
     list_filter = (BecomeFilter,)
     search_fields = ("concept__exact",)
     search_help_text = "The concept, in full."
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
-        (None, {"fields": ("kind", "statement", "evidence", "came_in", ("agent", "role"), "said_at", "confidence")}),
+        (None, {"fields": ("kind", "statement", "evidence", "came_in", ("agent", "role"), "read_at", "confidence")}),
         (
             "What became of it",
             {"fields": ("became", "attempts", "next_attempt_at", "claimed_until", "created_at", "error_text")},
         ),
     )
-    readonly_fields = ("statement", "came_in", "became", "error_text")
+    readonly_fields = ("statement", "came_in", "became", "error_text", "read_at")
     actions = ("try_again",)
 
     def has_try_again_permission(self, request: HttpRequest) -> bool:
@@ -79,9 +81,17 @@ class ObservationAdmin(ReadOnly, Page):
             return format_html("What is {}?", concept)
         relation = relate(row.parent, row.dimension, is_isa=row.is_isa)
         parent, dimension = word(row.parent, row.parent_id), word(row.dimension, row.dimension_id)
+        notes = [] if row.says == Observation.Says.STATES else [row.get_says_display().lower()]
+        notes += ["only believed"] if row.is_hedged else []
+        note = f" ({', '.join(notes)})" if notes else ""
         if not row.is_isa and tells_dimension(row.dimension, is_isa=False):
-            return format_html("<span>{} {} {}</span>", concept, relation, parent)
-        return format_html("<span>{} {} {} [{}]</span>", concept, relation, parent, dimension)
+            return format_html("<span>{} {} {}{}</span>", concept, relation, parent, note)
+        return format_html("<span>{} {} {} [{}]{}</span>", concept, relation, parent, dimension, note)
+
+    @admin.display(description="said at")
+    def read_at(self, row: Observation) -> datetime:
+        """Of what was said before its conversation was read, when that was."""
+        return dated(row.said_at) or row.created_at
 
     @admin.display(description="as it was said")
     def sentence(self, row: Observation) -> str:

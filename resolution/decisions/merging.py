@@ -13,7 +13,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memory.db.transactions import GraphChanged, run_transaction
+from memory.domain.cues.modality import Kind
 from memory.domain.fact_syntax import find_mistake, find_name_mistake
+from memory.domain.judging import PLAIN, Manner
 from memory.domain.types import SEED_DIMENSIONS, Slot, Triple
 from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
@@ -32,9 +34,9 @@ from resolution.decisions.snapshots import (
     take_surroundings,
 )
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
-from resolution.intake.assertions import Outcome, Settlement
 from resolution.intake.candidates import CandidateBook, rename_word
 from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.intake.settlement import Outcome, Settlement
 from resolution.models import Claim, ConflictMember, DecidedTriple, Decision, Run
 
 logger = logging.getLogger(__name__)
@@ -258,13 +260,13 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
     possible = {triple for triple in triples if not find_mistake(triple)}
     settlement, book = Settlement(possible), CandidateBook(possible)
 
-    def settle(triple: Triple, said: Attribution, imported: Imported | None = None) -> Outcome:
+    def settle(triple: Triple, said: Attribution, imported: Imported | None = None, manner: Manner = PLAIN) -> Outcome:
         if triple not in possible:
             return Outcome("invalid", triple, reason=find_mistake(triple))
-        outcome = settlement.settle(Assertion(triple, said), imported)
+        outcome = settlement.settle(Assertion(triple, said, manner), imported)
         if outcome.status == "candidate":
             book.note(Assertion(triple, said), "another fact stands")
-        elif outcome.status not in ("invalid", "outdated", "decided"):
+        elif outcome.status not in ("invalid", "outdated", "decided", "needless", "retired") and manner is PLAIN:
             book.settle(triple, by=by.agent)
         return outcome
 
@@ -274,7 +276,8 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
         imported = Imported(by, edge.last_confirmed, edge.is_corroborated, "queue", take_snapshot(edge))
         moved.append(Moved(old, settle(triple, said, imported)))
     for claim, old, triple in zip(claims, claimed, triples[len(edges) :], strict=True):
-        moved.append(Moved(old, settle(triple, claim.attribution), is_claim=True))
+        manner = Manner(Kind.RETRACTS) if claim.is_retraction else PLAIN
+        moved.append(Moved(old, settle(triple, claim.attribution, manner=manner), is_claim=True))
     settlement.write()
     book.write()
     store.write_history(

@@ -295,7 +295,7 @@ def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> No
         )
         for row in claims
     ]
-    book = CandidateBook(triple for triple, _ in said)
+    book = CandidateBook(one.triple for one in said)
     for assertion in said:
         book.note(assertion, QUARANTINED)
     book.write()

@@ -14,8 +14,8 @@ from memory.models import Edge, EdgeHistory, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.errors import CannotPutBack
-from resolution.intake.conflict_queue import rebase
-from resolution.models import DecidedTriple
+from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.models import Claim, CollisionType, DecidedTriple
 
 # Facts of one transaction: it keeps the locks of their dimensions until its end, and statements wait for them.
 PORTION = 100
@@ -47,7 +47,22 @@ def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistor
     # Whoever has stated one of them does not bring it back by stating it again.
     rulings.remember(rulings.find_speakers(found), DecidedTriple.Kind.RETIRED)
     attribution = Actor(actor, Source.OPERATOR).attribute(reason)
-    return [store.retire(edge, attribution) for edge in found]
+    retired = [store.retire(edge, attribution) for edge in found]
+    _close_retractions(found)
+    return retired
+
+
+def _close_retractions(edges: Collection[Edge]) -> None:
+    """Nobody need decide any more whether these go."""
+    slots = {(edge.concept_id, edge.dim_id) for edge in edges}
+    waiting = Claim.objects.filter(
+        concept_id__in={slot[0] for slot in slots},
+        dim_id__in={slot[1] for slot in slots},
+        collision_type=CollisionType.RETRACTION,
+        status__in=OPEN,
+    )
+    for slot in sorted({row.slot for row in waiting} & slots):
+        rebase(slot, fill=False)
 
 
 def _put_back(row_id: int, actor: str, reason: str) -> Edge:

@@ -134,7 +134,7 @@ def _lock(claim_id: int, seen: Claim | None) -> Claim:
 def _lock_existing(claim: Claim) -> tuple[Edge | None, bool]:
     """The fact that the conflict is against, and whether the incoming one is in the graph already. Raises Outdated."""
     edge = store.lock_edge(claim.slot)
-    if edge is not None and edge.parent_id == claim.incoming_parent_id:
+    if edge is not None and edge.parent_id == claim.incoming_parent_id and not claim.is_retraction:
         return None, True
     if edge is not None and edge.parent_id != claim.existing_parent_id:
         raise Outdated(f"Conflict {claim.conflict_id} has changed meanwhile: the graph now says {edge}.")
@@ -155,6 +155,8 @@ def _refuse_unfit(dispute: Dispute) -> None:
         raise DecisionError(
             f"{verdict.decision!r} of {collision_type.label} ({collision_type}) is for an operator to decide."
         )
+    if claim.is_retraction and verdict.decision not in ("update", "dismiss"):
+        raise InvalidDecision(f"{claim.incoming_text} is to be taken out: it is kept (dismiss), or goes (update).")
     disputed = {claim.concept_id, claim.incoming_parent_id}
     if dispute.existing is not None:
         disputed |= {dispute.existing.concept_id, dispute.existing.parent_id}
@@ -192,12 +194,13 @@ def _decompose(dispute: Dispute) -> None:
 
 
 def _update(dispute: Dispute) -> None:
-    """The incoming fact is right: what it is against is retired, and it takes its slot."""
+    """The incoming fact is right: what it is against is retired, and it takes its slot; a retraction empties it."""
     _refuse_placed(dispute)
     if dispute.existing is not None:
         rulings.remember(rulings.find_speakers([dispute.existing]), DecidedTriple.Kind.RETIRED)
         store.retire(dispute.existing, dispute.attribution)
-    _insert_incoming(dispute)
+    if not dispute.claim.is_retraction:
+        _insert_incoming(dispute)
 
 
 def _relocate(dispute: Dispute) -> None:
@@ -218,7 +221,7 @@ def _relocate(dispute: Dispute) -> None:
 
 def _dismiss(dispute: Dispute) -> None:
     """The incoming fact is dropped, the graph stays."""
-    if not dispute.is_placed:
+    if not dispute.is_placed and not dispute.claim.is_retraction:
         _remember_incoming(dispute, DecidedTriple.Kind.DISMISSED)
 
 
@@ -297,7 +300,8 @@ def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
     (outcome,) = settle([Assertion(triple, attribution)])
     if outcome.status == "invalid":
         raise InvalidDecision(f"{triple} cannot be: {outcome.reason}.")
-    if outcome.status in ("superseded", "outdated"):  # whichever is newer, nobody decided about that one
+    # Whichever is newer or says more, nobody decided about that one.
+    if outcome.status in ("superseded", "outdated") or (outcome.status == "candidate" and outcome.existing is not None):
         raise DecisionError(f"That place is taken: {outcome.existing}.")
     if outcome.claim is not None and outcome.claim.collision_type == CollisionType.CYCLE:
         raise DecisionError(f"That would close a cycle: {outcome.existing}.")

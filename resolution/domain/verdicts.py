@@ -17,6 +17,7 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
     "ispart_ispart": frozenset({"update", "dismiss"}),
     "misclassification": frozenset({"relocate", "dismiss"}),
     "cycle": frozenset({"update", "relocate", "dismiss"}),
+    "retraction": frozenset(),  # what was stated on purpose goes only where a person says so
 }
 
 REASON_MAX = 2_000  # characters; what is longer is cut

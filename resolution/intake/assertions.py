@@ -1,44 +1,25 @@
 """Takes statements in: they find their places in the graph, or their collisions go to the resolution queue."""
 
-import logging
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 
-from django.db import transaction
+from django.db.models import F
 
 from memory.db.transactions import run_transaction
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.channels import TENTATIVE, Channel
+from memory.domain.cues.modality import Kind
 from memory.domain.fact_syntax import find_mistake
+from memory.domain.judging import PLAIN
 from memory.domain.name_shapes import Doubt, find_doubt
 from memory.domain.types import Triple
 from memory.graph.aliases import find_concepts, rename
-from memory.graph.placement import Imported, Placement, Slots, Status
-from memory.graph.store import DELIBERATE, Assertion, Attribution
-from memory.models import Edge
-from resolution import rulings
+from memory.graph.store import Assertion, Attribution
+from memory.models import Dimension, Edge
 from resolution.actors import Actor
-from resolution.intake.candidates import CandidateBook
-from resolution.intake.conflict_queue import Queue
+from resolution.intake.candidates import HEDGED, CandidateBook
+from resolution.intake.conflict_queue import OPEN
 from resolution.intake.quotas import Excess, Quotas
-from resolution.models import Candidate, Claim, DecidedTriple
-
-logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a statement. ``conflict`` is the open row of the queue, or the decided one; ``existing`` the fact
-    that it collides with, or that was superseded; ``decided`` the ruling that stopped it; ``reason`` tells people why
-    it was not stored; ``excess`` which limit it exceeds."""
-
-    status: Status
-    fact: Triple
-    claim: Claim | None = None
-    existing: Triple | None = None
-    decided: DecidedTriple | None = None
-    reason: str = ""
-    excess: Excess | None = None
+from resolution.intake.settlement import Outcome, Settlement
+from resolution.models import Candidate, Claim
 
 
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
@@ -64,10 +45,10 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     decided that they are to be placed.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
-    names = find_concepts(word for one in assertions for word in _words_of(one.triple))
-    assertions = [one._replace(triple=rename(one.triple, names)) for one in assertions] if names else assertions
+    names = find_concepts(word for one in assertions for word in _words_of(one))
+    assertions = [_rename(one, names) for one in assertions] if names else assertions
     # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
-    mistakes = {triple: find_mistake(triple) for triple, _ in assertions}
+    mistakes = {one.triple: find_mistake(one.triple) for one in assertions}
     book = CandidateBook(triple for triple, mistake in mistakes.items() if not mistake)
     quotas = Quotas(book.standing) if is_metered else None
     if quotas is not None:
@@ -77,6 +58,8 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     for assertion in assertions:
         if mistake := mistakes[assertion.triple]:
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
+        elif assertion.manner.kind is Kind.RETRACTS and not _may_be_known(assertion.triple):
+            outcomes.append(_forget_candidate(book, assertion))
         elif (vouched := _vouch(book, assertion)) is None:
             outcomes.append(_wait(book, quotas, assertion))
         elif quotas is not None and (doubt := _find_doubt(book, vouched)) is not None:
@@ -96,19 +79,39 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _words_of(triple: Triple) -> tuple[str, str, str]:
-    return triple.concept, triple.parent, triple.dimension
+def _words_of(one: Assertion) -> tuple[str, ...]:
+    return one.triple.concept, one.triple.parent, one.triple.dimension, one.manner.instead_of
+
+
+def _rename(one: Assertion, names: Mapping[str, str]) -> Assertion:
+    other = one.manner.instead_of
+    return one._replace(
+        triple=rename(one.triple, names), manner=one.manner._replace(instead_of=names.get(other, other))
+    )
 
 
 def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     """The statement as it may be placed; None where it has to wait."""
-    return assertion if assertion.attribution.channel not in TENTATIVE else book.vouch(assertion)
+    is_certain = assertion.attribution.channel not in TENTATIVE and not assertion.manner.is_hedged
+    return assertion if is_certain else book.vouch(assertion)
+
+
+def _may_be_known(triple: Triple) -> bool:
+    """Whether there may be something to take back: what nobody knows must not add words to the vocabulary."""
+    is_fact = Edge.objects.filter(concept__token=triple.concept).exclude(concept=F("parent"))
+    is_claim = Claim.objects.filter(concept__token=triple.concept, status__in=OPEN)
+    return (is_fact.exists() or is_claim.exists()) and Dimension.objects.filter(soas__token=triple.dimension).exists()
+
+
+def _forget_candidate(book: CandidateBook, assertion: Assertion) -> Outcome:
+    book.withdraw(assertion)
+    return Outcome("needless", assertion.triple, reason="It is not known.")
 
 
 def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
     """What keeps a statement waiting for an operator, unless one has let it in before."""
-    triple, said = assertion
-    if said.channel == Channel.OPERATOR or book.is_known(triple):
+    triple, said = assertion.triple, assertion.attribution
+    if said.channel == Channel.OPERATOR or assertion.manner.kind is Kind.RETRACTS or book.is_known(triple):
         return None
     return find_doubt(triple.concept, triple.parent, triple.dimension)
 
@@ -121,7 +124,8 @@ def _wait(
     existing: Triple | None = None,
     reason: str = "It waits until somebody vouches for it.",
 ) -> Outcome:
-    triple, said = assertion
+    triple, said = assertion.triple, assertion.attribution
+    why = why or (HEDGED if assertion.manner.is_hedged else "")
     if book.is_known(triple):
         return Outcome("needless", triple, reason="It is known already.")
     if quotas is not None and book.is_new(triple):
@@ -135,97 +139,27 @@ def _wait(
 
 def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: Excess) -> Outcome:
     """Whoever waits for an answer is told; what a prompt states waits for an operator."""
-    if assertion.attribution.channel == Channel.GUTASK:
+    if assertion.attribution.channel == Channel.GUTASK or assertion.manner.kind is Kind.RETRACTS:
         return Outcome("over_quota", assertion.triple, reason=str(excess), excess=excess)
     return _wait(book, quotas, assertion, excess.setting)
 
 
 def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Assertion]) -> Iterator[Outcome]:
-    settlement = Settlement(triple for triple, _ in assertions)
+    is_plain = all(one.manner == PLAIN for one in assertions)
+    settlement = Settlement((one.triple for one in assertions), is_plain=is_plain)
     outcomes = []
     for assertion in assertions:
         outcome = settlement.settle(assertion)
         if outcome.status == "candidate":
             outcome = _wait(book, quotas, assertion, "another fact stands", outcome.existing)
+        elif assertion.manner.kind is Kind.RETRACTS:
+            book.withdraw(assertion)
         elif outcome.status not in ("invalid", "outdated", "decided"):
             book.settle(assertion.triple, by=assertion.attribution.agent)
-        if quotas is not None and outcome.status in ("inserted", "superseded"):
+        if quotas is not None and outcome.status in ("inserted", "superseded", "retired"):
             quotas.count("facts", assertion.attribution)
         elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new one
             quotas.count("conflicts", assertion.attribution)
         outcomes.append(outcome)
     settlement.write()
     return iter(outcomes)
-
-
-class Settlement:
-    """Some statements on their way into the graph, which is locked for them. Nothing is stored before ``write``."""
-
-    def __init__(self, facts: Iterable[Triple]) -> None:
-        self._slots = Slots(facts)
-        triples = set(self._slots.ids.values())
-        # The queue first: of a conflict that is decided in between, at least the ruling is seen.
-        self._queue = Queue(triples)
-        self._rulings = rulings.find_rulings(triples)
-        self._forgotten: list[DecidedTriple] = []
-        self._slots.read(elsewhere={row.moved_to_id for row in self._rulings.values() if row.moved_to_id is not None})
-
-    def settle(self, assertion: Assertion, imported: Imported | None = None) -> Outcome:
-        """``imported``: for a fact that is moved here."""
-        ids = self._slots.ids[assertion.triple]
-        # Where the newer wins nothing is decided for good, and the policy may be younger than the ruling.
-        ruling = None if self._slots.supersedes(ids.dim_id) else self._rulings.get(ids)
-        if ruling is not None and not rulings.reopens(assertion.attribution, ruling):
-            return self._settle_decided(assertion, ruling, imported)
-        placement = self._slots.place(assertion, ruling.moved_to_id if ruling is not None else None, imported)
-        if ruling is not None and placement.status != "confirmed":
-            self._forgotten.append(self._rulings.pop(ids))
-        return self._finish(assertion, placement)
-
-    def _settle_decided(self, assertion: Assertion, ruling: DecidedTriple, imported: Imported | None) -> Outcome:
-        """A decided fact is neither stored nor queued. On purpose it may be stated where nothing is in its way."""
-        is_deliberate = assertion.attribution.source in DELIBERATE
-        attempt = partial(self._slots.place, imported=imported) if is_deliberate else self._slots.confirm
-        placement = attempt(assertion, ruling.moved_to_id)
-        if placement is None or placement.status == "conflict":
-            existing = self._slots.edge_in(self._slots.ids[assertion.triple].slot)
-            claim = ruling.decision.claim if ruling.decision is not None else None
-            why = rulings.explain(ruling)
-            return Outcome("decided", assertion.triple, claim, _to_triple(existing), ruling, reason=why)
-        if placement.status == "inserted":
-            self._forgotten.append(self._rulings.pop(placement.ids))
-        return self._finish(assertion, placement)
-
-    def _finish(self, assertion: Assertion, placement: Placement) -> Outcome:
-        """What the placement means for the queue."""
-        fact, attribution = assertion
-        status, ids, edge = placement.status, placement.ids, placement.edge
-        if status == "invalid":
-            return Outcome(status, fact, reason=f"{fact.concept} is the root of its own dimension")
-        if status == "outdated":
-            return Outcome(status, fact, existing=_to_triple(edge), reason="A later statement stands.")
-        if status == "conflict" and is_weaker(attribution.channel, Channel.USER):
-            # What a model concluded fills a gap, but contradicts nobody.
-            return Outcome("candidate", fact, existing=_to_triple(edge or placement.closing))
-        if status == "conflict":
-            claim = self._queue.add(placement, attribution, is_isa=fact.is_isa)
-            return Outcome(status, fact, claim, _to_triple(edge or placement.closing))
-        if status != "confirmed":
-            self._queue.close(ids)
-        if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
-            self._queue.close_older(ids, edge.said_at)
-        return Outcome(status, fact, existing=_to_triple(placement.replaced))
-
-    def write(self) -> None:
-        """Raises GraphChanged."""
-        self._slots.write()
-        # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
-        for row in self._queue.write():
-            told = {"conflict": row.conflict_id, "type": row.collision_type}
-            transaction.on_commit(partial(logger.info, "collision.queued", extra=told))
-        if self._forgotten:
-            rulings.forget_rows(self._forgotten)
-
-
-def _to_triple(edge: Edge | None) -> Triple | None:
-    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge is not None else None

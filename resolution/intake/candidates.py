@@ -8,7 +8,7 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.domain.channels import Channel, is_weaker
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
 from memory.domain.voices import voice_of
@@ -22,6 +22,7 @@ KEPT: Final = timedelta(days=30)  # after it was last said
 EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
 QUARANTINED: Final = "quarantined"  # why a candidate waits that was a fact
+HEDGED: Final = "only believed"
 
 
 class CandidateBook:
@@ -48,16 +49,26 @@ class CandidateBook:
         return row is not None and row.state == Candidate.State.DISMISSED
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
-        """The statement as it may be placed, where a second model has come to the same by itself; else None."""
+        """The statement as it may be placed, where a second model has come to the same by itself, or a user believes it
+        in another conversation, too; else None."""
         # Echoes do not get here: what a model only read is no voice of its own (memory/ingest/extraction.py).
         said = assertion.attribution
         row = self._rows.get(assertion.triple)
-        if row is None or row.state != Candidate.State.OPEN or said.channel != Channel.ASSISTANT:
+        if row is None or row.state != Candidate.State.OPEN:
+            return None
+        floor = Config.tuning().recollection_confidence_floor
+        if assertion.manner.is_hedged and said.channel not in TENTATIVE:
+            voices = {(voice_of(agent), channel) for agent, channel in row.voices}
+            is_again = (voice_of(said.agent), said.channel) in voices
+            if not is_again or said.conversation == bytes(row.last_conversation):
+                return None
+            surer = replace(said, confidence=max(said.confidence, floor))
+            return Assertion(assertion.triple, surer, assertion.manner._replace(is_hedged=False))
+        if said.channel != Channel.ASSISTANT or assertion.manner.is_hedged:
             return None
         others = {agent for agent, channel in row.voices if channel == Channel.ASSISTANT and agent != said.agent}
         if not others & self._agents() or said.agent not in self._agents():
             return None
-        floor = Config.tuning().recollection_confidence_floor
         return Assertion(assertion.triple, replace(said, confidence=max(said.confidence, floor)))
 
     def _agents(self) -> frozenset[str]:
@@ -68,7 +79,7 @@ class CandidateBook:
 
     def note(self, assertion: Assertion, why: str = "") -> None:
         """Adds the statement, or its voice to what was said before. What was dismissed stays so."""
-        triple, said = assertion
+        triple, said = assertion.triple, assertion.attribution
         row = self._rows.get(triple)
         if row is None:
             row = self._rows[triple] = _new(triple, said)
@@ -83,6 +94,15 @@ class CandidateBook:
         if row is not None and row.state == Candidate.State.OPEN:
             row.state, row.resolved_by, row.resolved_at = Candidate.State.PROMOTED, by, timezone.now()
             self._changed[triple] = row
+
+    def withdraw(self, assertion: Assertion) -> None:
+        """Whoever may has taken it back: it waits no more, until somebody says it again."""
+        row = self._rows.get(assertion.triple)
+        said = assertion.attribution
+        is_open = row is not None and row.state == Candidate.State.OPEN
+        if row is not None and is_open and not is_weaker(said.channel, row.channel):
+            row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
+            self._changed[assertion.triple] = row
 
     def write(self) -> None:
         if self._said:
@@ -140,9 +160,13 @@ def _new(triple: Triple, said: Attribution) -> Candidate:
         voices=[],
         conversations=0,
         said_count=0,
-        first_said_at=said.at,
-        last_said_at=said.at,
+        first_said_at=_heard_at(said),
+        last_said_at=_heard_at(said),
     )
+
+
+def _heard_at(said: Attribution) -> datetime:
+    return said.at if said.is_dated else timezone.now()
 
 
 def _say(row: Candidate, said: Attribution, why: str) -> None:
@@ -155,7 +179,7 @@ def _say(row: Candidate, said: Attribution, why: str) -> None:
         row.last_conversation = said.conversation
     row.said_count += 1
     row.why = why or row.why or said.channel
-    row.last_said_at = max(row.last_said_at, said.at)
+    row.last_said_at = max(row.last_said_at, _heard_at(said))
     if is_first or is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
         row.confidence = max(row.confidence, said.confidence)

@@ -9,11 +9,12 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.db.connections import columns
+from memory.domain.channels import is_weaker
 from memory.domain.types import Slot, TripleIds
 from memory.graph import store
 from memory.graph.placement import Placement
 from memory.graph.store import Attribution
-from memory.models import Source
+from memory.models import Edge, Source
 from resolution.domain.verdicts import classify_collision
 from resolution.models import Claim, CollisionType, ConflictMember
 
@@ -50,11 +51,8 @@ class Queue:
     ``write``."""
 
     def __init__(self, triples: set[TripleIds]) -> None:
-        rows = Claim.objects.filter(
-            concept_id__in={ids.concept_id for ids in triples},
-            dim_id__in={ids.dim_id for ids in triples},
-            status__in=OPEN,
-        )
+        # In all dimensions: a correction is about the fact where that stands, which may have been moved.
+        rows = Claim.objects.filter(concept_id__in={ids.concept_id for ids in triples}, status__in=OPEN)
         self._open = {row.incoming: row for row in rows}
         self._new: list[Claim] = []
         self._changes: dict[int, dict[str, Any]] = {}  # by the key of the row
@@ -66,13 +64,17 @@ class Queue:
     def open_slots(self) -> set[Slot]:
         return {ids.slot for ids in self._open}
 
-    def add(self, placement: Placement, attribution: Attribution, *, is_isa: bool) -> Claim:
+    def add(
+        self, placement: Placement, attribution: Attribution, *, is_isa: bool, is_retraction: bool = False
+    ) -> Claim:
         """The open claim of this collision: a new one, or the one that is there already, which a repeat supports."""
         priority = PRIORITY.get(attribution.source, 0)
         # The claim keeps the first attribution: it is what the decision will be about.
         known = self._open.get(placement.ids)
         if known is None:
             known = self._open[placement.ids] = _build_conflict(placement, attribution, is_isa=is_isa)
+            if is_retraction:
+                known.collision_type = CollisionType.RETRACTION
             self._new.append(known)
             return known
         self._support.append((known, attribution))
@@ -91,6 +93,26 @@ class Queue:
         for other, row in list(self._open.items()):
             if other.slot == ids.slot and row.collision_type != CollisionType.CYCLE and row.said_at <= said_at:
                 self._close(other, Claim.Status.DISMISSED, "A later statement replaced it.")
+
+    def withdraw(self, ids: TripleIds, by: Attribution) -> bool:
+        """Whoever may has taken the claim back; whether there was one."""
+        row = self._open.get(ids)
+        if row is None or row.is_retraction or is_weaker(by.channel, row.channel):
+            return False
+        self._close(ids, Claim.Status.DISMISSED, "It was taken back.")
+        return True
+
+    def turn_against(self, edge: Edge) -> None:
+        """The edge has taken its slot from another: what was claimed against that one is claimed against this."""
+        for ids, row in list(self._open.items()):
+            if ids.slot != (edge.concept_id, edge.dim_id) or row.collision_type == CollisionType.CYCLE:
+                continue
+            if row.is_retraction:
+                self._close(ids, Claim.Status.RESOLVED, "The fact was replaced.")
+                continue
+            against = (edge.parent_id, None, classify_collision(edge.is_isa, row.incoming_is_isa))
+            if row.against != against:
+                self._change(row, **_renew(*against))
 
     def _close(self, ids: TripleIds, status: Claim.Status, reason: str) -> None:
         self._change(self._open.pop(ids), status=status, resolution={"reason": reason}, resolved_at=timezone.now())
@@ -129,7 +151,10 @@ def rebase(slot: Slot, *, fill: bool) -> None:
     for row in rows.order_by(*IN_ORDER):
         # Looked at anew for each row: the one before may have filled the slot.
         edge = store.lock_edge(slot)
-        if edge is not None and edge.parent_id != row.incoming_parent_id:
+        if row.is_retraction:
+            if edge is None or edge.parent_id != row.incoming_parent_id:  # it is gone
+                _resolve(row)
+        elif edge is not None and edge.parent_id != row.incoming_parent_id:
             _turn_against(row, edge.parent_id, None, classify_collision(edge.is_isa, row.incoming_is_isa))
         elif edge is not None:
             _resolve(row)
@@ -144,11 +169,18 @@ def rebase(slot: Slot, *, fill: bool) -> None:
 def _turn_against(row: Claim, parent_id: int | None, blocking_id: int | None, collision_type: str) -> None:
     if row.against == (parent_id, blocking_id, collision_type):
         return
-    row.existing_parent_id, row.blocking_concept_id, row.collision_type = parent_id, blocking_id, collision_type
-    # What was proposed, or failed, was about another question.
-    row.status, row.proposal = Claim.Status.PENDING, None
-    row.attempts, row.last_error, row.next_attempt_at = 0, "", None
+    for name, value in _renew(parent_id, blocking_id, collision_type).items():
+        setattr(row, name, value)
     row.save()
+
+
+def _renew(parent_id: int | None, blocking_id: int | None, collision_type: str) -> dict[str, Any]:
+    """The columns of a claim that is against something else now."""
+    # What was proposed, or failed, was about another question.
+    return {
+        "existing_parent_id": parent_id, "blocking_concept_id": blocking_id, "collision_type": collision_type,
+        "status": Claim.Status.PENDING, "proposal": None, "attempts": 0, "last_error": "", "next_attempt_at": None,
+    }  # fmt: skip
 
 
 def _resolve(row: Claim) -> None:

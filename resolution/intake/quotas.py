@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
 from memory.domain.channels import Channel
+from memory.domain.cues.modality import Kind
 from memory.domain.types import SEED_DIMENSIONS, Triple
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge
@@ -81,7 +82,11 @@ class Quotas:
 
     def read(self, assertions: Iterable[Assertion]) -> None:
         """Reads what the statements are measured by. Call it before the others."""
-        new = [one for one in assertions if self._standing.get(_place_of(one.triple)) != one.triple]
+        new = [
+            one
+            for one in assertions
+            if one.manner.kind is Kind.RETRACTS or self._standing.get(_place_of(one.triple)) != one.triple
+        ]
         if not new:
             return
         self._agents = frozenset(Agent.objects.values_list("name", flat=True))
@@ -92,7 +97,9 @@ class Quotas:
 
     def find_excess(self, assertion: Assertion) -> Excess | None:
         """The limit that the statement would exceed in the graph or the queue; where there is none, it counts."""
-        triple, said = assertion
+        triple, said = assertion.triple, assertion.attribution
+        if assertion.manner.kind is Kind.RETRACTS:
+            return self._find_retraction_excess(said)
         place, crowding = _place_of(triple), self._crowding
         standing = self._standing.get(place)
         is_concluded = said.channel == Channel.EXPLAINED  # then it fills an empty slot, or waits
@@ -116,6 +123,11 @@ class Quotas:
             crowding.dimensions.add(triple.dimension)
             crowding.lonely[triple.concept] += 1
         return None
+
+    def _find_retraction_excess(self, said: Attribution) -> Excess | None:
+        excess = self._find_overuse("facts", said) if said.channel in METERED else None
+        self._new[self._group_of(said)]["exceeded"] += excess is not None
+        return excess
 
     def find_candidate_excess(self, said: Attribution) -> Excess | None:
         """The same for one more candidate."""

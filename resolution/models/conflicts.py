@@ -16,6 +16,7 @@ class CollisionType(models.TextChoices):
     ISPART_ISPART = "ispart_ispart", "two places"
     MISCLASSIFICATION = "misclassification", "a kind and a place"
     CYCLE = "cycle", "a cycle"
+    RETRACTION = "retraction", "a fact taken back"
 
 
 class Conflict(models.Model):
@@ -170,7 +171,9 @@ class Claim(models.Model):
                 violation_error_message="This conflict is already open.",
             ),
             models.CheckConstraint(
-                condition=Q(collision_type__in=["isa_isa", "ispart_ispart", "misclassification", "cycle"]),
+                condition=Q(
+                    collision_type__in=["isa_isa", "ispart_ispart", "misclassification", "cycle", "retraction"]
+                ),
                 name="conflict_type_is_known",
             ),
             models.CheckConstraint(
@@ -182,7 +185,9 @@ class Claim(models.Model):
                 name="conflict_has_an_existing_parent",
             ),
             models.CheckConstraint(
-                condition=Q(existing_parent__isnull=True) | ~Q(existing_parent=F("incoming_parent")),
+                condition=Q(existing_parent__isnull=True)
+                | ~Q(existing_parent=F("incoming_parent")) & ~Q(collision_type="retraction")
+                | Q(existing_parent=F("incoming_parent"), collision_type="retraction"),
                 name="conflict_has_two_sides",
             ),
             models.CheckConstraint(
@@ -213,6 +218,11 @@ class Claim(models.Model):
     @property
     def incoming(self) -> TripleIds:
         return TripleIds(self.concept_id, self.dim_id, self.incoming_parent_id)
+
+    @property
+    def is_retraction(self) -> bool:
+        """Whether it takes back what stands: then incoming and existing are the same."""
+        return self.collision_type == CollisionType.RETRACTION
 
     @property
     def existing_is_isa(self) -> bool:

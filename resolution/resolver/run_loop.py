@@ -22,7 +22,7 @@ from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.errors import DecisionError
 from resolution.intake.conflict_queue import IN_ORDER
-from resolution.models import Claim, Run
+from resolution.models import Claim, CollisionType, Run
 from resolution.resolver import judge, run_records
 from resolution.resolver.run_records import RunLost
 from resolution.views.conflict_list import RELATED
@@ -60,8 +60,9 @@ def pending_now(*, patiently: bool = True) -> QuerySet[Claim]:
 
 
 def pending() -> QuerySet[Claim]:
-    """In the order in which they are decided. Those about muted concepts are left to operators."""
-    return Claim.objects.filter(status=Claim.Status.PENDING, concept__is_muted=False).order_by(*IN_ORDER)
+    """In the order in which they are decided. Those about muted concepts, and retractions, are left to operators."""
+    rows = Claim.objects.filter(status=Claim.Status.PENDING, concept__is_muted=False)
+    return rows.exclude(collision_type=CollisionType.RETRACTION).order_by(*IN_ORDER)
 
 
 class Course:

@@ -171,8 +171,8 @@ class DecidedLine(_TripleLine):
 
 
 class ConflictLine(_TripleLine):
-    """A statement that waits for a decision: against the parent ``against``, or, as the last step of a cycle, against
-    the fact about ``blocking``."""
+    """A statement that waits for a decision: against the parent ``against``, which is its own where it takes the fact
+    back; or, as the last step of a cycle, against the fact about ``blocking``."""
 
     kind: Literal["conflict"] = "conflict"
     is_isa: bool
@@ -192,7 +192,9 @@ class ConflictLine(_TripleLine):
 
     @model_validator(mode="after")
     def _refuse_one_side(self) -> Self:
-        if self.against == self.parent:
+        if (self.against == self.parent) != (self.collision == CollisionType.RETRACTION):
+            if self.collision == CollisionType.RETRACTION:
+                raise ValueError("a retraction is against the very parent that it names")
             raise ValueError(f"{self.parent} cannot be in conflict with itself")
         if self.against is None and self.collision != CollisionType.CYCLE:
             raise ValueError('"against" is missing: only a cycle has none')

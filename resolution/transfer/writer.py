@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from django.utils import timezone
 
 from memory.db.connections import chunks
+from memory.domain.judging import Decided
 from memory.domain.types import Slot, TripleIds
 from memory.domain.voices import choose_remembered
 from memory.graph import store
@@ -85,7 +86,7 @@ class Writer:
             ids = slots.ids[line.triple]
             ruling, existing = known.get(ids), slots.edge_in(ids.slot)
             moved_to = ruling.moved_to_id if ruling is not None else None
-            placement = slots.place(Assertion(line.triple, said), moved_to, imported)
+            placement = slots.place(Assertion(line.triple, said), Decided(moved_to), imported)
             if placement.closing is not None and not is_last_try:
                 waiting.append((number, line))
                 continue
@@ -126,14 +127,19 @@ class Writer:
             edges = _edges(by_triple)
             queue, settled = Queue(set(by_triple)), _find_settled(by_triple, edges)
             for triple, line in by_triple.items():
-                if triple in settled or triple in queue:
+                is_retraction = line.collision == CollisionType.RETRACTION
+                # A retraction is of a fact; where that is another by now, or gone, it has come true.
+                edge = edges.get(triple.slot)
+                is_moot = (edge is None or edge.parent_id != triple.parent_id) if is_retraction else triple in settled
+                if is_moot or triple in queue:
                     self._report.known_conflicts += 1
                     continue
                 said = Attribution(
                     line.agent, line.source, line.confidence, line.said_at, line.evidence, line.role,
                     bytes.fromhex(line.conversation), line.channel or "",
                 )  # fmt: skip
-                row = queue.add(_collide(line, triple, edges.get(triple.slot), ids), said, is_isa=line.is_isa)
+                placement = _collide(line, triple, edge, ids)
+                row = queue.add(placement, said, is_isa=line.is_isa, is_retraction=is_retraction)
                 row.priority, row.created_at = line.priority, line.queued_at
                 self._report.new_conflicts += 1
             queue.write()

@@ -9,6 +9,7 @@ from django.utils.timesince import timesince
 
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.formatting import format_fact
+from memory.domain.timing import is_dated
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.models.graph import CHANNELS
 from resolution.intake.conflict_queue import OPEN
@@ -43,7 +44,7 @@ class Quote:
 
     by: str
     role: str
-    at: datetime
+    at: datetime | None
     words: str
     action: str = ""
     origin: Origin | None = None
@@ -77,13 +78,15 @@ def incoming_side(row: Claim) -> Side:
     return Side(
         newcomer(row),
         by=by_whom(row.agent, row.incoming_source),
-        at=row.said_at,
+        at=dated(row.said_at),
         confidence=percent(row.incoming_confidence),
         source=Source(row.incoming_source).label,
         channel=row.get_channel_display(),
         role=row.role,
         support=", ".join(others),
-        statements=(Quote(row.agent, row.role, row.said_at, row.evidence, origin=origin),) if row.evidence else (),
+        statements=(Quote(row.agent, row.role, dated(row.said_at), row.evidence, origin=origin),)
+        if row.evidence
+        else (),
     )
 
 
@@ -95,7 +98,7 @@ def existing_side(row: Claim, edge: Edge | None, statements: tuple[Quote, ...] =
     if not is_open:
         is_same = edge.concept_id == row.blocking_concept_id or edge.parent_id == row.existing_parent_id
         return edge_side(edge, "", statements) if is_same else Side(_what_stood(row), note=f"Now: {edge}.")
-    if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id):
+    if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id) and not row.is_retraction:
         return edge_side(edge, "The new fact stands already.", statements)
     note = "With the new fact it would close a ring." if row.existing_parent is None else ""
     return edge_side(edge, note, statements)
@@ -105,7 +108,7 @@ def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) ->
     return Side(
         str(edge),
         by=by_whom(edge.agent, edge.source),
-        at=edge.said_at,
+        at=dated(edge.said_at),
         confidence=percent(edge.confidence),
         source=Source(edge.source).label,
         channel=edge.get_channel_display(),
@@ -129,7 +132,8 @@ def why_it_waits(row: Claim, edge: Edge | None) -> str:
 def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str:
     """The new fact, as it was said or as it is in another dimension."""
     flavour = row.incoming_is_isa if is_isa is None else is_isa
-    return format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
+    fact = format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
+    return f"no longer: {fact}" if row.is_retraction else fact
 
 
 def describe_proposal(row: Claim) -> str:
@@ -151,6 +155,8 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
         }.get(kind, "Undid a decision")
     if kind == "dismiss":
         return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
+    if kind == "update" and row.is_retraction:
+        return f"{'Took' if done else 'Take'} out: {_what_stood(row)}"
     if kind == "update":
         return f"{'Took' if done else 'Take'} the new: {newcomer(row)}"
     if kind == "decompose":
@@ -160,6 +166,12 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
         there = newcomer(row, names.get("dimension", ""), names.get("is_isa"))
         return f"{'Moved' if done else 'Move'} to another dimension: {there}"
     return "Undid a decision" if kind == "undo" else kind
+
+
+def dated(at: datetime) -> datetime | None:
+    """When something was said; None where nobody knows, because the conversation was under way when it was first
+    read."""
+    return at if is_dated(at.timestamp()) else None
 
 
 def ago(at: datetime) -> str:

@@ -5,8 +5,9 @@ A result and the state of its row come in one transaction: a worker that dies le
 import logging
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection, transaction
@@ -18,6 +19,8 @@ from memory import llm
 from memory.db.connections import first_line
 from memory.db.transactions import run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
+from memory.domain.cues.modality import Kind
+from memory.domain.judging import PLAIN, Manner
 from memory.domain.llm.concept_prompt import Explained
 from memory.domain.statement import Statement, storable
 from memory.domain.types import Triple
@@ -66,23 +69,38 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
 
 
 def _settle(rows: Sequence[Observation]) -> None:
-    """All of them in one transaction; or, where that fails, each in its own."""
     # In the order in which they were said: an older one after a newer one would be outdated, and in no history.
     rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
+    found = sum((_settle_portion(portion) for portion in _portions(rows)), Counter[str]())
+    logger.info("statements.settled", extra=dict(found))
+
+
+def _portions(rows: Sequence[Observation]) -> Iterator[Sequence[Observation]]:
+    """Those that are settled together."""
+    # What is taken back, corrected or only believed is settled by itself, for what that does depends on all before it:
+    # facts in other dimensions, claims that get room, candidates. It is rare.
+    for is_plain, group in groupby(rows, key=lambda row: _manner(row) == PLAIN):
+        some = list(group)
+        yield from [some] if is_plain else ([row] for row in some)
+
+
+def _settle_portion(rows: Sequence[Observation]) -> Counter[str]:
+    """All of them in one transaction; or, where that fails, each in its own."""
     try:
-        found = run_transaction(lambda: _settle_together(rows))
+        return run_transaction(lambda: _settle_together(rows))
     except Exception as error:
         _raise_if_away(error)
         _tell("statements.apart", error, rows=len(rows))
-        found = sum((_settle_alone(row) for row in rows), Counter[str]())
-    logger.info("statements.settled", extra=dict(found))
+        return sum((_settle_alone(row) for row in rows), Counter[str]())
 
 
 def foresee(statements: Sequence[Statement]) -> list[Outcome]:
     """What would become of the statements if they were settled now, in their order. Nothing is stored."""
 
     def run() -> list[Outcome]:
-        outcomes = settle([_assertion(_observation(storable(one))) for one in statements], is_metered=True)
+        rows = [_observation(storable(one)) for one in statements]
+        portions = [[_assertion(row) for row in some] for some in _portions(rows)]
+        outcomes = [outcome for some in portions for outcome in settle(some, is_metered=True)]
         transaction.set_rollback(True)
         return outcomes
 
@@ -103,6 +121,9 @@ def _observation(statement: Statement) -> Observation:
         agent=statement.agent,
         said_at=datetime.fromtimestamp(statement.at, UTC),
         evidence=statement.evidence,
+        says=statement.says,
+        is_hedged=statement.is_hedged,
+        instead_of=statement.instead_of,
     )
 
 
@@ -146,7 +167,11 @@ def _assertion(row: Observation) -> Assertion:
         conversation=bytes(row.digest)[:OPENING_BYTES],
         channel=row.channel,
     )
-    return Assertion(Triple(row.concept, row.parent, row.dimension, row.is_isa), attribution)
+    return Assertion(Triple(row.concept, row.parent, row.dimension, row.is_isa), attribution, _manner(row))
+
+
+def _manner(row: Observation) -> Manner:
+    return Manner(Kind(row.says), row.is_hedged, row.instead_of)
 
 
 def explain_due(seconds: float = RUN_S) -> int:

@@ -18,7 +18,6 @@ from memory.outbox import outbox as module
 from memory.outbox.buffer import Backlog
 from memory.outbox.journal import Journal, next_lines
 from memory.outbox.outbox import Outbox
-from memory.outbox.table import STORED_FIELDS
 from tests import waiting
 from tests.served.postgres import OwnPostgres
 
@@ -98,10 +97,11 @@ def test_what_was_observed_is_a_row_soon(dsn: str, folder: Path) -> None:
     with psycopg.connect(dsn) as client:
         row = client.execute(
             "SELECT kind, digest, concept, parent, dimension, is_isa, confidence, role, agent,"
-            " extract(epoch FROM said_at)::float8, evidence, channel, state, next_attempt_at <= now() FROM observation"
+            " extract(epoch FROM said_at)::float8, evidence, channel, says, is_hedged,"
+            " instead_of, state, next_attempt_at <= now() FROM observation"
         ).fetchone()
     said = statement(1)
-    assert row == ("triple", *said[:STORED_FIELDS], "pending", True)
+    assert row == ("triple", *said, "pending", True)
     assert not folder.exists()
 
 

@@ -15,8 +15,9 @@ from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader
+from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
-from memory.recall.recollect import Recollection, mark_disputes, recollect, still_holds
+from memory.recall.recollect import Recollection, recollect, still_holds
 from memory.settings.registry import Tuning
 
 NOW = 1_800_000_000.0
@@ -105,7 +106,7 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
     existing = world_b.urd_by_concept_dim[(101, 1)]
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container deployed on Docker"))
 
-    mark_disputes(world_b, [reading], NOW)
+    anticipate(world_b, [reading], NOW)
     block = recollect(world_b, Mentions.of([reading]), NOW).block.text
 
     assert block == "<recollection>\ngnommoweb: [type?] repo | container — conflict pending\n</recollection>"
@@ -115,9 +116,9 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
 
 def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    mark_disputes(world_b, [reading], NOW)
+    anticipate(world_b, [reading], NOW)
 
-    mark_disputes(world_b, [], NOW + 61)
+    anticipate(world_b, [], NOW + 61)
 
     assert recall(world_b, "gnommoweb").block.text == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
     assert world_b.pending_conflicts == set()
@@ -125,11 +126,11 @@ def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) 
 
 def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    mark_disputes(world_b, [reading], NOW)
+    anticipate(world_b, [reading], NOW)
     shown = recall(world_b, "gnommoweb").block
     world_b.put_pending(101, {1: ("container",)})
 
-    mark_disputes(world_b, [], NOW + 61)
+    anticipate(world_b, [], NOW + 61)
 
     assert still_holds(world_b, shown, NOW + 61)
     assert recall(world_b, "gnommoweb").block == shown
@@ -137,7 +138,7 @@ def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
 
 def test_of_many_claims_the_newest_are_shown_and_one_that_only_retracts_is_no_other_value(world_b: Cache) -> None:
     world_b.put_pending(101, {1: ("scanner", "repo", "plotter", "printer")})
-    mark_disputes(world_b, [Reader(world_b).read(Message("user", "gnommoweb is a container"))], NOW)
+    anticipate(world_b, [Reader(world_b).read(Message("user", "gnommoweb is a container"))], NOW)
 
     shown = recall(world_b, "gnommoweb").block
 
@@ -153,7 +154,7 @@ def test_what_waits_for_an_operator_is_no_dispute(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a kind of evil.example.com"))
     assert reading.triples
 
-    mark_disputes(world_b, [reading], NOW)
+    anticipate(world_b, [reading], NOW)
 
     assert world_b.pending_conflicts == set()
 
@@ -161,7 +162,7 @@ def test_what_waits_for_an_operator_is_no_dispute(world_b: Cache) -> None:
 def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
     reading = Reader(world_b).read(Message("user", "gnommoweb is a repo"))
 
-    mark_disputes(world_b, [reading], NOW)
+    anticipate(world_b, [reading], NOW)
 
     assert world_b.pending_conflicts == set()
 
@@ -170,7 +171,7 @@ def test_a_dimension_that_supersedes_disputes_nothing(world_b: Cache) -> None:
     world_b.superseding_dims = {1}
     reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
 
-    mark_disputes(world_b, [reading], NOW)
+    anticipate(world_b, [reading], NOW)
 
     assert world_b.pending_conflicts == set()
 
@@ -181,7 +182,7 @@ HERE, THERE = b"1" * 16, b"2" * 16
 
 def is_disputed(world: Cache, *, agent: str = "dobby", conversation: bytes = HERE, now: float = NOW) -> bool:
     reading = Reader(world).read(Message("user", "gnommoweb is a container"))
-    mark_disputes(world, [reading], now, agent=agent, conversation=conversation)
+    anticipate(world, [reading], now, agent=agent, conversation=conversation)
     return "[type?]" in recall(world, "gnommoweb").block.text
 
 
@@ -557,7 +558,7 @@ def test_what_is_stated_of_a_spelling_is_stated_of_the_concept(with_aliases: Cac
 
 def test_a_statement_about_a_spelling_disputes_the_concepts_fact(with_aliases: Cache) -> None:
     message = Message("user", "gnw is a container")
-    mark_disputes(with_aliases, [Reader(with_aliases).read(message)], NOW)
+    anticipate(with_aliases, [Reader(with_aliases).read(message)], NOW)
 
     assert (101, 1) in with_aliases.pending_by_concept_dim
 

@@ -89,11 +89,13 @@ class World:
 
     def confirm(self, said: Statement, moved_to: str | None) -> bool:
         elsewhere = [SPLIT] if said.dimension == QUEUES else []
-        for dimension in [said.dimension, *elsewhere, *([moved_to] if moved_to else [])]:
-            edge = self.edges.get((said.concept, dimension))
-            if edge is None or edge.parent != said.parent:
-                continue
-            key, voice = (said.concept, said.parent, dimension), (said.agent, said.role)
+        near = [said.dimension, *elsewhere, *([moved_to] if moved_to else [])]
+        standing = [(there, edge) for there in near if (edge := self.edges.get((said.concept, there))) is not None]
+        # What says more confirms, too; first of all what says the same.
+        exact = [(there, edge) for there, edge in standing if edge.parent == said.parent]
+        more = [(there, edge) for there, edge in standing if said.parent in self.above(edge.parent, there)]
+        for dimension, edge in [*exact, *more][:1]:
+            key, voice = (said.concept, edge.parent, dimension), (said.agent, said.role)
             is_new = voice not in self.voices.get(key, ()) and voice not in self.voices.get(said.key, ())
             raised = max(edge.confidence + 0.05 * (1 - edge.confidence), said.confidence)
             is_raised = is_new and raised != edge.confidence
@@ -106,6 +108,13 @@ class World:
             return True
         return False
 
+    def above(self, word: str, dimension: str) -> list[str]:
+        way = []
+        while (edge := self.edges.get((word, dimension))) is not None:
+            word = edge.parent
+            way.append(word)
+        return way
+
     def reopens(self, said: Statement, decision: tuple[list[str], bytes, str | None]) -> bool:
         agents, conversation, _ = decision
         late = said.at - DECIDED_AT > timedelta(days=7)
@@ -114,23 +123,32 @@ class World:
     def place(self, said: Statement) -> str:
         slot = (said.concept, said.dimension)
         old = self.edges.get(slot)
-        if old is not None and said.dimension != SUPERSEDES:
+        is_ring = said.concept in self.above(said.parent, said.dimension)
+        says_more = old is not None and not is_ring and old.parent in self.above(said.parent, said.dimension)
+        if old is not None and not says_more and said.dimension != SUPERSEDES:
             kinds = {True: "isa_isa", False: "ispart_ispart"}
             self.disputes.setdefault(said.key, kinds[said.is_isa] if old.is_isa == said.is_isa else "misclassification")
             return "conflict"
-        if old is not None and said.at < old.said_at:
+        if old is not None and not says_more and said.at < old.said_at:
             return "outdated"
-        step = said.parent
-        while step != said.concept and (step, said.dimension) in self.edges:
-            step = self.edges[step, said.dimension].parent
-        if step == said.concept:
+        if is_ring:
             self.disputes.setdefault(said.key, "cycle")
             return "conflict"
         self.edges[slot] = Standing(said.parent, said.is_isa, said.confidence, said.agent, said.at, said.at)
         self.voices.setdefault(said.key, set()).add((said.agent, said.role))
         self.history.append((*slot, "supersede" if old else "insert"))
         self.disputes.pop(said.key, None)
+        if old is not None:
+            self.turn(slot, old.is_isa, said.is_isa)
         return "superseded" if old else "inserted"
+
+    def turn(self, slot: tuple[str, str], was_isa: bool, is_isa: bool) -> None:
+        """What was said against the old fact of the slot is said against the new one."""
+        kinds = {(True, True): "isa_isa", (False, False): "ispart_ispart"}
+        for key, kind in self.disputes.items():
+            if (key[0], key[2]) == slot and kind != "cycle":
+                claimed = was_isa != (kind == "misclassification")
+                self.disputes[key] = kinds.get((is_isa, claimed), "misclassification")
 
 
 names = st.sampled_from(["ant", "bee"])

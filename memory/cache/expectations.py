@@ -1,0 +1,73 @@
+"""What prompts have changed in this process's copy of the graph, ahead of the rows that the workers will write."""
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field, replace
+
+from memory.domain.types import EdgeRow, Slot
+
+# What was seen in a prompt counts for this long; by then its row has arrived or never will.
+PROVISIONAL_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The edge that is going to be in a slot; ``parents`` are those that were there before, ``stored`` is what Postgres
+    has there."""
+
+    edge: EdgeRow | None
+    parents: frozenset[str]
+    stored: EdgeRow | None
+    until: float  # seconds since the epoch
+
+
+@dataclass(slots=True)
+class Expectations:
+    """False where nothing is expected. ``words`` are the cache's, by id."""
+
+    _by_slot: dict[Slot, Expected] = field(default_factory=dict)
+    _made_up: list[int] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_slot)
+
+    def copy(self) -> "Expectations":
+        return Expectations(dict(self._by_slot), list(self._made_up))
+
+    def make_up(self, word: str, words: MutableMapping[int, str]) -> int:
+        """An id for a word that has none in Postgres yet, as long as anything is expected."""
+        self._made_up.append(-1 - len(self._made_up))
+        words[self._made_up[-1]] = word
+        return self._made_up[-1]
+
+    def note(self, slot: Slot, edge: EdgeRow | None, standing: EdgeRow, parent: str, now: float) -> None:
+        """``standing`` with this ``parent`` is in the slot, and the edge is going to be."""
+        known = self._by_slot.get(slot)
+        stored, parents = (known.stored, known.parents) if known is not None else (standing, frozenset[str]())
+        self._by_slot[slot] = Expected(edge, parents | {parent}, stored, now + PROVISIONAL_S)
+
+    def keep(self, concept_id: int, edges: list[EdgeRow], words: MutableMapping[int, str]) -> list[EdgeRow]:
+        """The edges of a concept, as Postgres has them, with what is still expected of them."""
+        for slot in [slot for slot in self._by_slot if slot[0] == concept_id]:
+            expected = self._by_slot[slot]
+            stored = next((edge for edge in edges if edge.dim_id == slot[1]), None)
+            if stored is None or words.get(stored.parent_id) not in expected.parents:
+                self._drop(slot, words)  # it has arrived, or somebody else was faster
+                continue
+            self._by_slot[slot] = replace(expected, stored=stored)
+            edges = [edge for edge in edges if edge.dim_id != slot[1]]
+            edges += [expected.edge] if expected.edge is not None else []
+        return edges
+
+    def pop_old(self, now: float, words: MutableMapping[int, str]) -> list[tuple[Slot, EdgeRow | None]]:
+        """The slots of which nothing is expected any more, and what Postgres has there."""
+        old = [(slot, expected.stored) for slot, expected in self._by_slot.items() if expected.until <= now]
+        for slot, _ in old:
+            self._drop(slot, words)
+        return old
+
+    def _drop(self, slot: Slot, words: MutableMapping[int, str]) -> None:
+        del self._by_slot[slot]
+        if not self._by_slot:
+            for word_id in self._made_up:
+                del words[word_id]
+            self._made_up.clear()

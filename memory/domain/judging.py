@@ -1,0 +1,213 @@
+"""Judges what a statement does to what stands: one rule for the prompt that brings it and for the worker that places
+it, so that a prompt shows what will be so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
+
+from memory.domain.channels import Channel, is_weaker
+from memory.domain.cues.modality import Kind
+from memory.domain.text.frequent_words import FREQUENT
+
+
+class Act(StrEnum):
+    """What becomes of a statement. A conflict without a fact that it is with would close a cycle."""
+
+    PLACE = "place"  # nothing is in its way
+    CONFIRM = "confirm"
+    REPLACE = "replace"
+    RETIRE = "retire"
+    CONFLICT = "conflict"
+    CANDIDATE = "candidate"  # it waits beside the graph
+    OUTDATED = "outdated"
+    DECIDED = "decided"  # it was decided about before
+    NOTHING = "nothing"
+    INVALID = "invalid"
+
+
+class Standing(NamedTuple):
+    """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch."""
+
+    dim_id: int
+    parent: str
+    channel: str
+    is_root: bool = False
+    said_at: float = 0.0
+
+
+class Manner(NamedTuple):
+    """How a triple is stated. ``instead_of`` is the parent that a change names as the one that is no more."""
+
+    kind: Kind = Kind.STATES
+    is_hedged: bool = False
+    instead_of: str = ""
+
+    @property
+    def is_changing(self) -> bool:
+        return self.kind in (Kind.CHANGES, Kind.CORRECTS)
+
+
+PLAIN: Final = Manner()
+
+
+class Incoming(NamedTuple):
+    """A statement about a slot. ``is_dated``: whether it is known to be newer than what stood before it was read."""
+
+    dim_id: int
+    parent: str
+    channel: str
+    manner: Manner = PLAIN
+    said_at: float = 0.0
+    is_dated: bool = True
+
+
+class Decided(NamedTuple):
+    """What people and the resolver have decided: where the triple was moved, whether that keeps a statement of it out,
+    and where others of its slot were moved."""
+
+    moved_to: int | None = None
+    keeps_out: bool = False
+    others: tuple[int, ...] = ()
+
+
+UNDECIDED: Final = Decided()
+
+
+class Graph(Protocol):
+    """What the judge asks of the graph around a slot."""
+
+    def is_above(self, dim_id: int, upper: str, lower: str) -> bool:
+        """Whether the one is on the way up from the other in this dimension."""
+
+    def closes_cycle(self, dim_id: int, parent: str) -> bool:
+        """Whether the concept is on the way up from this parent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``fact``: the one that is confirmed, replaced, retired or in the way."""
+
+    act: Act
+    fact: Standing | None = None
+    is_exact: bool = True  # of what is confirmed: it has the very parent that was stated
+
+
+def judge(
+    said: Incoming,
+    standing: Sequence[Standing],
+    graph: Graph,
+    *,
+    decided: Decided = UNDECIDED,
+    supersedes: bool = False,
+) -> Judgement:
+    """``standing`` are the facts in the slot, where its triple was moved, in dimensions split from its own, and where
+    others of the slot were moved, in this order. ``supersedes``: in this dimension the newer wins."""
+    own = next((fact for fact in standing if fact.dim_id == said.dim_id), None)
+    facts = [fact for fact in standing if not fact.is_root]
+    if said.manner.kind is Kind.RETRACTS:
+        return _judge_retraction(said, facts)
+    if own is not None and own.is_root:
+        return Judgement(Act.INVALID, own)
+    if (known := _find_known(said, facts, graph, decided)) is not None:
+        return Judgement(Act.NOTHING, known.fact) if said.manner.is_hedged else known
+    if said.manner.is_hedged:
+        return Judgement(Act.CANDIDATE, own)
+    if said.manner.is_changing and not is_weaker(said.channel, Channel.USER):
+        return _judge_change(said, own, facts, graph, decided)
+    if decided.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
+        return Judgement(Act.DECIDED, own)  # on purpose it may be stated where nothing is in its way
+    return _judge_plain(said, own, graph, supersedes=supersedes)
+
+
+def _judge_retraction(said: Incoming, facts: Sequence[Standing]) -> Judgement:
+    if is_weaker(said.channel, Channel.USER):
+        return Judgement(Act.NOTHING)
+    same = [fact for fact in facts if fact.parent == said.parent]
+    fact = next(iter(same or [fact for fact in facts if refines(fact.parent, said.parent)]), None)
+    if fact is None:
+        return Judgement(Act.NOTHING)
+    return Judgement(Act.CONFLICT if is_weaker(said.channel, fact.channel) else Act.RETIRE, fact)
+
+
+def _find_known(said: Incoming, facts: Sequence[Standing], graph: Graph, decided: Decided) -> Judgement | None:
+    """The fact that says the same already, or more: in the slot, in a dimension split from its own, or where it was
+    moved."""
+    near = [fact for fact in facts if fact.dim_id == decided.moved_to or fact.dim_id not in decided.others]
+    for fact in near:
+        if fact.parent == said.parent:
+            return Judgement(Act.CONFIRM, fact)
+    for fact in near:
+        if said.manner.instead_of and fact.parent == said.manner.instead_of:
+            continue  # `is no laser printer any more, but a printer`
+        if refines(fact.parent, said.parent) or graph.is_above(fact.dim_id, said.parent, fact.parent):
+            return Judgement(Act.CONFIRM, fact, is_exact=False)
+    return None
+
+
+def _judge_change(
+    said: Incoming, own: Standing | None, facts: Sequence[Standing], graph: Graph, decided: Decided
+) -> Judgement:
+    named = [fact for fact in facts if fact.parent == said.manner.instead_of]
+    moved = [fact for fact in facts if fact.dim_id == decided.moved_to]
+    candidates = named or moved or ([own] if own is not None else facts)
+    if decided.keeps_out and not (moved and candidates[0] in moved):
+        return Judgement(Act.DECIDED, own)
+    if len(candidates) > 1:  # nobody knows which of them it changes
+        return Judgement(Act.CANDIDATE, candidates[0])
+    fact = candidates[0] if candidates else None
+    if fact is not None and is_weaker(said.channel, fact.channel):
+        return Judgement(Act.CONFLICT, fact)
+    if graph.closes_cycle(fact.dim_id if fact is not None else said.dim_id, said.parent):
+        return Judgement(Act.CONFLICT)
+    return Judgement(Act.REPLACE if fact is not None else Act.PLACE, fact)
+
+
+def _judge_plain(said: Incoming, own: Standing | None, graph: Graph, *, supersedes: bool) -> Judgement:
+    if own is not None:
+        is_deliberate = not is_weaker(said.channel, Channel.GUTASK)
+        says_more = refines(said.parent, own.parent) or graph.is_above(own.dim_id, own.parent, said.parent)
+        if says_more and not graph.closes_cycle(own.dim_id, said.parent):
+            may_replace = said.is_dated and not is_weaker(said.channel, Channel.USER)
+            may_replace = may_replace and not is_weaker(said.channel, own.channel)
+            return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
+        if not is_deliberate and _is_other_wording(said.parent, own.parent):
+            return Judgement(Act.CANDIDATE, own)
+        if not supersedes or is_weaker(said.channel, own.channel):
+            return Judgement(Act.CONFLICT, own)  # newer words do not displace stronger ones
+        if said.said_at < own.said_at:
+            return Judgement(Act.OUTDATED, own)
+    if graph.closes_cycle(said.dim_id, said.parent):
+        return Judgement(Act.CONFLICT)
+    return Judgement(Act.REPLACE if own is not None else Act.PLACE, own)
+
+
+# --- parents of one head ---
+
+
+def refines(parent: str, other: str) -> bool:
+    """Whether the one says more of the same thing: `flask_app` of `app`, `node_18` of `node`."""
+    head, modifiers = _split_head(parent)
+    other_head, others = _split_head(other)
+    return head == other_head and modifiers > others
+
+
+def _is_other_wording(parent: str, other: str) -> bool:
+    """Whether the two may describe one thing: `mail_relay`, `backup_relay`. Two names do not: `flask_app`,
+    `fastapi_app`."""
+    head, modifiers = _split_head(parent)
+    other_head, others = _split_head(other)
+    if head != other_head:
+        return False
+    return not (any(map(_is_name, modifiers - others)) and any(map(_is_name, others - modifiers)))
+
+
+def _split_head(parent: str) -> tuple[str, frozenset[str]]:
+    parts = parent.split("_")
+    # A number behind the head belongs to its name: `node_18`.
+    at = next((index for index in range(len(parts) - 1, -1, -1) if not parts[index].replace(".", "").isdigit()), 0)
+    return parts[at], frozenset(parts[:at] + parts[at + 1 :])
+
+
+def _is_name(word: str) -> bool:
+    return word not in FREQUENT

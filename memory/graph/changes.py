@@ -1,0 +1,40 @@
+"""What is to be changed in the graph by the statements of one transaction, written together at its end."""
+
+from dataclasses import dataclass, field
+
+from memory.db.transactions import GraphChanged
+from memory.domain.types import Slot
+from memory.graph import store
+from memory.graph.store import SlotTaken
+from memory.models import Edge, EdgeHistory
+
+
+@dataclass(slots=True)
+class Changes:
+    gone: set[int] = field(default_factory=set)  # keys of edges
+    # An edge that takes another's place is a new one. Were rows changed one after the other, the trigger could meet a
+    # cycle between two of them that is there neither before nor after.
+    new: dict[Slot, Edge] = field(default_factory=dict)
+    changed: dict[int, Edge] = field(default_factory=dict)
+    history: list[EdgeHistory] = field(default_factory=list)
+
+    def drop(self, edge: Edge) -> None:
+        """The edge, stored or not, is in the graph no more."""
+        self.new.pop((edge.concept_id, edge.dim_id), None)
+        if edge.pk is not None:
+            self.gone.add(edge.pk)
+            self.changed.pop(edge.pk, None)
+
+    def write(self) -> None:
+        """Raises GraphChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
+        if self.gone:
+            store.delete_edges(self.gone)
+        if self.new:
+            try:
+                store.insert_edges(self.new.values())
+            except SlotTaken as error:
+                raise GraphChanged(str(error)) from error
+        if self.changed:
+            store.update_edges(self.changed.values())
+        if self.history:
+            store.write_history(self.history)

@@ -1,0 +1,138 @@
+"""Shows a prompt what its own statements change, before the workers have placed them: both judge by the same rule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from memory.cache.state import Cache
+from memory.domain.channels import TENTATIVE
+from memory.domain.cues.matches import CueMatch
+from memory.domain.cues.modality import Kind
+from memory.domain.fact_syntax import find_mistake
+from memory.domain.judging import PLAIN, Act, Decided, Incoming, Judgement, Manner, Standing, judge
+from memory.domain.name_shapes import find_doubt
+from memory.domain.recall.selection import channel_of_edge
+from memory.domain.statement import is_reopened, select_statements
+from memory.domain.timing import STATEMENTS_MAX
+from memory.domain.types import EdgeRow, Slot, Triple, TripleIds
+from memory.ingest.reader import Reading
+
+
+def anticipate(
+    cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
+) -> None:
+    """Changes this process's copy of the graph as the workers will: a fact is replaced or taken out, or its slot is
+    marked as disputed. ``readings`` are of new messages; ``conversation`` is the digest of its opening."""
+    # The workers know more (what was stated in this hour, what others write meanwhile), so it holds for a while only.
+    cache.forget_old_disputes(now)
+    for slot, stored in cache.expectations.pop_old(now, cache.soas_by_id):
+        cache.put_edge(slot, stored)
+    for reading in readings:
+        said = select_statements(reading.triples or (), may_change=reading.role == "user")
+        for match, manner in islice((one for one in said if one[0].channel not in TENTATIVE), STATEMENTS_MAX):
+            judgement = judge_statement(cache, match, manner, now, agent=agent, conversation=conversation)
+            if judgement.fact is None:
+                continue
+            slot = cache.soas_by_token[match.subject].id, judgement.fact.dim_id
+            if judgement.act is Act.REPLACE:
+                _expect(cache, slot, match, now)
+            elif judgement.act is Act.RETIRE:
+                _expect(cache, slot, None, now)
+            elif judgement.act is Act.CONFLICT:
+                is_retraction = manner.kind is Kind.RETRACTS
+                cache.dispute(slot, judgement.fact.parent if is_retraction else cache.canonical(match.parent), now)
+
+
+def _expect(cache: Cache, slot: Slot, match: CueMatch | None, now: float) -> None:
+    """The statement is going to take the slot; or what is there is going to be taken out (None)."""
+    standing, edge = cache.urd_by_concept_dim[slot], None
+    if match is not None:
+        parent = cache.canonical(match.parent)
+        row = cache.soas_by_token.get(parent)
+        parent_id = row.id if row is not None else cache.make_up(parent)
+        # As sure as it takes to be shown: it is said in this very prompt.
+        edge = EdgeRow(slot[0], parent_id, slot[1], match.is_isa, 1.0, "inferred", now, match.channel)
+        cache.drop_claim(slot, parent)
+    cache.expectations.note(slot, edge, standing, cache.soas_by_id.get(standing.parent_id, ""), now)
+    cache.put_edge(slot, edge)
+
+
+def judge_statement(
+    cache: Cache, match: CueMatch, manner: Manner, now: float, *, agent: str = "", conversation: bytes = b""
+) -> Judgement:
+    """What a statement that is said now will do. Changes nothing."""
+    triple = Triple(match.subject, match.parent, match.dimension, match.is_isa)
+    if find_mistake(triple):
+        return Judgement(Act.INVALID)
+    concept, dim = cache.soas_by_token.get(match.subject), cache.soas_by_token.get(match.dimension)
+    parent = cache.soas_by_token.get(match.parent)
+    dim_id, decided, edges = dim.id if dim is not None else 0, Decided(), list[EdgeRow]()
+    supersedes = dim_id in cache.superseding_dims
+    if concept is not None and dim is not None:
+        if parent is not None and not supersedes:
+            ids = TripleIds(concept.id, dim.id, parent.id)
+            decided = _find_decided(cache, ids, agent, conversation, now)
+        dims = [dim.id, decided.moved_to, *sorted(cache.splits_of(dim.id) - {decided.moved_to})]
+        if manner != PLAIN:
+            moved = {
+                cache.decided[ids].moved_to for ids in cache.decided_of.get(concept.id, ()) if ids.dim_id == dim_id
+            }
+            others = tuple(sorted(other for other in moved if other is not None and other not in dims))
+            decided, dims = decided._replace(others=others), [*dims, *others]
+        found = (cache.urd_by_concept_dim.get((concept.id, place)) for place in dims if place is not None)
+        edges = [edge for edge in found if edge is not None]
+    judgement = judge(
+        Incoming(
+            dim_id,
+            cache.canonical(match.parent),
+            match.channel,
+            manner._replace(instead_of=cache.canonical(manner.instead_of)),
+            now,
+        ),
+        [
+            Standing(edge.dim_id, cache.soas_by_id.get(edge.parent_id, ""), channel_of_edge(edge), edge.is_root)
+            for edge in edges
+        ],
+        _Around(cache, concept.id if concept is not None else 0),
+        decided=decided,
+        supersedes=supersedes,
+    )
+    if judgement.act in (Act.CONFIRM, Act.NOTHING, Act.INVALID) or manner.kind is Kind.RETRACTS:
+        return judgement
+    if match.channel in TENTATIVE or find_doubt(match.subject, match.parent, match.dimension) is not None:
+        return Judgement(Act.CANDIDATE, judgement.fact)
+    return judgement
+
+
+def _find_decided(cache: Cache, ids: TripleIds, agent: str, conversation: bytes, now: float) -> Decided:
+    ruling = cache.decided.get(ids)
+    if ruling is None:
+        return Decided()
+    is_open = is_reopened(ruling.agents, ruling.conversation, ruling.decided_at, agent, conversation, now)
+    return Decided(ruling.moved_to, keeps_out=not is_open)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The graph around a concept, as this process knows it (memory.domain.judging.Graph)."""
+
+    cache: Cache
+    concept_id: int
+
+    def is_above(self, dim_id: int, upper: str, lower: str) -> bool:
+        row = self.cache.soas_by_token.get(upper)
+        return row is not None and row.id in self._climb(dim_id, lower)
+
+    def closes_cycle(self, dim_id: int, parent: str) -> bool:
+        return self.concept_id in self._climb(dim_id, parent)
+
+    def _climb(self, dim_id: int, word: str) -> list[int]:
+        """All that is above the word."""
+        row, way = self.cache.soas_by_token.get(word), list[int]()
+        at = row.id if row is not None else 0
+        while (edge := self.cache.urd_by_concept_dim.get((at, dim_id))) is not None and not edge.is_root:
+            at = edge.parent_id
+            if at in way:
+                break
+            way.append(at)
+        return way

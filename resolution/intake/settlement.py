@@ -1,0 +1,147 @@
+"""Places statements in the graph, or queues what they collide with; what was decided before holds."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from django.db import transaction
+
+from memory.domain.channels import Channel, is_weaker
+from memory.domain.cues.modality import Kind
+from memory.domain.judging import Decided
+from memory.domain.statement import is_reopened
+from memory.domain.types import Slot, Triple, TripleIds
+from memory.graph.placement import Imported, Placement, Slots, Status
+from memory.graph.store import Assertion, Attribution
+from memory.models import Edge
+from resolution import rulings
+from resolution.intake.conflict_queue import Queue, rebase
+from resolution.intake.quotas import Excess
+from resolution.models import Claim, CollisionType, DecidedTriple
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a statement. ``claim`` is the open row of the queue, or the decided one; ``existing`` the fact
+    that it collides with, or that was superseded or retired; ``decided`` the ruling that stopped it; ``reason`` tells
+    people why it was not stored; ``excess`` which limit it exceeds."""
+
+    status: Status
+    fact: Triple
+    claim: Claim | None = None
+    existing: Triple | None = None
+    decided: DecidedTriple | None = None
+    reason: str = ""
+    excess: Excess | None = None
+
+
+class Settlement:
+    """Some statements on their way into the graph, which is locked for them. Nothing is stored before ``write``."""
+
+    def __init__(self, triples: Iterable[Triple], *, is_plain: bool = True) -> None:
+        """``is_plain``: none of them is said to correct or to take back what stands."""
+        self._slots = Slots(triples)
+        ids = set(self._slots.ids.values())
+        # The queue first: of a conflict that is decided in between, at least the ruling is seen.
+        self._queue = Queue(ids)
+        self._rulings = rulings.find_rulings(ids)
+        self._moves = {} if is_plain else rulings.find_moves(ids)
+        self._forgotten: list[DecidedTriple] = []
+        self._emptied: list[Slot] = []
+        elsewhere = {row.moved_to_id for row in self._rulings.values() if row.moved_to_id is not None}
+        self._slots.read(elsewhere.union(*self._moves.values()))
+
+    def settle(self, assertion: Assertion, imported: Imported | None = None) -> Outcome:
+        """``imported``: for a fact that is moved here."""
+        ids = self._slots.ids[assertion.triple]
+        # Where the newer wins nothing is decided for good, and the policy may be younger than the ruling.
+        ruling = None if self._slots.supersedes(ids.dim_id) else self._rulings.get(ids)
+        keeps_out = ruling is not None and not rulings.reopens(assertion.attribution, ruling)
+        moved_to = ruling.moved_to_id if ruling is not None else None
+        placement = self._slots.place(
+            assertion, Decided(moved_to, keeps_out, tuple(sorted(self._moves.get(ids.slot, ())))), imported
+        )
+        if assertion.manner.kind is Kind.RETRACTS:
+            return self._finish_retraction(assertion, placement)
+        if ruling is not None and (placement.status == "decided" or (keeps_out and placement.status == "conflict")):
+            claim = ruling.decision.claim if ruling.decision is not None else None
+            existing = _to_triple(self._slots.edge_in(ids.slot))
+            return Outcome("decided", assertion.triple, claim, existing, ruling, reason=rulings.explain(ruling))
+        if ruling is not None and placement.status not in ("confirmed", "needless"):
+            self._forgotten.append(self._rulings.pop(ids))
+        return self._finish(assertion, placement)
+
+    def _finish(self, assertion: Assertion, placement: Placement) -> Outcome:
+        """What the placement means for the queue."""
+        fact, attribution = assertion.triple, assertion.attribution
+        status, ids, edge = placement.status, placement.ids, placement.edge
+        if status == "invalid":
+            return Outcome(status, fact, reason=f"{fact.concept} is the root of its own dimension")
+        if status == "outdated":
+            return Outcome(status, fact, existing=_to_triple(edge), reason="A later statement stands.")
+        if status in ("candidate", "needless"):
+            return Outcome(status, fact, existing=_to_triple(edge))
+        if status == "conflict" and is_weaker(attribution.channel, Channel.USER):
+            # What a model concluded fills a gap, but contradicts nobody.
+            return Outcome("candidate", fact, existing=_to_triple(edge or placement.closing))
+        if status == "conflict":
+            claim = self._queue.add(placement, attribution, is_isa=fact.is_isa)
+            return Outcome(status, fact, claim, _to_triple(edge or placement.closing))
+        if status != "confirmed":
+            self._queue.close(ids)
+        if status == "superseded" and edge is not None:
+            self._queue.turn_against(edge)
+        if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
+            self._queue.close_older(ids, edge.said_at)
+        return Outcome(status, fact, existing=_to_triple(placement.replaced))
+
+    def _finish_retraction(self, assertion: Assertion, placement: Placement) -> Outcome:
+        fact, said, edge = assertion.triple, assertion.attribution, placement.edge
+        if placement.status == "retired":
+            self._emptied.append(placement.ids.slot)
+            return Outcome("retired", fact, existing=_to_triple(placement.replaced))
+        if placement.status != "conflict" or edge is None:
+            is_withdrawn = self._queue.withdraw(placement.ids, said)
+            return Outcome("retired" if is_withdrawn else "needless", fact, reason="It is not known.")
+        if (kept := _find_kept(placement.ids, said)) is not None:
+            reason = "It was decided before that this fact stays."
+            return Outcome("decided", fact, kept, _to_triple(edge), reason=reason)
+        claim = self._queue.add(placement, said, is_isa=edge.is_isa, is_retraction=True)
+        return Outcome("conflict", fact, claim, _to_triple(edge))
+
+    def write(self) -> None:
+        """Raises GraphChanged."""
+        self._slots.write()
+        # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
+        for row in self._queue.write():
+            told = {"conflict": row.conflict_id, "type": row.collision_type}
+            transaction.on_commit(partial(logger.info, "collision.queued", extra=told))
+        if self._forgotten:
+            rulings.forget_rows(self._forgotten)
+        # What somebody took back makes room for what was said against it.
+        for slot in self._emptied:
+            rebase(slot, fill=True)
+
+
+def _find_kept(ids: TripleIds, said: Attribution) -> Claim | None:
+    """The retraction of this fact that was dismissed, where saying it again does not reopen it."""
+    concept_id, dim_id, parent_id = ids
+    rows = Claim.objects.filter(
+        concept_id=concept_id, dim_id=dim_id, incoming_parent_id=parent_id, collision_type=CollisionType.RETRACTION,
+        status=Claim.Status.DISMISSED, resolution__has_key="decision",
+    )  # fmt: skip
+    row = rows.order_by("-resolved_at").first()
+    if row is None or row.resolved_at is None:
+        return None
+    is_open = is_reopened(
+        rulings.find_disputants(row), bytes(row.conversation), row.resolved_at.timestamp(),
+        said.agent, said.conversation, said.at.timestamp(),
+    )  # fmt: skip
+    return None if is_open else row
+
+
+def _to_triple(edge: Edge | None) -> Triple | None:
+    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge is not None else None

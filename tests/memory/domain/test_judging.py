@@ -1,0 +1,161 @@
+"""What becomes of a statement, by what stands."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from memory.domain.channels import Channel
+from memory.domain.cues.modality import Kind
+from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, Standing, judge, refines
+
+SLOT, SPLIT, OTHER_SPLIT, MOVED = 1, 2, 3, 4
+CHANGES, CORRECTS, RETRACTS = Manner(Kind.CHANGES), Manner(Kind.CORRECTS), Manner(Kind.RETRACTS)
+HEDGED = Manner(is_hedged=True)
+SAYS = Manner()
+
+
+@dataclass
+class Graph:
+    """``above``: pairs of the upper and the lower; ``closing``: parents under which the concept is."""
+
+    above: set[tuple[str, str]] = field(default_factory=set)
+    closing: set[str] = field(default_factory=set)
+
+    def is_above(self, dim_id: int, upper: str, lower: str) -> bool:
+        return (upper, lower) in self.above
+
+    def closes_cycle(self, dim_id: int, parent: str) -> bool:
+        return parent in self.closing
+
+
+GRAPH = Graph({("germany", "nuremberg")}, {"below"})
+
+
+def act(
+    parent: str,
+    manner: Manner = SAYS,
+    *standing: str,
+    channel: Channel = Channel.USER,
+    is_dated: bool = True,
+    decided: Decided = UNDECIDED,
+    supersedes: bool = False,
+) -> str:
+    """``standing``: parents with the channel, as in `printer gutask`, in the slot, and in other dimensions with them:
+    `printer gutask 2`."""
+    facts = []
+    for text in standing:
+        words = [*text.split(), "user", str(SLOT)]
+        facts.append(Standing(int(words[2]) if len(text.split()) > 2 else SLOT, words[0], words[1]))
+    incoming = Incoming(SLOT, parent, channel, manner, 5.0 if is_dated else -5.0, is_dated=is_dated)
+    found = judge(incoming, facts, GRAPH, decided=decided, supersedes=supersedes)
+    return f"{found.act} {found.fact.parent}" if found.fact is not None else str(found.act)
+
+
+def test_a_plain_statement_is_placed_confirmed_or_disputes() -> None:
+    assert act("printer") == "place"
+    assert act("printer", SAYS, "printer") == "confirm printer"
+    assert act("plotter", SAYS, "printer") == "conflict printer"
+    assert act("plotter", SAYS, "printer", supersedes=True) == "replace printer"
+    assert act("plotter", SAYS, "printer operator", supersedes=True) == "conflict printer"
+    assert act("plotter", SAYS, "printer", supersedes=True, is_dated=False) == "outdated printer"
+    assert act("below") == "conflict"
+
+
+@pytest.mark.parametrize("manner", [CHANGES, CORRECTS])
+def test_a_correction_replaces_what_is_not_stronger(manner: Manner) -> None:
+    assert act("plotter", manner, "printer") == "replace printer"
+    assert act("plotter", manner, "printer explained") == "replace printer"
+    assert act("plotter", manner, "printer gutask") == "conflict printer"
+    assert act("plotter", manner, "printer operator") == "conflict printer"
+    assert act("plotter", manner, "printer gutask", channel=Channel.GUTASK) == "replace printer"
+    assert act("printer", manner, "printer") == "confirm printer"
+    assert act("plotter", manner) == "place"
+    assert act("below", manner, "printer") == "conflict"
+
+
+def test_what_only_a_model_says_corrects_nothing() -> None:
+    assert act("plotter", CHANGES, "printer", channel=Channel.EXPLAINED) == "conflict printer"
+    assert act("printer", RETRACTS, "printer", channel=Channel.EXPLAINED) == "nothing"
+
+
+def test_a_correction_looks_where_the_fact_was_moved() -> None:
+    moved = Decided(others=(MOVED,))
+    assert act("plotter", CHANGES, "printer user 2") == "replace printer"
+    assert act("plotter", CHANGES, "printer user 2", "device user 3") == "candidate printer"
+    instead = Manner(Kind.CHANGES, instead_of="device")
+    assert act("plotter", instead, "printer user 2", "device user 3") == "replace device"
+    assert act("plotter", instead, "printer", "device user 4", decided=moved) == "replace device"
+    assert act("plotter", CHANGES, "printer user 4", decided=moved) == "replace printer"
+    assert act("printer", SAYS, "printer user 4", decided=moved) == "place"
+
+
+def test_a_retraction_takes_out_what_is_not_stronger_wherever_it_is() -> None:
+    assert act("printer", RETRACTS, "printer") == "retire printer"
+    assert act("printer", RETRACTS, "printer operator") == "conflict printer"
+    assert act("printer", RETRACTS, "plotter") == "nothing"
+    assert act("printer", RETRACTS, "plotter", "printer user 2") == "retire printer"
+    assert act("printer", RETRACTS, "laser_printer") == "retire laser_printer"
+    assert act("laser_printer", RETRACTS, "printer") == "nothing"
+    assert act("printer", RETRACTS, "printer user 4", decided=Decided(others=(MOVED,))) == "retire printer"
+
+
+def test_the_more_specific_takes_the_place_of_the_bare() -> None:
+    assert act("flask_app", SAYS, "app") == "replace app"
+    assert act("app", SAYS, "flask_app") == "confirm flask_app"
+    assert act("flask_app", SAYS, "app gutask") == "candidate app"
+    assert act("flask_app", SAYS, "app", is_dated=False) == "candidate app"
+    assert act("flask_app", SAYS, "app", channel=Channel.EXPLAINED) == "candidate app"
+    assert act("nuremberg", SAYS, "germany") == "replace germany"
+    assert act("germany", SAYS, "nuremberg") == "confirm nuremberg"
+    assert act("germany", CHANGES, "nuremberg") == "confirm nuremberg"
+    assert act("app", Manner(Kind.CHANGES, instead_of="flask_app"), "flask_app") == "replace flask_app"
+
+
+def test_other_words_for_one_thing_dispute_only_as_names() -> None:
+    assert act("fastapi_app", SAYS, "flask_app") == "conflict flask_app"
+    assert act("mail_relay", SAYS, "backup_relay") == "candidate backup_relay"
+    assert act("mail_relay", SAYS, "backup_relay", channel=Channel.GUTASK) == "conflict backup_relay"
+    assert act("node_20", SAYS, "node_18") == "conflict node_18"
+
+
+def test_what_is_only_believed_waits() -> None:
+    assert act("printer", HEDGED) == "candidate"
+    assert act("plotter", HEDGED, "printer") == "candidate printer"
+    assert act("printer", HEDGED, "printer") == "nothing printer"
+    assert act("plotter", Manner(Kind.CHANGES, is_hedged=True), "printer") == "candidate printer"
+
+
+def test_what_was_decided_is_not_disputed_again() -> None:
+    decided = Decided(keeps_out=True)
+    assert act("plotter", SAYS, "printer", decided=decided) == "decided printer"
+    assert act("plotter", CHANGES, "printer", decided=decided) == "decided printer"
+    assert act("plotter", SAYS, decided=decided) == "decided"
+    assert act("plotter", SAYS, decided=decided, channel=Channel.GUTASK) == "place"
+    assert (
+        act("plotter", SAYS, "printer", "plotter user 4", decided=Decided(MOVED, keeps_out=True)) == "confirm plotter"
+    )
+    there = act("plotter", CHANGES, "printer", "scanner user 4", decided=Decided(MOVED, keeps_out=True))
+    assert there == "replace scanner"
+
+
+def test_the_root_of_a_dimension_is_no_place_for_a_fact() -> None:
+    root = [Standing(SLOT, "type", "operator", is_root=True)]
+    assert judge(Incoming(SLOT, "printer", "user"), root, GRAPH).act == "invalid"
+    assert judge(Incoming(SLOT, "type", "user", RETRACTS), root, GRAPH).act == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("parent", "other", "expected"),
+    [
+        ("flask_app", "app", True),
+        ("flask_web_app", "flask_app", True),
+        ("app", "app", False),
+        ("app", "flask_app", False),
+        ("app_server", "app", False),
+        ("node_18", "node", True),
+        ("ubuntu_24.04", "ubuntu", True),
+        ("node_18", "node_20", False),
+    ],
+)
+def test_which_of_two_parents_says_more(parent: str, other: str, expected: bool) -> None:
+    assert refines(parent, other) is expected
