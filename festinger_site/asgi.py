@@ -33,7 +33,7 @@ from proxy.upstream.relay import limit_body, send_error  # noqa: E402
 PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
     {
-        *("/health", "/iknowthat", "/recollect", "/reload", "/conflicts", "/candidates", "/aliases"),
+        *("/health", "/iknowthat", "/forget", "/recollect", "/reload", "/conflicts", "/candidates", "/aliases"),
         *("/gutask", "/docs", "/openapi.json", "/admin"),
     }
 )
@@ -42,7 +42,8 @@ OWN_TREES = (
     settings.STATIC_URL,
 )
 FOR_EVERYBODY = frozenset({"/health", "/gutask", "/docs", "/openapi.json"})
-FOR_AGENTS = frozenset({"/iknowthat", "/recollect", "/aliases"})  # what they may post to; the rest is for operators
+# What they may post to; the rest is for operators.
+FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases"})
 OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
 OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
 

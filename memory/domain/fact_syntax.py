@@ -27,6 +27,7 @@ _SHOWN = re.compile(
 _DIMENSIONS = {verb: dimension for dimension, verb in VERBS.items()}
 _NOT_IN_NAMES = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
 PARENT_WORDS_MAX = 3
+_CONTEXT = re.compile(r"\sin\s+context\s+of\s", re.IGNORECASE)
 _RELATIONS = {"-isa": True, "-ispart": False, "isa": True, "ispart": False}
 
 
@@ -37,6 +38,15 @@ class FactMistake(ValueError):
         super().__init__(message)
         self.position = position  # of the character at which that shows, from 0
         self.hint = hint
+
+
+class Forgotten(NamedTuple):
+    """``fact`` is None where all that is known of the concept is meant; ``names_dimension``: else that is the usual
+    one."""
+
+    concept: str
+    fact: Triple | None = None
+    names_dimension: bool = False
 
 
 class _Word(NamedTuple):
@@ -92,6 +102,15 @@ def _parse_shown(text: str) -> Triple:
 def parse_concept(text: str) -> str:
     """The concept that the whole text names, of however many words. Raises FactMistake."""
     return _name([_Word(f'"{text.strip()}"', 0)], "concept", 0)
+
+
+def parse_forgotten(text: str) -> Forgotten:
+    """What is to be forgotten: a concept with all its facts, or one fact. Raises FactMistake."""
+    if any(match.group().lower() in ("-isa", "-ispart") for match in _WORD.finditer(text)):
+        fact = parse_fact(text)
+        return Forgotten(fact.concept, fact, names_dimension=_CONTEXT.search(text) is not None)
+    words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
+    return Forgotten(_name(words, "concept", 0))
 
 
 def _split_context(words: list[_Word]) -> tuple[list[_Word], list[_Word] | None]:

@@ -21,6 +21,7 @@ from memory.graph import store
 from memory.graph.changes import Changes
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
+from memory.graph.surroundings import Surroundings
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 
 # Another voice that says the same closes this share of the doubt that is left.
@@ -199,17 +200,15 @@ class Slots:
         others = tuple(d for d in decided.others if d not in (ids.dim_id, decided.moved_to, *splits))
         dims = dict.fromkeys((ids.dim_id, decided.moved_to, *splits, *others))
         edges = [edge for d in dims if d is not None and (edge := self._edges.get((ids.concept_id, d))) is not None]
+        words = {triple.parent: ids.parent_id} | {edge.parent.token: edge.parent_id for edge in edges}
+        at = said.at.timestamp()
         return judge(
-            Incoming(
-                ids.dim_id, triple.parent, said.channel, assertion.manner, said.at.timestamp(), is_dated=said.is_dated
-            ),
+            Incoming(ids.dim_id, triple.parent, said.channel, assertion.manner, at, is_dated=said.is_dated),
             [
                 Standing(edge.dim_id, edge.parent.token, edge.channel, edge.is_root, _past(edge.said_at).timestamp())
                 for edge in edges
             ],
-            _Around(
-                self, ids.concept_id, {triple.parent: ids.parent_id, **{e.parent.token: e.parent_id for e in edges}}
-            ),
+            Surroundings(self._edges, ids.concept_id, words),
             decided=decided._replace(others=others),
             supersedes=self.supersedes(ids.dim_id),
         )

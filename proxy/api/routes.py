@@ -3,18 +3,15 @@
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.utils import timezone
-from ninja import Field, NinjaAPI, Schema
+from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from psycopg import DataError, Error
@@ -22,18 +19,16 @@ from psycopg import DataError, Error
 from memory import bounds
 from memory.cache.sync import announce
 from memory.db.connections import first_line
-from memory.domain.channels import Channel
-from memory.domain.fact_syntax import FactMistake, parse_fact
+from memory.domain.fact_syntax import FactMistake
 from memory.domain.steps import finish
 from memory.domain.types import Message
-from memory.graph.store import Attribution
 from memory.ingest.reader import Reader, describe_match
-from memory.models import Source
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
+from proxy.api.facts import router as facts
 from proxy.api.names import router as names
 from proxy.api.passthrough import target
 from proxy.api.runs import router as runs
@@ -46,7 +41,6 @@ from proxy.enrichment.pipeline import Enriched
 from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError
 from proxy.health.findings import describe_cache, is_ready, report_health
 from proxy.upstream.relay import Relay
-from resolution.intake.assertions import Outcome, assert_fact
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +69,7 @@ api = NinjaAPI(
     openapi_url="/openapi.json",
     parser=BoundedParser(),
 )
+api.add_router("", facts)
 api.add_router("", conflicts)
 api.add_router("", runs)
 api.add_router("", candidates)
@@ -132,10 +127,6 @@ for path, wire in FORMATS.items():
 # --- Festinger's own endpoints ---
 
 
-class FactIn(Schema):
-    fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo in context of glitch_university"])
-
-
 class TextIn(Schema):
     text: str
     role: Literal["user", "assistant", "system", "tool"] = "user"
@@ -153,22 +144,6 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
         # a stranger takes up no connection of Postgres or the upstream.
         return {"ready": is_ready(current)}
     return await report_health(current)
-
-
-@api.post("/iknowthat", summary="Teach a fact", tags=["memory"])
-async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
-    """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
-    current = runtime.current()
-    caller = caller_of(current.world, request.scope)
-    require(caller, "agent")
-    fact = parse_fact(said.fact)
-    is_operator = caller.token is not None and caller.token.scope == "operator"
-    channel = Channel.OPERATOR if is_operator else Channel.GUTASK
-    statement = Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=said.fact, channel=channel)
-    # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
-    async with current.coherence.barrier(announce):
-        outcome = await sync_to_async(assert_fact)(fact, statement)
-    return outcome_response(outcome)
 
 
 @api.post("/recollect", summary="What would be recalled", tags=["memory"])
@@ -228,38 +203,6 @@ def get_gutask(request: HttpRequest) -> HttpResponse:
         content_type="text/x-python; charset=utf-8",
         headers={"Content-Disposition": 'attachment; filename="gutask"'},
     )
-
-
-STATUS = {
-    "inserted": 201,
-    "superseded": 201,
-    "confirmed": 200,
-    "outdated": 200,
-    "conflict": 202,
-    "decided": 202,
-    "candidate": 202,
-    "needless": 200,
-    "over_quota": 429,
-    "invalid": 422,
-}
-
-
-def outcome_response(outcome: Outcome) -> JsonResponse:
-    content: dict[str, Any] = {"status": outcome.status, "fact": asdict(outcome.fact)}
-    if outcome.status in ("conflict", "decided", "superseded", "outdated"):
-        content["existing"] = asdict(outcome.existing) if outcome.existing else None
-    if outcome.claim is not None:
-        ids = {"conflict_id": outcome.claim.conflict_id, "member_id": outcome.claim.pk}
-        content |= {**ids, "collision_type": outcome.claim.collision_type}
-    if outcome.reason:
-        content["error" if outcome.status in ("invalid", "over_quota") else "reason"] = outcome.reason
-    headers = {}
-    if outcome.excess is not None:
-        content["setting"] = outcome.excess.setting
-        if (wait := outcome.excess.retry_after_s) is not None:
-            content["retry_after_s"] = wait
-            headers["Retry-After"] = str(wait)
-    return JsonResponse(content, status=STATUS[outcome.status], headers=headers)
 
 
 def list_reasons(reasons: Mapping[str, str]) -> list[dict[str, str]]:

@@ -1,6 +1,7 @@
 """Takes statements in: they find their places in the graph, or their collisions go to the resolution queue."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from django.db.models import F
 
@@ -18,7 +19,7 @@ from resolution.actors import Actor
 from resolution.intake.candidates import HEDGED, CandidateBook
 from resolution.intake.conflict_queue import OPEN
 from resolution.intake.quotas import Excess, Quotas
-from resolution.intake.settlement import Outcome, Settlement
+from resolution.intake.settlement import UNKNOWN, Outcome, Settlement
 from resolution.models import Candidate, Claim
 
 
@@ -59,7 +60,7 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
         if mistake := mistakes[assertion.triple]:
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
         elif assertion.manner.kind is Kind.RETRACTS and not _may_be_known(assertion.triple):
-            outcomes.append(_forget_candidate(book, assertion))
+            outcomes.append(_withdraw(book, assertion, Outcome("needless", assertion.triple, reason=UNKNOWN)))
         elif (vouched := _vouch(book, assertion)) is None:
             outcomes.append(_wait(book, quotas, assertion))
         elif quotas is not None and (doubt := _find_doubt(book, vouched)) is not None:
@@ -103,9 +104,10 @@ def _may_be_known(triple: Triple) -> bool:
     return (is_fact.exists() or is_claim.exists()) and Dimension.objects.filter(soas__token=triple.dimension).exists()
 
 
-def _forget_candidate(book: CandidateBook, assertion: Assertion) -> Outcome:
-    book.withdraw(assertion)
-    return Outcome("needless", assertion.triple, reason="It is not known.")
+def _withdraw(book: CandidateBook, assertion: Assertion, outcome: Outcome) -> Outcome:
+    """What becomes of a retraction, also where only a candidate says it."""
+    is_withdrawn = book.withdraw(assertion)
+    return replace(outcome, status="retired") if is_withdrawn and outcome.status == "needless" else outcome
 
 
 def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
@@ -153,7 +155,7 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
         if outcome.status == "candidate":
             outcome = _wait(book, quotas, assertion, "another fact stands", outcome.existing)
         elif assertion.manner.kind is Kind.RETRACTS:
-            book.withdraw(assertion)
+            outcome = _withdraw(book, assertion, outcome)
         elif outcome.status not in ("invalid", "outdated", "decided"):
             book.settle(assertion.triple, by=assertion.attribution.agent)
         if quotas is not None and outcome.status in ("inserted", "superseded", "retired"):

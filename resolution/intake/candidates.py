@@ -95,14 +95,16 @@ class CandidateBook:
             row.state, row.resolved_by, row.resolved_at = Candidate.State.PROMOTED, by, timezone.now()
             self._changed[triple] = row
 
-    def withdraw(self, assertion: Assertion) -> None:
-        """Whoever may has taken it back: it waits no more, until somebody says it again."""
+    def withdraw(self, assertion: Assertion) -> bool:
+        """Whoever may has taken it back: it waits no more, until somebody says it again. Whether it has waited."""
         row = self._rows.get(assertion.triple)
         said = assertion.attribution
         is_open = row is not None and row.state == Candidate.State.OPEN
-        if row is not None and is_open and not is_weaker(said.channel, row.channel):
-            row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
-            self._changed[assertion.triple] = row
+        if row is None or not is_open or is_weaker(said.channel, row.channel):
+            return False
+        row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
+        self._changed[assertion.triple] = row
+        return True
 
     def write(self) -> None:
         if self._said:

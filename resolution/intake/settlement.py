@@ -22,6 +22,8 @@ from resolution.models import Claim, CollisionType, DecidedTriple
 
 logger = logging.getLogger(__name__)
 
+UNKNOWN = "It is no fact."
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -105,7 +107,7 @@ class Settlement:
             return Outcome("retired", fact, existing=_to_triple(placement.replaced))
         if placement.status != "conflict" or edge is None:
             is_withdrawn = self._queue.withdraw(placement.ids, said)
-            return Outcome("retired" if is_withdrawn else "needless", fact, reason="It is not known.")
+            return Outcome("retired" if is_withdrawn else "needless", fact, reason=UNKNOWN)
         if (kept := _find_kept(placement.ids, said)) is not None:
             reason = "It was decided before that this fact stays."
             return Outcome("decided", fact, kept, _to_triple(edge), reason=reason)

@@ -377,6 +377,34 @@ class TestServer:
         assert gutask("recall", "x", url=festinger.url, http_proxy="http://127.0.0.1:1").returncode == 0
 
 
+class TestForget:
+    def test_it_tells_what_went_and_what_stays(self, festinger):
+        kept = {"status": "conflict", "fact": REPO, "existing": REPO, "conflict_id": 7, "collision_type": "retraction"}
+        festinger.answers(202, {"status": "conflict", "items": [{"status": "retired", "existing": REPO}, kept]})
+
+        run = gutask("forget", "gnommoweb", url=festinger.url)
+
+        assert festinger.asked == [("POST", "/forget", {"fact": "gnommoweb"})]
+        assert run.returncode == 3
+        assert run.stdout.splitlines() == [
+            "Forgotten: gnommoweb -isa repo in context of glitch_university",
+            "Kept: gnommoweb -isa repo in context of glitch_university (conflict 7)."
+            " It was stated on purpose: people decide whether it goes.",
+        ]
+
+    def test_nothing_to_forget_is_no_success(self, festinger):
+        festinger.answers(404, {"error": "Nothing like it is known: gnommoweb."})
+
+        run = gutask("forget", "gnommoweb -isa repo", url=festinger.url)
+
+        assert (run.returncode, run.stdout) == (3, "Nothing was forgotten. Nothing like it is known: gnommoweb.\n")
+
+    def test_a_server_without_it_is_too_old(self, festinger):
+        festinger.answers(404, {})
+
+        assert gutask("forget", "gnommoweb", url=festinger.url).returncode == 4
+
+
 class TestCommandLine:
     @pytest.mark.parametrize(
         "line", ["", "forget", "iknowthat", "recall", "recall ' '", "conflicts all", "alias one", "--loud conflicts"]

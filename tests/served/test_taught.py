@@ -1,4 +1,6 @@
-"""What ``/iknowthat`` answers, by what became of the fact."""
+"""What ``/iknowthat`` and ``/forget`` answer, by what became of the fact."""
+
+from typing import Any
 
 import psycopg
 import pytest
@@ -80,3 +82,83 @@ def test_the_root_of_a_dimension_cannot_be_claimed(server: Served) -> None:
     answer = server.teach("flora -isa word in context of flora")
 
     assert answer.status_code == 422
+
+
+# --- /forget ---
+
+
+def forget(server: Served, text: str) -> tuple[int, dict[str, Any]]:
+    answer = server.client.post("/forget", json={"fact": text})
+    return answer.status_code, answer.json()
+
+
+def recalled(server: Served, word: str) -> str:
+    return str(server.client.post("/recollect", json={"text": word}).json()["block"])
+
+
+def test_a_fact_is_forgotten_at_once_and_can_be_stated_again(server: Served) -> None:
+    server.teach("tove -isa badger in context of fauna")
+    server.teach("tove -ispart wabe")
+
+    status, told = forget(server, "tove -isa badger")
+
+    assert (status, told["status"], [item["existing"]["dimension"] for item in told["items"]]) == (
+        200, "retired", ["fauna"]
+    )  # fmt: skip
+    assert "tove: [membership] wabe\n" in recalled(server, "tove")
+    assert server.teach("tove -isa badger in context of fauna").status_code == 201
+
+
+def test_all_that_is_known_of_a_concept_is_forgotten(server: Served) -> None:
+    server.teach("borogove -isa bird in context of fauna")
+    server.teach("borogove -ispart wabe")
+
+    status, told = forget(server, "borogove")
+
+    assert (status, [item["status"] for item in told["items"]]) == (200, ["retired", "retired"])
+    assert "wabe" not in recalled(server, "borogove")
+
+
+def test_what_an_operator_said_stays_until_people_decide(server: Served, database: str) -> None:
+    server.teach("jubjub -isa bird")
+    run(database, "UPDATE urd SET channel = 'operator' FROM soas WHERE soas.id = urd.id AND token = 'jubjub'")
+
+    status, told = forget(server, "jubjub -isa bird")
+
+    [item] = told["items"]
+    assert (status, told["status"], item["collision_type"]) == (202, "conflict", "retraction")
+    assert "jubjub: [type?] bird — conflict pending\n" in recalled(server, "jubjub")
+    conflict = server.client.get(f"/conflicts/{item['conflict_id']}").json()
+    assert [member["text"] for member in conflict["members"]] == [
+        "jubjub is a bird [type]", "no longer: jubjub is a bird [type]"
+    ]  # fmt: skip
+    decided = server.client.post(f"/conflicts/{item['conflict_id']}/resolve", json={"decision": "relocate"})
+    assert decided.status_code == 422
+    server.client.post(f"/conflicts/{item['conflict_id']}/resolve", json={"decision": "update"}).raise_for_status()
+    assert "bird" not in recalled(server, "jubjub")
+
+
+def test_what_cannot_be_forgotten_is_told(server: Served) -> None:
+    server.teach("callay -isa cry")
+
+    assert forget(server, "snicker-snack")[0] == 404
+    status, told = forget(server, "callay -isa song")
+    assert (status, told["existing"]["parent"]) == (409, "cry")
+    assert forget(server, "callay -isa song in context of music")[0] == 404
+    assert forget(server, "callay -isa")[0] == 422
+    assert forget(server, "one two three")[0] == 422
+
+
+def test_who_forgets_too_much_is_told_to_wait(server: Served, database: str) -> None:
+    for number in range(3):
+        server.teach(f"uffish{number} -isa thought")
+    run(database, "UPDATE config SET value = '1' WHERE key = 'quota_gutask_per_hour'")
+    try:
+        server.client.post("/reload")
+        status, told = forget(server, "uffish0")
+    finally:
+        run(database, "UPDATE config SET value = '2000' WHERE key = 'quota_gutask_per_hour'")
+        server.client.post("/reload")
+
+    assert (status, told["setting"]) == (429, "quota_gutask_per_hour")
+    assert "uffish0: [type] thought\n" in recalled(server, "uffish0")

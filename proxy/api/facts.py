@@ -1,0 +1,123 @@
+"""The routes by which agents state facts on purpose, and take them back."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import JsonResponse
+from django.utils import timezone
+from ninja import Field, Router, Schema
+
+from memory.cache.sync import announce
+from memory.domain.channels import Channel
+from memory.domain.fact_syntax import Forgotten, parse_fact, parse_forgotten
+from memory.graph.store import Attribution
+from memory.models import Source
+from proxy import runtime
+from proxy.api.changes import caller_with
+from proxy.auth import Caller
+from resolution.intake.assertions import assert_fact
+from resolution.intake.forgetting import find_known, forget
+from resolution.intake.settlement import Outcome
+
+router = Router(tags=["memory"])
+
+
+class FactIn(Schema):
+    fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo in context of glitch_university"])
+
+
+class ForgottenIn(Schema):
+    fact: str = Field(
+        max_length=1000,
+        examples=["gnommoweb -isa repo"],
+        description="`<concept>`, for all that is known of it, or `<concept> -isa|-ispart <parent> [in context of"
+        " <dimension>]`. Without a dimension it is found in any.",
+    )
+
+
+@router.post("/iknowthat", summary="Teach a fact")
+async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
+    """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
+    caller = caller_with(request, "agent")
+    fact = parse_fact(said.fact)
+    # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
+    async with runtime.current().coherence.barrier(announce):
+        outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, said.fact))
+    return respond(STATUS[outcome.status], describe_outcome(outcome), [outcome])
+
+
+@router.post("/forget", summary="Take facts back")
+async def post_forget(request: ASGIRequest, said: ForgottenIn) -> JsonResponse:
+    """Take a fact back, or all that is known of a concept. They go into the history, and can be stated again.
+
+    `status` is `retired` (200) where all of `items` went; `conflict` (202) where an operator has stated one of them:
+    then people decide, and it stands until they do. 404: nothing like it is known. 409: another fact stands in its
+    place (`existing`). 429: too much for this hour."""
+    caller = caller_with(request, "agent")
+    wanted = parse_forgotten(said.fact)
+    async with runtime.current().coherence.barrier(announce):
+        outcomes = await sync_to_async(forget)(wanted, _attribute(caller, said.fact))
+        known = await sync_to_async(find_known)(wanted.concept)
+    items = [describe_outcome(outcome) for outcome in outcomes]
+    statuses = {outcome.status for outcome in outcomes}
+    if statuses <= {"needless"}:
+        existing = [fact for fact in known if wanted.fact is not None and fact.dimension == wanted.fact.dimension]
+        if not existing:
+            return respond(404, {"error": f"Nothing like it is known: {_name(wanted)}."})
+        return respond(409, {"error": f"Another fact stands: {existing[0]}.", "existing": asdict(existing[0])})
+    excess = next((outcome for outcome in outcomes if outcome.excess is not None), None)
+    if excess is not None:
+        return respond(429, {**describe_outcome(excess), "items": items}, outcomes)
+    if "invalid" in statuses:
+        return respond(422, items[0])
+    is_done = statuses <= {"retired", "needless"}
+    return respond(200 if is_done else 202, {"status": "retired" if is_done else "conflict", "items": items})
+
+
+def _attribute(caller: Caller, words: str) -> Attribution:
+    is_operator = caller.token is not None and caller.token.scope == "operator"
+    channel = Channel.OPERATOR if is_operator else Channel.GUTASK
+    return Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=words, channel=channel)
+
+
+def _name(wanted: Forgotten) -> str:
+    return str(wanted.fact) if wanted.fact is not None and wanted.names_dimension else wanted.concept
+
+
+STATUS = {
+    "inserted": 201,
+    "superseded": 201,
+    "confirmed": 200,
+    "outdated": 200,
+    "conflict": 202,
+    "decided": 202,
+    "candidate": 202,
+    "needless": 200,
+    "over_quota": 429,
+    "invalid": 422,
+}
+
+
+def describe_outcome(outcome: Outcome) -> dict[str, Any]:
+    content: dict[str, Any] = {"status": outcome.status, "fact": asdict(outcome.fact)}
+    if outcome.status in ("conflict", "decided", "superseded", "retired", "outdated"):
+        content["existing"] = asdict(outcome.existing) if outcome.existing else None
+    if outcome.claim is not None:
+        ids = {"conflict_id": outcome.claim.conflict_id, "member_id": outcome.claim.pk}
+        content |= {**ids, "collision_type": outcome.claim.collision_type}
+    if outcome.reason:
+        content["error" if outcome.status in ("invalid", "over_quota") else "reason"] = outcome.reason
+    if outcome.excess is not None:
+        content["setting"] = outcome.excess.setting
+        if (wait := outcome.excess.retry_after_s) is not None:
+            content["retry_after_s"] = wait
+    return content
+
+
+def respond(status: int, content: dict[str, Any], outcomes: Sequence[Outcome] = ()) -> JsonResponse:
+    waits = [outcome.excess.retry_after_s for outcome in outcomes if outcome.excess is not None]
+    known = [wait for wait in waits if wait is not None]
+    return JsonResponse(content, status=status, headers={"Retry-After": str(max(known))} if known else {})
