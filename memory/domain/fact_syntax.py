@@ -106,11 +106,16 @@ def parse_concept(text: str) -> str:
 
 def parse_forgotten(text: str) -> Forgotten:
     """What is to be forgotten: a concept with all its facts, or one fact. Raises FactMistake."""
-    if any(match.group().lower() in ("-isa", "-ispart") for match in _WORD.finditer(text)):
-        fact = parse_fact(text)
-        return Forgotten(fact.concept, fact, names_dimension=_CONTEXT.search(text) is not None)
     words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
-    return Forgotten(_name(words, "concept", 0))
+    has_relation = any(word.text.lower() in ("-isa", "-ispart") for word in words)
+    if not has_relation:
+        try:
+            return Forgotten(_name(words, "concept", 0))
+        except FactMistake:
+            if len(words) < 3:  # less than `mimir runs on tyr`
+                raise
+    fact = parse_fact(text)
+    return Forgotten(fact.concept, fact, names_dimension=not has_relation or _CONTEXT.search(text) is not None)
 
 
 def _split_context(words: list[_Word]) -> tuple[list[_Word], list[_Word] | None]:

@@ -3,12 +3,14 @@
 import asyncio
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from memory.cache.state import Cache
 from memory.domain.recall.saliency import saliency
 from memory.domain.steps import finish
+from memory.domain.timing import is_dated
 from memory.domain.types import EdgeRow, Message, SoasRow, TripleIds
 from memory.ingest.extraction import (
     NewMessage,
@@ -84,10 +86,39 @@ def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
     assert found[0].confidence == pytest.approx(0.9 * 0.7)
 
 
-def test_what_is_taken_back_teaches_nothing_and_what_takes_its_place_is_stated() -> None:
-    message = heard(world(), "Dobby is not a worker but a cook. Forget that Winky runs on Docker.")
+def said(text: str, **changes: Any) -> list[tuple[str, ...]]:
+    message = replace(heard(world(), text), **changes)
+    return [
+        (one.subject, one.parent, one.says, *filter(None, [one.instead_of]))
+        for one in extract_statements(world(), message)
+    ]
 
-    assert [(one.subject, one.parent) for one in extract_statements(world(), message)] == [("dobby", "cook")]
+
+def test_what_is_taken_back_or_changed_is_handed_over_as_such() -> None:
+    assert said("Dobby is not a worker but a cook. Forget that Winky runs on Docker.") == [
+        ("dobby", "cook", "changes", "worker"), ("winky", "docker", "retracts")
+    ]  # fmt: skip
+    assert said("Dobby is a cook. Forget that Dobby is a cook.") == [("dobby", "cook", "retracts")]
+    assert said("Forget that Dobby is a cook. Dobby is a cook.") == [("dobby", "cook", "states")]
+
+
+def test_only_what_a_user_says_now_takes_back_or_corrects() -> None:
+    text = "Actually Dobby is a cook. Forget that Winky runs on Docker."
+
+    assert said(text) == [("dobby", "cook", "corrects"), ("winky", "docker", "retracts")]
+    assert said(text, is_dated=False) == [("dobby", "cook", "states")]
+    assert said(text, is_quoted=True) == [("dobby", "cook", "states")]
+    system = replace(heard(world(), text).reading, role="system")
+    assert said(text, reading=system) == [("dobby", "cook", "states")]
+
+
+def test_what_was_said_before_it_was_first_read_comes_before_all_that_stands() -> None:
+    message = replace(heard(world(), "Dobby is a cook. Winky is a cook."), is_dated=False)
+
+    first, second = extract_statements(world(), message)
+
+    assert not is_dated(first.at)
+    assert first.at < second.at
 
 
 def test_what_is_only_believed_says_so_unless_it_is_asserted_too() -> None:

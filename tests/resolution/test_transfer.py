@@ -25,7 +25,7 @@ from resolution.transfer import Differences, Refused, Report, writer
 from resolution.transfer.interchange import FORMAT, VERSION, Mistake
 from tests.flushing import emptying_history
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
+from tests.resolution.worlds import OPERATOR, collide, collide_with_retraction, dump, facts, say
 
 pytestmark = pytest.mark.django_db
 
@@ -159,6 +159,19 @@ class TestRoundTrip:
 
         assert exported() == before
         assert str(Claim.objects.get()) == "gnommoweb [type]: repo or glitch"
+
+    def test_a_retraction_that_waits_is_moved_unless_its_fact_is_gone_there(self) -> None:
+        collide_with_retraction("gnommoweb isa repo type", evidence="forget that gnommoweb is a repo")
+        before = exported()
+
+        clear()
+        take_in(io.BytesIO(before))
+        assert exported() == before
+
+        clear()
+        say("gnommoweb isa container type")
+        take_in(io.BytesIO(before))
+        assert not Claim.objects.filter(collision_type="retraction").exists()
 
 
 class TestTakingIn:

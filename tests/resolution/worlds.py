@@ -6,11 +6,14 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from memory.db.transactions import run_transaction
+from memory.domain.cues.modality import Kind
+from memory.domain.judging import Manner
 from memory.domain.types import Triple
-from memory.graph.store import Attribution
+from memory.graph.store import Assertion, Attribution
 from memory.models import Edge, Source
 from resolution.actors import Actor
-from resolution.intake.assertions import Outcome, assert_fact
+from resolution.intake.assertions import Outcome, assert_fact, settle
 from resolution.models import Claim
 
 OPERATOR = Actor("hermione", Source.OPERATOR)
@@ -66,6 +69,21 @@ def collide(standing: str, newcomer: str, **changes: Any) -> Claim:
     """Two facts of two agents that cannot both be; the conflict that it makes."""
     say(standing, "dobby", confidence=0.71, at=timezone.now() - timedelta(days=2))
     claim = say(newcomer, "winky", **changes).claim
+    assert claim is not None
+    return claim
+
+
+def take_back(text: str, agent: str = "winky", **changes: Any) -> Outcome:
+    """Somebody says that a fact is no more."""
+    said = {"source": Source.INFERRED, "confidence": 0.8, "at": timezone.now(), "role": "user"} | changes
+    retraction = Assertion(fact(text), Attribution(agent, **said), Manner(Kind.RETRACTS))
+    return run_transaction(lambda: settle([retraction]))[0]
+
+
+def collide_with_retraction(text: str, **changes: Any) -> Claim:
+    """An operator's fact that a user takes back; the conflict that it makes."""
+    say(text, "hermione", source=Source.OPERATOR, role="")
+    claim = take_back(text, **changes).claim
     assert claim is not None
     return claim
 

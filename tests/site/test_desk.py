@@ -18,7 +18,7 @@ from resolution.admin.conflicts import ConflictAdmin
 from resolution.decisions import undo
 from resolution.models import Claim, Decision, Run
 from tests.resolution.deciding import dismiss, update
-from tests.resolution.worlds import OPERATOR, collide, facts, say, status
+from tests.resolution.worlds import OPERATOR, collide, collide_with_retraction, facts, say, status
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -296,6 +296,22 @@ def test_each_type_is_decided_each_way_and_undone(
     assert undone.redirect_chain[-1][0] == page_of(claim)
     assert "Undone: the graph is as it was before that decision." in text(undone)
     assert status(claim) == "pending"
+
+
+@pytest.mark.parametrize(("decision", "left"), [("dismiss", {"gnommoweb isa repo type"}), ("update", set())])
+def test_a_retraction_is_kept_or_taken_out(operator: Client, decision: str, left: set[str]) -> None:
+    claim = collide_with_retraction("gnommoweb isa repo type", evidence="forget that gnommoweb is a repo")
+
+    shown, listed = text(operator.get(page_of(claim))), text(operator.get(LIST))
+    assert "new no longer: gnommoweb is a repo [type]" in shown
+    assert ("Take it out" in shown, "Use new" in shown, "Both are true" in shown) == (True, False, False)
+    assert "a fact taken back" in listed
+    assert "Take it out : gnommoweb is a repo [type]" in listed
+
+    told = text(decide(operator, claim, decision))
+
+    assert facts() == left
+    assert ("Took out: gnommoweb" if decision == "update" else "Kept what stands") in told
 
 
 def test_where_the_fact_says_something_else_there_the_operator_says_so(operator: Client) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.cues.extractor import find_cues
-from memory.domain.fact_syntax import FactMistake, find_mistake, parse_fact
+from memory.domain.fact_syntax import FactMistake, find_mistake, parse_fact, parse_forgotten
 from memory.domain.text.function_words import CLOSED_CLASS
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Triple
@@ -109,6 +109,22 @@ def test_any_text_is_a_fact_in_tokens_or_a_mistake_within_it(text: str) -> None:
 ]))  # fmt: skip
 def test_a_fact_printed_is_understood_again(fact: Triple) -> None:
     assert parse_fact(str(fact)) == fact
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("skadi", ("skadi", "", False)),
+        ("Glitch University", ("glitch_university", "", False)),
+        ("skadi -isa printer", ("skadi", "skadi -isa printer in context of type", False)),
+        ("skadi -isa printer in context of make", ("skadi", "skadi -isa printer in context of make", True)),
+        ("mimir runs on tyr", ("mimir", "mimir -ispart tyr in context of runs-on", True)),
+    ],
+)
+def test_what_is_to_be_forgotten_is_understood(text: str, expected: tuple[str, str, bool]) -> None:
+    wanted = parse_forgotten(text)
+
+    assert (wanted.concept, str(wanted.fact or ""), wanted.names_dimension) == expected
 
 
 @pytest.mark.parametrize("word", sorted(CLOSED_CLASS | {"i'm", "won't"}))

@@ -35,6 +35,7 @@ shares = st.floats(0, 1)
 sources = st.sampled_from(Source)
 digests = st.binary(max_size=32).map(bytes.hex)
 triple = {"concept": names, "parent": st.just("thing"), "dimension": others}
+TWO_SIDED = sorted(set(CollisionType) - {CollisionType.RETRACTION})
 lines = st.one_of(
     st.builds(
         DimensionLine, dimension=names, question=texts, is_isa=st.booleans(),
@@ -50,7 +51,7 @@ lines = st.one_of(
         agents=st.lists(texts), conversation=digests, decided_at=times,
     ),
     st.builds(
-        ConflictLine, **triple, is_isa=st.booleans(), collision=st.sampled_from(CollisionType), against=names,
+        ConflictLine, **triple, is_isa=st.booleans(), collision=st.sampled_from(TWO_SIDED), against=names,
         blocking=st.none() | names, confidence=shares, source=sources, agent=texts,
         role=st.sampled_from(["", "user"]), conversation=digests, evidence=texts, priority=st.integers(-9, 9),
         said_at=times, queued_at=times,
@@ -198,4 +199,7 @@ def test_a_conflict_has_two_sides() -> None:
     assert mistakes(claim, claim | {"against": "repo"}) == [
         '"against" is missing: only a cycle has none',
         "repo cannot be in conflict with itself",
+    ]
+    assert mistakes(claim | {"collision": "retraction", "against": "container"}) == [
+        "a retraction is against the very parent that it names"
     ]

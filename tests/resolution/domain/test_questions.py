@@ -21,7 +21,7 @@ from resolution.domain.verdicts import ALLOWED, read_verdict
 REPO = Triple("gnommoweb", "repo", "type", True)
 CONTAINER = Triple("gnommoweb", "container", "type", True)
 CLOSING = CaseSide(Triple("container", "gnommoweb", "type", True), 0.7, "inferred")
-TYPES = sorted(ALLOWED)
+TYPES = sorted(kind for kind, may in ALLOWED.items() if may)
 
 
 def statement(words: str = "gnommoweb is a container", by: str = "dobby") -> QuotedStatement:

@@ -17,7 +17,7 @@ from resolution.domain.verdicts import (
     read_verdict,
 )
 
-TYPES = ("isa_isa", "ispart_ispart", "misclassification", "cycle")
+TYPES = ("isa_isa", "ispart_ispart", "misclassification", "cycle", "retraction")
 NAMES = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type", "dimension": "runs-on"}
 
 
@@ -64,6 +64,7 @@ def test_the_table_is_that_of_the_specification() -> None:
         "ispart_ispart": ["dismiss", "update"],
         "misclassification": ["dismiss", "relocate"],
         "cycle": ["dismiss", "relocate", "update"],
+        "retraction": [],
     }
 
 
