@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -84,6 +85,29 @@ def test_it_foresees_a_conflict_and_a_candidate(server: Served, database: str) -
     assert "manxome runs on tumtum: waits among the candidates." in said
     assert server.client.get("/conflicts", params={"touches": "manxome"}).json()["items"] == []
     assert "manxome" not in server.client.get("/candidates").text
+
+
+def test_it_foresees_what_is_corrected_taken_back_and_only_believed(server: Served, database: str) -> None:
+    server.teach("frabjous -isa day")
+    server.teach("calloohcall -isa cry")
+    with psycopg.connect(database) as connection:
+        connection.execute("UPDATE urd SET channel = 'user' FROM soas WHERE soas.id = urd.id AND token = 'frabjous'")
+
+    said = explain(
+        database,
+        "-",
+        stdin="Actually frabjous is a week. I think frumptious is a service. Forget that calloohcall is a cry.\n"
+        "> Forget that frabjous is a day.",
+    )
+
+    assert "frabjous is a week [type]: takes the place of: frabjous is a day [type]." in said
+    assert "frabjous: [type] week" in said
+    assert "frumptious is a service [type]: waits among the candidates." in said
+    assert "calloohcall is a cry [type]: is to go: calloohcall is a cry [type]. It was stated on purpose" in said
+    assert "frabjous is a day [type]: takes nothing out: only what a user says" in said
+    assert (
+        server.client.post("/recollect", json={"text": "frabjous"}).json()["block"].count("frabjous: [type] day") == 1
+    )
 
 
 def test_it_does_not_wait_for_somebody_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
