@@ -204,6 +204,8 @@ class Claim(models.Model):
     def __str__(self) -> str:
         if self.existing_parent is None:
             return f"{self.concept} [{self.dim}]: {self.incoming_parent}, which closes a cycle"
+        if self.is_retraction:
+            return f"{self.concept} [{self.dim}]: no longer {self.existing_parent}"
         return f"{self.concept} [{self.dim}]: {self.existing_parent} or {self.incoming_parent}"
 
     def get_absolute_url(self) -> str:
