@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Observation
-from resolution.models import Claim, DecidedTriple
+from resolution.models import Candidate, Claim, DecidedTriple
 from resolution.workers import observations
 from resolution.workers.observations import settle_due
 
@@ -260,3 +260,37 @@ def test_any_batching_equals_one_after_the_other(
             expected += [(one, world.say(one)) for one in in_order(waiting[first : first + batch])]
     assert sorted(outcomes) == sorted((*one.key, outcome) for one, outcome in expected)
     assert found == (world.edges, world.disputes, set(world.decided), sorted(world.history))
+
+
+ways = st.sampled_from([{}, {}, {"says": "changes"}, {"says": "corrects"}, {"says": "retracts"}, {"is_hedged": True}])
+
+
+def settled(said: list[tuple[Statement, dict[str, object]]], batch: int) -> tuple[object, ...]:
+    """The world that these make, in batches of this size."""
+    usual, observations.BATCH = observations.BATCH, batch
+    with transaction.atomic():
+        prepare({})
+        for one, way in said:
+            observe([one])
+            Observation.objects.filter(pk=Observation.objects.latest("pk").pk).update(**way)
+        try:
+            settle_due()
+        finally:
+            observations.BATCH = usual
+        outcomes = list(Observation.objects.order_by("pk").values_list("outcome", flat=True))
+        candidates = Candidate.objects.values_list(
+            "concept", "parent", "dimension", "state", "conversations", "said_count"
+        )
+        found = (*stored(), outcomes, sorted(candidates))
+        transaction.set_rollback(True)
+    return found
+
+
+@given(said=st.lists(st.tuples(statements, ways), min_size=2, max_size=12), batch=st.integers(2, 12))
+def test_what_is_corrected_or_only_believed_depends_on_no_batch(
+    said: list[tuple[Statement, dict[str, object]]], batch: int
+) -> None:
+    fresh = {(one.digest, one.key, one.is_isa): (one, way) for one, way in said}
+    in_turn = sorted(fresh.values(), key=lambda pair: (pair[0].dimension, pair[0].at))
+
+    assert settled(in_turn, batch) == settled(in_turn, 1)
