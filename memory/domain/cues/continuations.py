@@ -30,6 +30,7 @@ _PRONOUN: Final = re.compile(
 )
 _LATER: Final = re.compile(rf".{{0,80}}[,;\u2013\u2014-] ?(?:now |since \w+ )?(?:it|they|s?he){_ADVERBS}\Z")
 _ITSELF: Final = re.compile(r"\b(?:it|them|him|her)\b")
+_BETWEEN_MAX: Final = 200  # characters; the bound keeps a long sentence linear
 _FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO})
 _PRONOUNS: Final = ("it", "they", " he", "she")
 
@@ -48,6 +49,8 @@ class Last:
 def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
     """The subjects of the statement before, if the cue says more about them; or that statement's parent."""
     if last is None or cue.form in OPERATORS:
+        return []
+    if cue.start - last.end > _BETWEEN_MAX:
         return []
     written = text[last.end : cue.start].rstrip(_MARKS)
     between = written.lower()

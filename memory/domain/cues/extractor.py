@@ -34,6 +34,7 @@ _NEXT_LINE: Final = re.compile(r"\n[ \t]*[a-z]")
 _PLURAL_AHEAD: Final = re.compile(
     r"(?:[ *_\"'`\x10]+[\w.+/&'-]+){0,5}?[ *_\"'`\x10]+[\w-]*(?:s|people|men|mice|children)\b"
 )
+_SET_OFF_MAX: Final = 60  # characters between two commas
 _TOPIC_MAX: Final = 300  # characters from a cue to that of the next sentence
 _SENTENCE_OPENS: Final = re.compile(r"[.!)] +\Z")
 _PRONOUN_OPENS: Final = re.compile(rf"[.!)] +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z")
@@ -210,7 +211,9 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
     if cue.form is Form.MOVED:
         return "from" in sentence[cue.start : cue.end + _GLANCE]
     head = sentence[max(0, cue.start - _GLANCE) : cue.start].rstrip(_BESIDE)
-    if head.endswith(")") and head.rpartition("(")[2].count(" ") == 0:  # `the worker (feedbridge) is a`
+    if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
+        return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1
+    if head.endswith(")"):  # `the worker (feedbridge) is a`
         head = head[:-1].rstrip(_BESIDE)
     if not head or not head[-1].isalnum():
         return False

@@ -8,12 +8,12 @@ from typing import Final
 
 from memory.domain.cues.clauses import Subject
 from memory.domain.cues.modality import Modality
-from memory.domain.cues.naming import is_distinctive
-from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_adjective, read_phrase
+from memory.domain.cues.naming import is_distinctive, is_name_called
+from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
 from memory.domain.cues.parents import find_stops, make_parent
 from memory.domain.cues.patterns import Cue, Form
 from memory.domain.cues.subjects import read_subjects
-from memory.domain.language.english import nouns, verbs
+from memory.domain.language.english import nouns
 from memory.domain.text.function_words import is_closed_class, split_words
 from memory.domain.text.tokenizer import Token
 from memory.domain.types import TYPE
@@ -79,16 +79,9 @@ def read_called(
         return None
     if is_stated and not is_distinctive(passage, name.tokens[0], vocabulary):
         return None
-    if passage.text[name.end : name.end + 1] in _PATTERN or not _is_name_called(passage, name.tokens[0], vocabulary):
+    if passage.text[name.end : name.end + 1] in _PATTERN or not is_name_called(passage, name.tokens[0], vocabulary):
         return None
     return Named(name.head, parent.token, TYPE, True, phrase.start, name.end)
-
-
-def _is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> bool:
-    """Whether a word after `called` is a name: any is that ends its phrase, and no adverb."""
-    if is_distinctive(passage, name, vocabulary):
-        return True
-    return not is_adjective(name.text) and name.text not in verbs.CLOSING_ADVERBS and not name.text.endswith("ly")
 
 
 def _opens_clause(passage: Passage, index: int) -> bool:

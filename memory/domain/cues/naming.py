@@ -1,7 +1,7 @@
 """Tells names from ordinary words."""
 
-from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_plural, singular_of
-from memory.domain.language.english import adjectives, names, nouns
+from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_plural, singular_of
+from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.text.sentences import NAME_MARK
 from memory.domain.text.tokenizer import Token
 
@@ -54,3 +54,10 @@ def is_gerund(word: str, vocabulary: Vocabulary) -> bool:
     stem = word[:-3]
     doubled = stem[:-1] if stem[-1] == stem[-2] else stem
     return any(map(vocabulary.is_common, (stem, f"{stem}e", doubled)))
+
+
+def is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> bool:
+    """Whether a word after `called` is a name: any is that ends its phrase, and no adverb."""
+    if is_distinctive(passage, name, vocabulary):
+        return True
+    return not is_adjective(name.text) and name.text not in verbs.CLOSING_ADVERBS and not name.text.endswith("ly")

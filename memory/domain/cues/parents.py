@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
-from memory.domain.cues.naming import is_distinctive, is_marked, is_ordinary_acronym
+from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import (
     Passage,
     Phrase,
@@ -33,6 +33,7 @@ _INDEFINITE: Final = frozenset({"a", "an"})
 _MODIFIERS_MAX: Final = 2
 _QUOTES: Final = {'"': '"', "\u201c": "\u201d", "'": "'", "\u2018": "\u2019"}
 _AFTER_NOUN: Final = re.compile(r"[*_\x10]*(?:[.;!)]|\s*\Z|\s+(?:of|in|for|from|with|at|on|that|which|who)\b)")
+_ADJECTIVES_AHEAD: Final = re.compile(r",(?! (?:it|s?he|they|we|i|and|but|which|who|now|since|so)\b)", re.IGNORECASE)
 _POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
 _PARTS: Final = re.compile(r"[_\-.'@+]")  # one less than the words of a name
 _NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would be another word
@@ -57,7 +58,7 @@ def read_parent(
     """What the phrase after a cue says; None if there is none, or nothing that is a parent."""
     stops = find_stops(cue, following)
     form, phrase = cue.form, read_phrase(passage, cue.end, stops)
-    is_others = passage.text[: cue.end].endswith((" its", " their", " his", " her"))
+    is_others = passage.text[cue.start : cue.end].endswith((" its", " their", " his", " her"))
     if form is Form.IS_OUR and is_others and phrase is not None and len(phrase.tokens) == 1:
         return None  # of whom is not told: `is its successor`
     after = next(iter(following), None)
@@ -97,7 +98,7 @@ def make_parent(
         return None
     if not form.is_isa and phrase.next_word in _NAMED:
         called = read_phrase(passage, phrase.next_end, stops)
-        if called is not None and len(called.tokens) == 1 and is_distinctive(passage, called.tokens[0], vocabulary):
+        if called is not None and len(called.tokens) == 1 and is_name_called(passage, called.tokens[0], vocabulary):
             return Parent(called.head, form.dimension, form, phrase, phrase.end)
     context, end = "", phrase.end
     if phrase.next_word == "of":
@@ -142,7 +143,7 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         is_noun = form is Form.IS_A and _AFTER_NOUN.match(passage.text, phrase.end) is not None
         if not is_noun or head in adjectives.ADJECTIVES or is_descriptive(last):
             return False
-    if form.is_isa and _is_ordinary_compound(last) and passage.text[last.end : last.end + 1] == ",":
+    if form.is_isa and _is_ordinary_compound(last) and _ADJECTIVES_AHEAD.match(passage.text, last.end):
         return False  # `a low-overhead, cross-platform library`
     if form is Form.IS_LOCATED:
         return head in nouns.PLACE_NOUNS or _is_named(passage, last, vocabulary)

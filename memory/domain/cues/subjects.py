@@ -20,6 +20,8 @@ _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linea
 _CLAUSE_MAX: Final = 400  # characters; the same
 _LIST_MAX: Final = 96  # characters of a list of subjects
 _MARKS: Final = " *_\"'\u201c\u201d\x10"
+_SET_OFF: Final = {")": "(", ",": ","}
+_NOUN_MAX: Final = 5  # words of a noun beside a name
 _DEFINITE: Final = POSSESSIVES | {"the"}
 _JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 
@@ -32,9 +34,9 @@ def read_subjects(
     ordinary word that has its capital only from beginning the sentence."""
     if cue.is_plural:
         return _read_list(passage, cue, barrier, vocabulary)
-    bracketed = _read_bracketed(passage, cue, vocabulary)
-    if bracketed is not None:
-        return [bracketed] if bracketed.start > barrier else []
+    set_off = _read_set_off(passage, cue, vocabulary)
+    if set_off is not None:
+        return [set_off] if set_off.start > barrier else []
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return []
@@ -111,20 +113,34 @@ def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: V
     return read_apposed(passage, comma, barrier=barrier, vocabulary=vocabulary)
 
 
-def _read_bracketed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject | None:
-    """The name in brackets between an ordinary noun and the cue: `the worker (feedbridge) is a`."""
+def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject | None:
+    """The name beside an ordinary noun, one of them set off: `the worker (feedbridge) is a`, `the signing service,
+    sealwax, is a`, `sealwax, the signing service, is a`."""
     last = bisect_left(passage.starts, cue.start) - 1
-    if last < 2 or not passage.text[: cue.start].rstrip().endswith(")"):
+    closing = passage.text[passage.tokens[last].end : cue.start].strip(_MARKS) if last > 1 else ""
+    if closing not in _SET_OFF:
         return None
-    name, noun = passage.tokens[last], passage.tokens[last - 1]
-    is_alone = passage.text[name.end : cue.start].strip(_MARKS) == ")" and passage.gap_before(last).strip(_MARKS) == "("
-    if not is_alone or noun.is_capitalised or not is_ordinary_noun(noun.text, vocabulary):
+    opening = last
+    while opening > max(0, last - _NOUN_MAX) and not passage.gap_before(opening).strip(_MARKS):
+        opening -= 1
+    if passage.gap_before(opening).strip(_MARKS) != _SET_OFF[closing] or not opening:
         return None
-    determiner = next((token.text for token in passage.tokens[last - 2 :: -1] if is_closed_class(token.text)), "")
-    is_acronym = passage.text[name.start : name.end].isupper()
-    if determiner not in _DEFINITE or is_acronym or not is_distinctive(passage, name, vocabulary):
-        return None
-    return Subject(name.text, name.start, name.end)
+    before = passage.tokens[max(0, opening - _NOUN_MAX) : opening]
+    inside = passage.tokens[opening : last + 1]
+    for name, noun_phrase in ((inside[0], before), (before[-1], inside)):
+        if name is inside[0] and len(inside) > 1:
+            continue
+        determiner = next((token.text for token in reversed(noun_phrase) if is_closed_class(token.text)), "")
+        noun = noun_phrase[-1]
+        if determiner not in _DEFINITE or noun.is_capitalised or not is_ordinary_noun(noun.text, vocabulary):
+            continue
+        is_acronym = passage.text[name.start : name.end].isupper()
+        if is_acronym or is_closed_class(name.text) or not is_distinctive(passage, name, vocabulary):
+            continue
+        if name is before[-1] and (closing != "," or noun_phrase[0].text not in _DEFINITE or len(before) > 1):
+            continue  # only of a name that begins its sentence
+        return Subject(name.text, name.start, name.end)
+    return None
 
 
 def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary) -> list[Subject]:

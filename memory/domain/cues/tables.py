@@ -41,8 +41,7 @@ def iter_table_facts(prose: str, vocabulary: Vocabulary) -> Iterator[CueMatch]:
         head_end = rule.start() - 1
         head_start = prose.rfind("\n", 0, max(0, head_end)) + 1
         columns = [_COLUMNS.get(text.strip(_BLANKS).lower()) for _, text in _read_cells(prose, head_start, head_end)]
-        lead_end = len(prose[:head_start].rstrip())
-        lead = prose[max(prose.rfind("\n", 0, lead_end) + 1, lead_end - _LEAD_MAX) : lead_end]
+        lead = prose[max(0, head_start - _LEAD_MAX) : head_start].rstrip().rpartition("\n")[2]
         if not any(columns) or columns[0] is not None or tells_of_no_fact(f"{lead} {prose[head_start:head_end]}"):
             continue
         at = rule.end() + 1

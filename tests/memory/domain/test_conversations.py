@@ -62,6 +62,13 @@ def test_long_conversations_are_read_with_few_mistakes():
         ("Bogdan is an IT manager", "bogdan it_manager [type]"),
         ("Zweirad Kolb is one of our dealers.", "zweirad_kolb dealer [type]"),
         ("inkwell is its language server", "inkwell language_server [type]"),
+        ("Captain Rusk isn't an ex-corsair, she's a smuggler",
+         "-captain_rusk ex-corsair [type]; >captain_rusk smuggler [type]"),
+        ("The signing service, sealwax, is a Go binary", "sealwax go_binary [type]"),
+        ("sealwax, the signing service, is a Go binary", "sealwax go_binary [type]"),
+        ("kvasir isn't on mole any more, we moved kvasir from mole-1 to mole-2",
+         "-kvasir mole-1 [runs-on]; >kvasir mole-2 [runs-on]"),
+        ("kvasir runs on a small VM called mole", "kvasir mole [runs-on]; mole vm [type]"),
         # phrases
         ("kvasir belongs to the Brandt group actually", "kvasir brandt_group [membership]"),
         ("kvasir is a type rather than a class", ""),

@@ -40,6 +40,7 @@ CONDITIONS = (
 # They look like doubts or conditions and are none.
 HARMLESS = (
     r"(?:don't|do not|never|not) forget|not only|can confirm that|no wonder"
+    r"|(?:is|are|does|do)(?:n't| not) (?:[\w'-]+ ){1,5}(?:any ?more|any longer)(?=,)"
     r"|if (?:i|you) (?:remember|recall)\w*(?: correctly| right| rightly| it right)?|if you ask me"
     r"|if (?:i'm|i am) not mistaken|unless i'm (?:mistaken|wrong)|if memory serves(?: me)?(?: right| well)?"
 )

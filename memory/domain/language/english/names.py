@@ -123,7 +123,13 @@ PLACE_OPENERS = split_words(
     "unix upper van vancouver venice vienna vietnamese villa volkswagen von warsaw west western white windows york "
     "zurich"
 )
-NAME_OPENERS = GIVEN_NAMES | AMBIGUOUS_NAMES | PLACE_OPENERS
+# Written out, a title belongs to the name: `Captain Vesper`.
+HONORIFICS = split_words(
+    "abbot aunt baron baroness bishop brother cardinal captain chancellor colonel countess doctor duchess duke emperor "
+    "empress father frau herr inspector king lady lord madame miss mother pope president prince princess professor "
+    "queen sergeant sister uncle"
+)
+NAME_OPENERS = GIVEN_NAMES | AMBIGUOUS_NAMES | PLACE_OPENERS | HONORIFICS
 
 # `Page 12`, `Step 3`: the number counts and names nothing. `Friday 13`, `EUR 300`: nor does it there.
 COUNTED = split_words(
