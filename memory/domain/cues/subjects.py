@@ -36,7 +36,7 @@ def read_subjects(
         return _read_list(passage, cue, barrier, vocabulary)
     set_off = _read_set_off(passage, cue, vocabulary)
     if set_off is not None:
-        return [set_off] if set_off.start > barrier else []
+        return [set_off] if set_off.start >= barrier else []
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return []
@@ -137,8 +137,9 @@ def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject
         is_acronym = passage.text[name.start : name.end].isupper()
         if is_acronym or is_closed_class(name.text) or not is_distinctive(passage, name, vocabulary):
             continue
-        if name is before[-1] and (closing != "," or noun_phrase[0].text not in _DEFINITE or len(before) > 1):
-            continue  # only of a name that begins its sentence
+        opens_clause = opening == 1 or passage.gap_before(opening - 1).strip(_MARKS) != ""
+        if name is before[-1] and (closing != "," or noun_phrase[0].text not in _DEFINITE or not opens_clause):
+            continue
         return Subject(name.text, name.start, name.end)
     return None
 
