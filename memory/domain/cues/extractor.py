@@ -151,7 +151,7 @@ def iter_names_near_cues(
     parts = {name: [part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names}
     for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
-        if as_parents or cue.form in (Form.CALLED, Form.MOVED):
+        if as_parents or cue.form in (Form.CALLED, Form.MOVED, Form.OWNS):
             around += text[cue.end : cue.end + _GLANCE]
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         near.update(name for name in names if all(part in spelled for part in parts[name]))

@@ -190,7 +190,9 @@ def is_descriptive(token: Token) -> bool:
 def _stem_of_comparative(word: str) -> str:
     """`rich` of `richer` and `richest`; the word itself where it is neither."""
     stem = word.removesuffix("est") if word.endswith("est") else word.removesuffix("er")
-    return f"{stem[:-1]}y" if stem != word and stem.endswith("i") else stem
+    if stem != word and stem.endswith("i"):
+        return f"{stem[:-1]}y"
+    return stem[:-1] if stem != word and stem[-2:-1] == stem[-1:] else stem  # `bigger`
 
 
 def is_adjective(word: str) -> bool:

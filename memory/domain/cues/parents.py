@@ -200,7 +200,9 @@ def _compose_parent(
             gap.startswith(".") or _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX
         ):  # whose it is: `Anna's platform`
             break
-        counts = any(character.isdigit() for character in gap) or has_name  # `a tier 2 target`, `the host merak-1`
+        if has_name and not token.is_capitalised:  # `the Proxmox host merak-1`
+            break
+        counts = any(character.isdigit() for character in gap)  # `a tier 2 target`
         if (counts and not token.is_capitalised) or is_descriptive(token) or _NOT_A_WORD.match(gap):
             continue
         if len(_PARTS.findall("_".join([token.text, *kept]))) >= WORDS_MAX:

@@ -22,13 +22,14 @@ class Form(Enum):
     IS_OUR = ("(?:our|my|its|their|his|her)", "type", True, VERB)
     IS_THE = ("the", "type", True, VERB)  # only with `of Z`
     IS_OWNED_BY = ("owned by", "owned-by", False, VERB)
-    IS_HOSTED = ("(?:hosted (?:by|on|at)|deployed on)", "runs-on", False, VERB)
+    IS_HOSTED = ("(?:hosted (?:by|on|at)|deployed (?:on|to)|running on)", "runs-on", False, VERB)
     IS_CONTAINED = ("contained in", "membership", False, VERB)
     IS_LOCATED = ("located (?:in|at)", "geography", False, VERB)
     IS_WRITTEN = ("written in", "tech", False, VERB)
     IS_IN = ("in", "geography", False, VERB)  # only of what is a place
     # Verbs:
     BELONGS_TO = ("belongs? to", "membership", False, VERB)
+    OWNS = ("owns", "owned-by", False, VERB)  # what is owned stands behind
     RUNS_ON = ("runs? on", "runs-on", False, VERB)
     # Without a verb:
     OPERATOR_ISA = ("isa", "type", True, _OPERATOR)
@@ -71,7 +72,7 @@ ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
 APPOSED: Final = frozenset({Form.APPOSITION, Form.LISTED})
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
-_VERBS: Final = [Form.BELONGS_TO, Form.RUNS_ON]
+_VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON]
 _OTHERS: Final = [
     form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION, Form.LISTED)
 ]
@@ -89,12 +90,12 @@ def _alternatives(forms: list[Form]) -> str:
 
 # How the forms begin: this search leaps over nearly all words, and what it finds is looked at closely.
 _BEGINNING: Final = re.compile(
-    r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted"
+    r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
     r"|deploy|contai|locat|writt|act|al|bas"
     r"|both |curr|essen|itself|just|now|simpl|still)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
     r"|she['\u2019]s|writt|are[ n]|belon|runs? o"
-    r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|owned|t(?:ype o|ransf)|m(?:ember o|igr|oved)"
-    r"|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
+    r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|own(?:ed|s )|t(?:ype o|ransf)"
+    r"|m(?:ember o|igr|oved)|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
 )
 # The rarer mark is in front, not the space: that is what the search leaps to.
 _ARTICLE: Final = "(?:our|my|an?) "
@@ -188,7 +189,9 @@ def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
     denied, adverb, are_denied, are_adverb, verb_denied = match.group(*_GROUPS)
     if form is Form.ARE:
         denied, adverb = are_denied, are_adverb
-    is_plural = small.startswith(_PLURALS, start) or (verb_denied == "no longer " and match[form.name][-4] != "s")
+    is_plural = small.startswith(_PLURALS, start) or (
+        verb_denied == "no longer " and not match[form.name].partition(" ")[0].endswith("s")
+    )
     if is_plural and small.find(" and ", max(0, start - _NEAR), start) < 0:
         return None
     if form is Form.IS_THE and small.find(" of ", end, end + _NEAR) < 0:

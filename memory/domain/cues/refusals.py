@@ -9,11 +9,12 @@ from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import ALONE, Modality
 from memory.domain.cues.noun_phrases import Vocabulary
 from memory.domain.cues.patterns import Cue, Form, find_forms
+from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.sentences import MASK, SentenceFinder, mask
 
 SENTENCE_MAX: Final = 300  # characters that are shown
 # Commas and `are` are mostly no statement at all: nobody asks why.
-_UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.MOVED})
+_UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.LISTED, Form.MOVED})
 
 
 class Refusal(NamedTuple):
@@ -43,14 +44,19 @@ class _AnySubject:
 def find_refusals(text: str, matches: Collection[CueMatch], vocabulary: Vocabulary, limit: int = 20) -> list[Refusal]:
     """The first sentences with a cue that states nothing, each with the reason; ``matches`` are all that was found."""
     prose, found = mask(text), dict[str, str]()
+    output = OutputFinder(prose)
     for cue in find_forms(text):
         if cue.form in _UNTELLING or any(match.start <= cue.start <= match.end for match in matches):
             continue
         line = prose.rfind("\n", 0, cue.start) + 1
         within = SentenceFinder(prose[line:].split("\n", 1)[0]).sentence_at(cue.start - line)
         start, end = line + within.start, line + within.end
+        line_end = prose.find("\n", cue.start)
+        is_output = output.is_output(line, line_end if line_end >= 0 else len(prose))
         if MASK in prose[cue.start : cue.end + 1]:
             why = "it is code, a link, or what was recalled"
+        elif is_output:
+            why = "a program printed it, or it stands below such a line"
         elif within.is_question:
             why = "it is a question"
         else:

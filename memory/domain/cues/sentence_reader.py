@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
@@ -10,7 +11,7 @@ from memory.domain.cues.continuations import Last, continued_subjects
 from memory.domain.cues.matches import HEDGED_TRUST, CueMatch, Topic
 from memory.domain.cues.modality import ALONE, Kind, Modality, Surroundings
 from memory.domain.cues.moves import read_called, read_move
-from memory.domain.cues.naming import is_distinctive, is_marked_at
+from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_parent
 from memory.domain.cues.patterns import APPOSED, VERB, Cue, Form
@@ -115,12 +116,25 @@ class _SentenceReader:
             return []
         if any(not self._fits(subject, cue, parent) for subject in subjects):
             return []
+        if cue.form is Form.OWNS:
+            return self._read_owner(subjects[0], cue, parent)
         is_instead = bool(continued) and self._last is not None and self._last.is_denied
         is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
         self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, parent.end)
         self.barrier = parent.end
         start = cue.start if continued else subjects[0].start
         return self._state(subjects, cue, parent, start, find_stops(cue, following), is_instead=is_instead)
+
+    def _read_owner(self, owner: Subject, cue: Cue, parent: Parent) -> list[CueMatch]:
+        """`Team Blue owns kvasir`"""
+        index = bisect_left(self._passage.starts, owner.start)
+        is_named = self._passage.tokens[index].is_capitalised or self._vocabulary.is_concept(owner.concept)
+        last = parent.phrase.tokens[-1]
+        if parent.name is None or not is_named or parent.phrase.determiner or is_ordinary_acronym(last):
+            return []
+        self.barrier = parent.end
+        kind = self._find_kind(owner, cue, parent, is_instead=False)
+        return [self._make(parent.name, replace(parent, token=owner.concept), owner.start, kind)]
 
     def find_topic(self) -> Topic | None:
         """What `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search service.`"""

@@ -32,13 +32,15 @@ _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 # A line such as "Observation: ...", "Result of tool search:", "Here is the page:" begins what somebody else says, but
 # "I said:" does not.
 _LABEL: Final = re.compile(
-    r"^[ \t*_#-]*(?P<label>(?!(?:I|we)\b)(?:[^\s:]+[ \t]+){0,9}?"
+    r"[ \t*_#-]*(?P<label>(?!(?:I|we|for)\b)(?:[^\s:]+[ \t]+){0,9}?"
     r"(?:observations?|results?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|sites?|"
     r"articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|attachments?|posts?|"
     r"files?|source|text|wrote|writes|says|said|reads)"
     r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
+_SENTENCE_END: Final = re.compile(r"[a-z]{2}[.!?]+\s")  # `I ran it. Output:`
+_LABEL_MAX: Final = 200  # characters
 # A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
 _HEADING: Final = re.compile(
     r"^#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
@@ -46,6 +48,7 @@ _HEADING: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _SHORT_LABEL: Final = 5  # words: a longer one is a label only if nothing follows on its line
+_SHORT_LABEL_WITHIN: Final = 3  # the same behind another sentence
 # Mail and HTTP alike: names and colons, one a line.
 _HEADER_LINES: Final = re.compile(
     r"^[ \t*]*(?:from|to|cc|bcc|subject|date|sent|reply-to|received|message-id|return-path|content-type|mime-version|"
@@ -126,8 +129,11 @@ def _find_labelled(text: str) -> Iterator[Span]:
     colon = text.find(":")
     while colon >= 0:
         # Only lines with a colon are looked at: to try each line takes ten times as long.
-        label = _LABEL.match(text, text.rfind("\n", 0, colon) + 1)
-        if label and (len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip()):
+        line = text.rfind("\n", 0, colon) + 1
+        *_, opening = (line, *(end.end() for end in _SENTENCE_END.finditer(text, max(line, colon - _LABEL_MAX), colon)))
+        label = _LABEL.match(text, opening)
+        words_max = _SHORT_LABEL if opening == line else _SHORT_LABEL_WITHIN
+        if label and (len(label["label"].split()) <= words_max or not label["rest"].strip()):
             starts.append(label.start())
             break
         line_end = text.find("\n", colon)

@@ -3,7 +3,9 @@ import pytest
 from benchmarks.conversations import CONVERSATIONS, measure
 from benchmarks.cues import Dictionary
 from memory.domain.cues.extractor import Kind, find_cues
+from memory.domain.cues.refusals import find_refusals
 from memory.domain.text.machine_output import OutputFinder
+from memory.domain.text.quotations import find_quotations
 
 KINDS = {Kind.STATES: "", Kind.RETRACTS: "-", Kind.CHANGES: ">", Kind.CORRECTS: "!"}
 
@@ -69,7 +71,11 @@ def test_long_conversations_are_read_with_few_mistakes():
         ("kvasir isn't on mole any more, we moved kvasir from mole-1 to mole-2",
          "-kvasir mole-1 [runs-on]; >kvasir mole-2 [runs-on]"),
         ("kvasir runs on a small VM called mole", "kvasir mole [runs-on]; mole vm [type]"),
+        ("Team Green owns billing-api.", "billing-api team_green [owned-by]"),
+        ("Team Green no longer owns billing-api.", "-billing-api team_green [owned-by]"),
         # phrases
+        ("kvasir is running on the Fargate cluster shop-prod", "kvasir shop-prod [runs-on]"),
+        ("kvasir is a bigger relay", "kvasir relay [type]"),
         ("kvasir belongs to the Brandt group actually", "kvasir brandt_group [membership]"),
         ("kvasir is a type rather than a class", ""),
         ("kvasir and mimir are dbt staging models", "kvasir dbt_staging_model [type]; mimir dbt_staging_model [type]"),
@@ -100,6 +106,7 @@ def test_what_people_say_at_length_is_read(text, expected, dictionary):
         # parts of programs
         "Entity is a u64", "RenderQueue is a ring buffer", "`useVoucher` is a hook", "kvasir is an integer",
         "`Position` is a struct and Sprite is a union",
+        "Canopy owns CI", "Anna owns a Kiox 300", "if Team Green owns billing-api", "the process owns billing-api",
         # kinds, settings
         "the MCU is an nRF9160", "the PV inverter is a Fronius", "the Ghent office is in a WeWork",
         # not said, or taken back
@@ -139,3 +146,16 @@ def test_output_reaches_to_the_end_of_its_paragraph():
     output = OutputFinder(text)
 
     assert [output.is_output(*line) for line in lines] == [False, True, True, False]
+
+
+def test_what_is_not_read_from_programs_is_explained(dictionary):
+    [refusal] = find_refusals("ValueError: mimir is a worm", (), dictionary)
+
+    assert refusal.why == "a program printed it, or it stands below such a line"
+
+
+def test_a_label_begins_its_sentence():
+    said = "For the file: kvasir is a relay"
+
+    assert find_quotations(said) == find_quotations(f"Keep the log, please. Facts: {said}") == []
+    assert find_quotations("I ran it. Output: kvasir is a relay") == [(10, 35)]
