@@ -24,7 +24,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+|\n")
 _HEADING: Final = re.compile(r"#|\W*[\w ]{1,40}:$|\W*$")
 _FRAME: Final = re.compile(rf"(?:{english.FRAMES})\b")
 _READING_FRAME: Final = re.compile(rf"(?:{english.READING_FRAMES})\b.*\b{english.CONVERSATION}")
-_INTRODUCES: Final = re.compile(rf".{{0,80}}?\b{english.CONVERSATION}.{{0,30}}:$|.{{0,20}}\bquery:$")
+_INTRODUCES: Final = re.compile(rf".{{0,80}}?\b{english.CONVERSATION}.{{0,30}}:$|.{{0,20}}\bquery:$|{english.TURN}")
 _WANTED: Final = "|".join(
     f"(?P<{name}>{wording})"
     for name, wording in (
@@ -93,6 +93,8 @@ def _find_request(text: str, *, may_be_person: bool = False, is_alone: bool = Tr
             or _OF_CONVERSATION.match(request["rest"] or "") is not None
         )
         if not is_about_conversation:
+            if _FRAME.match(sentence):  # who the model is to be: what it is to do may follow
+                continue
             return None
         return _name_task(request) if _is_for_program(instruction, may_be_person=may_be_person) else None
     return None

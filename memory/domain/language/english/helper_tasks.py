@@ -6,16 +6,17 @@ has `me` or `my`, `blog` or `talk` is what tells such a request from a person's.
 """
 
 _CONVERSATIONS = (
-    "conversations?|chats?|chat (?:histor(?:y|ies)|sessions?|threads?|conversations?|messages)|dialog(?:ue)?s?"
-    "|(?:coding|agent|ai) sessions?|messages history"
+    "conversations?|chats?|(?:chat|conversation) (?:histor(?:y|ies)|sessions?|threads?|messages)|chat conversations?"
+    "|dialog(?:ue)?s?|(?:coding|agent|ai) sessions?|messages history"
 )
 # The conversation itself, not something that has to do with conversations: `the chat`, not `the chat app`.
 CONVERSATION = (
     r"(?:(?:the|this|our|your|an?|these|user'?s|users'?|current|given|following|above|previous|entire|whole|provided"
-    r"|new|short|llm|user|recent|last) ){0,4}"
+    r"|new|short|llm|user|recent|last|single-turn) ){0,4}"
     rf"(?:(?:{_CONVERSATIONS})(?= ?(?:$|[^\w ]|(?:based|that|which|in|into|within|with|using|between|and|or|below|above"
     r"|later|without|topic|titles?)\b))"
-    r"|user'?s (?:first |initial |latest |last )?(?:message|query|question|request|prompt|input)"
+    r"|user'?s (?:first |initial |latest |last )?(?:message|query|question|request|prompt|input|task)"
+    r"|(?:message|query|question|request|prompt|input) (?:from|of|by) (?:a|the) user"
     r"|(?:previous|user) (?:query|messages?|prompt)|first (?:user )?message)"
 )
 # Without a request of their own: who the model is to be; and, where they name the conversation, what it will read.
@@ -23,10 +24,11 @@ FRAMES = r"you are|you're|act as|your (?:role|job|task|goal)|as an?|given the fo
 _READS = "read|analy[sz]e|review|consider|look at|examine|study"
 READING_FRAMES = rf"here (?:is|are)|here's|below (?:is|are)|given|based on|the (?:following|input)|this is|{_READS}"
 LEADS = (
-    r"(?:(?:based on|given|from|for|using|considering|if|when) [^,.]{1,150}, ?"
+    r"(?:(?:based on|given|from|using|considering) [^,.]{1,150}, ?|if (?:it does|so), ?"
     rf"|(?:{_READS}) [^,.]{{1,100}},? and (?:then )?)?"
     r"(?:(?:please|now|kindly|simply|then) )*"
-    r"(?:your (?:\w+ )?(?:task|job|role|goal) is (?:to )?|the task is to |task: ?|you (?:are tasked|are charged) with "
+    r"(?:your? (?:\w+ )?(?:task|job|role|goal) is (?:to )?|the task is to |task: ?"
+    r"|you are (?:[^,.]{1,60} )?(?:tasked with|charged with|speciali[sz](?:ing|ed|es) in|responsible for|that|who) "
     r"|you (?:must|should|will|need to|are to|have to|only|can)?(?: |\b)|i (?:want|need) you to )?(?:only |please )?"
 )
 VERBS = (
@@ -40,6 +42,8 @@ QUALITIES = (
     r"|one|two|three|four|five|six|seven|eight|ten|[0-9][\w-]*|[\w-]+-words?(?:-or-less)?|few-words|words?|characters?"
     r"|chars|max|maximum|less|fewer|line|phrase|emojis?|as|yet|short|brief|very|extremely|concise|succinct|clear|simple"
     r"|descriptive|specific|meaningful|suitable|relevant|good|better|engaging|catchy|informative|accurate|appropriate"
+    # What follows a comma is one more of them.
+    r"|(?<=, )[\w-]+"
     r"|high-quality|distinct|diverse|thoughtful|likely|suggested|possible|potential|natural|broad|general|topic"
     r"|lowercase|plain|new|expressive"
 )
@@ -58,8 +62,8 @@ LINKS = (
     r"that|which|best|briefly|accurately|clearly|succinctly|summari[sz](?:es|ing|e)|captur(?:es|ing|e)|describ(?:es|ing|e)"
     r"|represent(?:s|ing)?|reflect(?:s|ing)?|categori[sz](?:es|ing|e)|cover(?:s|ing)?|identify(?:ing)?|convey(?:s|ing)?"
     r"|the|an?|main|core|central|key|most|topics?|themes?|subjects?|essence|point|purpose|intent|idea|gist|content|context"
-    r"|of|for|from|in|to|on|about|based|and|or|with|along|relevant|would|will|could|can|help|user|find|questions|prompts"
-    r"|strictly|an? emoji|emojis?|important|as|also|it|is|characters?|words?|max|each"
+    r"|of|for|from|in|to|on|about|based|and|or|with|along|relevant|would|will|could|can|might|may|help|user|find|ask|continue|questions|prompts"
+    r"|strictly|an? emoji|emojis?|important|as|also|it|is|characters?|chars|words?|max|maximum|each"
 )
 # What the user is to ask next is asked of nothing but the conversation.
 ASKED_NEXT = r"the user (?:\w+ ){1,4}(?:ask|say|want to ask|be interested in asking)(?: \w+)?(?: next)\b"
