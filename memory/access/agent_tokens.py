@@ -2,10 +2,12 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from typing import Final
 
 from django.db import IntegrityError, transaction
 
+from memory.domain.switches import Switch
 from memory.domain.voices import is_reserved
 from memory.models import Agent
 
@@ -27,13 +29,14 @@ def clean_name(name: str) -> str:
     return name
 
 
-def create(name: str, scope: str) -> tuple[Agent, str]:
+def create(name: str, scope: str, off: Iterable[Switch] = ()) -> tuple[Agent, str]:
     """A new agent, and its token. Raises AgentMistake where the name is taken."""
     name, token = clean_name(name), new_token()
     # Not asked for first: of two operators who take the same name, the constraint decides.
     try:
         with transaction.atomic():
-            return Agent.objects.create(name=name, token_hash=token_hash(token), scope=scope), token
+            switches = dict.fromkeys(off, False)
+            return Agent.objects.create(name=name, token_hash=token_hash(token), scope=scope, **switches), token
     except IntegrityError:
         raise AgentMistake(f"there is an agent {name} already") from None
 

@@ -1,13 +1,16 @@
 """Clients that can set nothing but a base URL say in it who they are, and what is not to be done for them."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
-from memory.access.agent_tokens import new_token, token_hash
-from tests.served.server import Served
+from proxy.api.routes import GUTASK
+from tests.served.server import Served, manage
 from tests.served.speakers import anthropic_client, ollama_client, openai_client
 from tests.served.test_access import bearer
 from tests.served.test_why import WITHIN_S, why
@@ -113,20 +116,30 @@ def test_the_name_of_a_registered_agent_is_for_its_token(
 def test_what_is_switched_off_for_an_agent_is_off_in_every_process(
     server: Served, raw_server: Served, database: str
 ) -> None:
-    token = new_token()
-    insert = "INSERT INTO agent (name, token_hash) VALUES ('kreacher', %s)"
+    made = manage("create_agent", "kreacher", "--off", "learn", "ask", DATABASE_URL=database)
     told = {"learn": "off in the settings of the agent", "ask": "off in the settings of the agent"}
 
-    def restrictions(process: Served, address: str) -> Any:
-        return chat_at(process, address, "hello", **bearer(token))["restrictions"]
+    def are_restricted(restrictions: dict[str, str], *processes: Served) -> bool:
+        found = [chat_at(one, "", "hello", **bearer(made.stdout.strip()))["restrictions"] for one in processes]
+        return found == [restrictions] * len(processes)
 
+    assert eventually(lambda: are_restricted(told, server, raw_server), within_s=WITHIN_S)
+    told["recall"] = "off in the address"
+    under = chat_at(server, "/agent/kreacher,recall=off,ask=off", "hello", **bearer(made.stdout.strip()))
+    assert under["restrictions"] == told
     with psycopg.connect(database, autocommit=True) as client:
-        client.execute(insert, [token_hash(token)])
-        client.execute("UPDATE agent SET learn = false, ask = false WHERE name = 'kreacher'")
-        for process in (server, raw_server):
-            assert eventually(lambda: restrictions(process, "") == told, within_s=WITHIN_S)  # noqa: B023
-        assert restrictions(server, "/agent/kreacher,recall=off") == {"recall": "off in the address", **told}
+        client.execute("UPDATE agent SET learn = true, ask = true WHERE name = 'kreacher'")
+        assert eventually(lambda: are_restricted({}, server, raw_server), within_s=WITHIN_S)
         client.execute("DELETE FROM agent WHERE name = 'kreacher'")
+
+
+def test_gutask_teaches_under_the_name_in_its_address(server: Served, rows: Callable[[str, str], Any]) -> None:
+    environment = {**os.environ, "FESTINGER_URL": f"{server.url}/agent/winky/"}
+    command = [sys.executable, str(GUTASK), "iknowthat", "tulgey -isa wood"]
+
+    assert subprocess.run(command, env=environment, check=False).returncode == 0
+    query = "SELECT agent FROM urd JOIN soas ON soas.id = urd.id WHERE token = %s AND urd.id <> parent_id"
+    assert rows(query, "tulgey") == [("winky@127.0.0.1",)]
 
 
 def test_a_bad_address_is_told_why_in_the_shape_of_its_path(server: Served, ollama: StandIn) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.access import agent_tokens
+from memory.domain.switches import SWITCHES, Switch
 from memory.models import Agent
 
 
@@ -18,9 +19,13 @@ class Command(BaseCommand):
             "--scope", choices=Agent.Scope.values, default=Agent.Scope.AGENT, help="(default: %(default)s)"
         )
 
-    def handle(self, *, name: str, scope: str, **_: Any) -> None:
+        parser.add_argument(
+            "--off", nargs="+", choices=SWITCHES, default=[], help="what is not to be done for its prompts"
+        )
+
+    def handle(self, *, name: str, scope: str, off: list[Switch], **_: Any) -> None:
         try:
-            agent, token = agent_tokens.create(name, scope)
+            agent, token = agent_tokens.create(name, scope, off)
         except agent_tokens.AgentMistake as mistake:
             raise CommandError(str(mistake)) from None
         self.stderr.write(f"The token of {agent} ({scope}), shown only once:")
