@@ -186,8 +186,10 @@ def announce(site: ModuleType, report: dict[str, Any]) -> None:
     url = f"http://[{host}]" if ":" in host else f"http://{host}"
     upstream = report.get("upstream", {})
     if upstream.get("reachable") is False:
-        where = "FESTINGER_UPSTREAM" if site.FESTINGER_UPSTREAM else f"upstream.url in {site.CONFIG_FILE}"
-        say(f"Warning: no Ollama answers at {upstream['url']}. Start it, or name another: {where}")
+        where = "FESTINGER_UPSTREAM" + ("" if site.FESTINGER_UPSTREAM else f", or upstream.url in {site.CONFIG_FILE}")
+        # Something else may be there, such as this Festinger itself.
+        answer = f" ({upstream['error']})" if upstream["error"].startswith("it answers") else ""
+        say(f"Warning: no Ollama answers at {upstream['url']}{answer}. Start it, or name another: {where}")
     say(f"Festinger is ready: {url}:{site.FESTINGER_PORT} (agents' Ollama address)")
     say(f"Admin: {url}:{site.FESTINGER_PORT}/admin/   Logs: {site.HOME / 'log'}   Stop: Ctrl-C")
 

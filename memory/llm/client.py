@@ -219,9 +219,9 @@ class _Asking:
         return option is not None
 
     def as_error(self, failure: HttpFailure) -> LlmError:
-        message = self.clean_text(failure.message)
         if failure.status == 0:
-            return Unavailable(f"It cannot be reached: {message}")
+            return Unavailable(self.clean_text(f"It cannot be reached at {self.access.url}: {failure.message}"))
+        message = self.clean_text(failure.message)
         kind = Unavailable if failure.may_pass else Misconfigured
         return kind(f"Status {failure.status}: {message}")
 

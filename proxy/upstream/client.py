@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Iterable
 
 import httpx
@@ -106,6 +107,12 @@ class Server:
     def reason(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
             return f"no connection within {self.connect_timeout_s:g} s"
+        # What the system says of it; around that, aiohttp tells how it tried.
+        cause: object = error
+        while isinstance(cause, BaseException):
+            if isinstance(cause, OSError) and (cause.errno or 0) > 0:
+                return os.strerror(cause.errno or 0)
+            cause = cause.__cause__
         return first_line(error)
 
 

@@ -262,7 +262,7 @@ def test_a_server_that_is_not_there_cannot_be_reached(llm: LlmServer, model: Lan
     model.base_url = "http://127.0.0.1:1/v1"
     model.save()
 
-    with pytest.raises(models.Unavailable, match="It cannot be reached"):
+    with pytest.raises(models.Unavailable, match=r"It cannot be reached at http://127\.0\.0\.1:1/v1: "):
         ask(model)
 
 

@@ -84,7 +84,7 @@ def test_a_server_that_does_not_take_the_connection_is_told_after_a_while() -> N
 
 
 def test_a_refused_connection_and_an_unknown_name_are_told_at_once() -> None:
-    assert "Connect call failed" in unreachable("http://127.0.0.1:9")
+    assert unreachable("http://127.0.0.1:9").endswith("at http://127.0.0.1:9: Connection refused")
     assert "cannot reach the model server at http://nowhere.invalid: " in unreachable("http://nowhere.invalid")
 
 
