@@ -45,6 +45,9 @@ CRON: Final = Takes("five cron fields (minute hour day month weekday)")
 Cron = Annotated[str, AfterValidator(check_cron), CRON]
 
 
+MODEL_NAME_MAX: Final = 200  # characters that are compared with a pattern
+
+
 def split_styles(raw: object) -> object:
     """Before validation: the pairs of pattern and style that a text has, in lower case."""
     if not isinstance(raw, str):
@@ -54,7 +57,7 @@ def split_styles(raw: object) -> object:
 
 
 StyleByModel = Annotated[
-    tuple[tuple[Annotated[str, Field(min_length=1, max_length=200)], Style], ...],
+    tuple[tuple[Annotated[str, Field(min_length=1, max_length=MODEL_NAME_MAX)], Style], ...],
     Field(max_length=100),
     BeforeValidator(split_styles),
     Takes("patterns of models' names, each with its style, such as smollm*=sentences, *:1b=sentences"),
@@ -213,7 +216,7 @@ class Tuning:
     )
 
     def style_for(self, model: str) -> Style:
-        name = model.lower()
+        name = model[:MODEL_NAME_MAX].lower()  # whoever sends the prompt may have written a book there
         styles = (style for pattern, style in self.recollection_style_by_model if fnmatchcase(name, pattern))
         return next(styles, self.recollection_style)
 
