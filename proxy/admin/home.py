@@ -17,13 +17,13 @@ from memory.admin.base import Page, ReadOnly
 from memory.graph.store import find_unexplained
 from memory.models import Config
 from memory.settings.registry import Tuning
+from memory.templatetags.times import ago
 from proxy import login_throttle
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_run
-from resolution.views.phrases import ago
 from resolution.views.queue_summary import waiting
 
 UNKNOWN_SHOWN = 10

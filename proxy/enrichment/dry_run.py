@@ -8,11 +8,13 @@ import orjson
 
 from memory.cache.state import Cache
 from memory.domain.statement import Statement
+from memory.domain.switches import Restrictions, Switch
 from memory.domain.types import SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage, extract_statements
 from memory.ingest.reader import Reader, Reading, read_rest
 from memory.recall.mentions import Mentions
+from proxy.auth import OFF_FOR_AGENT
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
 from proxy.domain.loops.mitigations import Intervention
@@ -55,6 +57,7 @@ class DryRun:
     step: str = ""
     answer: bytes = b""
     unread_characters: int = 0
+    restrictions: Restrictions = field(default_factory=dict)  # what is not done, and why
 
 
 @dataclass(slots=True)
@@ -125,7 +128,9 @@ async def run_dry(
         counts=Counts(),
         turns=turns,
     )
-    done = await enricher.enrich(path, body, agent)
+    # As its token would have it; an agent that is not registered has no settings.
+    off = next((row.off for row in cache.agents.values() if row.name == agent), frozenset[Switch]())
+    done = await enricher.enrich(path, body, agent, dict.fromkeys(off, OFF_FOR_AGENT))
     turn, heard = turns.begin(), []
     for message in encounters.heard:
         text = message.reading.text  # secrets are blanked when all is read
@@ -141,4 +146,5 @@ async def run_dry(
         step=done.step,
         answer=done.answer[1] if done.answer is not None else b"",
         unread_characters=events.event.get("unread_characters", 0),
+        restrictions=events.event.get("restrictions", {}),
     )

@@ -200,8 +200,12 @@ class SoasAdmin(Fixed, ReadPage):
         concept, is_muted = get_object_or_404(Soas, pk=concept_id), request.POST.get("muted") == "true"
         concept_flags.mute([concept.pk], request.user, to=is_muted)
         become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
-        self.message_user(request, format_html("{} {}.", link(concept), become), messages.SUCCESS)
-        return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
+        told = format_html("{} {}.", link(concept), become)
+        back = next_page(request) or reverse(PAGE, args=[concept_id])
+        if is_muted:
+            told = with_button(request, told, "Unmute", request.path, muted="false", next=back)
+        self.message_user(request, told, messages.SUCCESS)
+        return redirect(back)
 
     @changes("memory.change_soas")
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:

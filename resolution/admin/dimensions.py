@@ -93,7 +93,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
 
     @admin.display(description="a fact says", ordering="is_isa")
     def says_what(self, dimension: Dimension) -> str:
-        return "what it is (ISA)" if dimension.is_isa else "what it is part of (ISPART)"
+        return "what a thing is" if dimension.is_isa else "what it is in, on or of"
 
     @admin.display(description="a change of the policy")
     def policy(self, dimension: Dimension) -> str:

@@ -15,13 +15,14 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from memory.admin.base import COUNTED_MAX, ReadOnly, WordSearch, limit_selection, link, next_page, with_keys
 from memory.domain.formatting import tells_dimension
 from memory.models import Edge
+from memory.templatetags.times import ago
 from resolution.admin.pages import ReadPage, changes, with_button
 from resolution.decisions import retirement
 from resolution.domain.verdicts import read_reason
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim, Conflict
 from resolution.views.concept_detail import last_sentence, open_conflict, sheet
-from resolution.views.phrases import ago, by_whom, dated, percent
+from resolution.views.phrases import by_whom, dated, percent
 
 LIST = "admin:memory_edge_changelist"
 SENTENCE_MAX = 160  # characters of one in the list

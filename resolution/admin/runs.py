@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET
 from memory.admin.base import BoundedPaginator, Page, ReadOnly
 from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel
+from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of, changes
 from resolution.admin.quarantine import quarantine_page
 from resolution.decisions import undo
@@ -26,7 +27,6 @@ from resolution.intake.conflict_queue import OPEN
 from resolution.models import Decision, Run
 from resolution.resolver import run_records
 from resolution.views.conflict_list import RELATED
-from resolution.views.phrases import ago
 
 PAGE = 50  # decisions
 LEFT_SHOWN = 20  # conflicts that the run did not decide

@@ -103,6 +103,9 @@ class Contents:
         for number, line in interchange.read(self._file):
             if number % PROGRESS_EVERY == 0:
                 progress("Reading", self._file.tell(), size)
+            if isinstance(line, interchange.Miscount):
+                self.report.warning = line.reason
+                continue
             if isinstance(line, interchange.Mistake):
                 self.report.add_mistake(line)
                 continue

@@ -22,6 +22,7 @@ from pydantic import (
 
 from memory.domain.channels import Channel
 from memory.domain.fact_syntax import find_name_mistake
+from memory.domain.formatting import format_count
 from memory.domain.text.tokenizer import is_name, parse_name
 from memory.domain.types import Triple
 from memory.models import Dimension, Source
@@ -37,6 +38,13 @@ _SHOWN_MAX: Final = 80  # characters of a wrong value
 
 class Unreadable(ValueError):
     """This is not an exported file, or not one that this version reads; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miscount:
+    """A file has not as many lines as it says."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +237,9 @@ def format_line(kind: str, values: Iterable[Any]) -> bytes:
 # --- reading ---
 
 
-def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake]]:
-    """The lines after the header with their numbers, from the beginning of the file on, one by one. If lines are
-    missing at the end, a Mistake is last. Raises Unreadable."""
+def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake | Miscount]]:
+    """The lines after the header with their numbers, from the beginning of the file on, one by one. If there are more
+    or fewer than it says, a Miscount is last. Raises Unreadable."""
     file.seek(0)
     numbered = _read_numbered(file)
     number, first = next(numbered, (0, b""))
@@ -245,9 +253,9 @@ def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake]]:
         except ValidationError as error:
             yield number, Mistake(number, _describe(error))
     if expected not in (None, count):
-        how = "cut" if count < expected else "longer than it says"
-        reason = f"the file is {how}: its first line promises {expected} more lines, there are {count}."
-        yield number, Mistake(number, f'{reason} In a file that is edited by hand, leave out "counts"')
+        how = "shorter than it says" if count < expected else "longer than it says"
+        promise = f"its first line promises {format_count(expected, 'more line')}, there are {count:,}"
+        yield number, Miscount(f"The file is {how}: {promise}. If nobody has edited it by hand, it may have been cut.")
 
 
 def _read_numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:

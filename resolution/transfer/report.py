@@ -78,6 +78,7 @@ class Report(BaseModel):
     differences: list[Difference] = []  # the first of them
     mistakes: list[Mistake] = []  # the first of them
     mistakes_count: int = 0
+    warning: str = ""  # about the file as a whole
 
     @property
     def differing(self) -> int:

@@ -13,10 +13,11 @@ from django.utils import timezone
 from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import whole_number
 from memory.models import Dimension, Soas, Source, find_called_like
+from memory.templatetags.times import ago
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.views import conflict_facts
-from resolution.views.phrases import Side, ago, describe_proposal, existing_side, incoming_side
+from resolution.views.phrases import Side, describe_proposal, existing_side, incoming_side
 
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
 WORDS_MAX = 1_000  # that are like what is searched for

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.utils.timesince import timesince
-
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.formatting import format_fact
 from memory.domain.timing import is_dated
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.models.graph import CHANNELS
+from memory.templatetags.times import ago
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim
 from resolution.views.origins import Origin, trace
@@ -125,7 +124,7 @@ def why_it_waits(row: Claim, edge: Edge | None) -> str:
     if is_weaker(row.channel, edge.channel):
         return f"{stood}; {row.get_channel_display()} is weaker and does not replace it. A person decides."
     if edge.channel in (Channel.OPERATOR, Channel.GUTASK):
-        return f"{stood}, on purpose: only a person takes it out."
+        return f"{stood}: only a person takes it out."
     return ""
 
 
@@ -172,11 +171,6 @@ def dated(at: datetime) -> datetime | None:
     """When something was said; None where nobody knows, because the conversation was under way when it was first
     read."""
     return at if is_dated(at.timestamp()) else None
-
-
-def ago(at: datetime) -> str:
-    passed = timesince(at, depth=1)
-    return "just now" if passed.startswith("0") else f"{passed} ago"
 
 
 def _what_stood(row: Claim) -> str:

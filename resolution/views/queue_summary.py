@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Min, Q
 
+from memory.templatetags.times import ago
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim
 from resolution.views.conflict_list import RELATED
-from resolution.views.phrases import ago, existing_side, newcomer
+from resolution.views.phrases import existing_side, newcomer
 
 COUNTED_MAX = 100_000
 FIRST = 5

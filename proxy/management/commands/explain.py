@@ -109,6 +109,8 @@ def read_file(name: str) -> str:
 def list_block(told: Explanation) -> Iterator[str]:
     if told.run.prompt is None:
         yield f"(none: {told.path} forwards such a request as it is)"
+    for what, why in told.run.restrictions.items():
+        yield f"(no {what}: {why})"
     if told.run.step:
         yield f"(a loop: {told.run.step})"
     yield from told.block.splitlines()

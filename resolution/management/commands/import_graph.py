@@ -78,6 +78,8 @@ class Command(BaseCommand):
             self.stdout.write(f"{count:>8} {what}: {which}")
 
     def print_mistakes(self, report: Report) -> None:
+        if report.warning:
+            self.stderr.write(self.style.WARNING(report.warning))
         for mistake in report.mistakes:
             self.stderr.write(self.style.WARNING(str(mistake)))
         if (more := report.mistakes_count - len(report.mistakes)) > 0:
