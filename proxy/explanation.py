@@ -42,7 +42,7 @@ BECAME: Final = {
     "inserted": "becomes a fact",
     "confirmed": "is known already, and confirmed",
     "superseded": "takes the place of: {}",
-    "retired": "takes out: {}",
+    "retired": "retires: {}",
     "outdated": "is not stored: a later statement stands, {}",
     "conflict": "contradicts: {}. It becomes a conflict, and the fact stays until that is decided",
     "candidate": "waits among the candidates",

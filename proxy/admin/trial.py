@@ -30,8 +30,8 @@ ANY_REQUEST: Final = "request"
 KINDS: Final = {**ROLES, ANY_REQUEST: "the body of a request", **{key: f"a body for {key}" for key in FORMATS}}
 # How the fate of a statement is marked.
 BADGES: Final = {
-    "inserted": "good", "confirmed": "good", "superseded": "good", "conflict": "bad", "candidate": "warn",
-    "over_quota": "warn",
+    "inserted": "good", "confirmed": "good", "superseded": "good", "retired": "good", "conflict": "bad",
+    "candidate": "warn", "over_quota": "warn",
 }  # fmt: skip
 
 

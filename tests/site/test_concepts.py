@@ -26,7 +26,7 @@ from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
-QUERIES_MAX = 12
+QUERIES_MAX = 13
 SEES = ("view_soas", "view_edge", "view_edgehistory", "view_conflict", "view_decision", "view_dimension",
         "view_observation", "view_evidence")  # fmt: skip
 DOES = ("add_edge", "delete_edge", "change_soas")
