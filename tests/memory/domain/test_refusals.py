@@ -1,0 +1,68 @@
+"""Why a text does not teach what somebody may take for a statement in it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.domain.cues.extractor import find_cues
+from memory.domain.cues.refusals import find_refusals
+
+
+class Words:
+    """A few common words, and one concept."""
+
+    def is_common(self, token: str) -> bool:
+        return token in {"house", "service", "it", "restart", "think"}
+
+    def is_concept(self, token: str) -> bool:
+        return token == "kvasir"
+
+    def is_place(self, token: str) -> bool:
+        return False
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
+
+
+WORDS = Words()
+
+
+def refused(text: str) -> list[tuple[str, str]]:
+    return [tuple(one) for one in find_refusals(text, find_cues(text, vocabulary=WORDS), WORDS)]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("It may not be that kvasir is a service.", "denied"),
+        ("I doubt that kvasir is a service.", "denied, doubted"),
+        ("If kvasir is a service, restart it.", "condition"),
+        ("Do you think that kvasir is a service?", "question"),
+        ("kvasir is a service, but that is outdated.", "taken back by what follows"),
+        ("`kvasir is a service`", "code"),
+        ("the house is a service.", "“house” is an ordinary word"),
+        ("kvasir is a mess.", "nothing definite"),
+    ],
+)
+def test_it_says_why_a_sentence_states_nothing(text: str, why: str) -> None:
+    [(sentence, reason)] = refused(text)
+
+    assert sentence == text
+    assert why in reason
+
+
+def test_it_is_silent_about_what_was_found_and_what_is_no_statement_at_all() -> None:
+    assert refused("kvasir is a service and runs on tyr. Hello, an odd day.\nPlease restart it.") == []
+
+
+def test_each_sentence_is_told_once_and_in_its_own_words() -> None:
+    text = "kvasir is a service.\nIf kvasir is a service and runs on tyr, fine. Is it so? The house is a service."
+
+    assert [sentence for sentence, _ in refused(text)] == [
+        "If kvasir is a service and runs on tyr, fine.", "The house is a service.",
+    ]  # fmt: skip
+
+
+@given(st.text(alphabet="akvsir nt.?\n`>'\"I", max_size=80).map(lambda text: f"{text} kvasir is a service {text}"))
+def test_any_text_is_answered(text: str) -> None:
+    assert all(sentence and why for sentence, why in refused(text))
