@@ -19,6 +19,11 @@ DIMENSIONS: Final = """
     ORDER BY word.token COLLATE "C"
 """
 MUTED: Final = 'SELECT token, is_muted FROM soas WHERE is_muted ORDER BY token COLLATE "C"'
+ALIASES: Final = """
+    SELECT word.token, concept.token, channel, agent, at FROM alias
+    JOIN soas AS word ON word.id = alias.id JOIN soas AS concept ON concept.id = concept_id
+    ORDER BY word.token COLLATE "C"
+"""
 # Of a concept's facts, those in a dimension before those in the ones split from it: read the other way round, the first
 # would be known already.
 FACTS: Final = """
@@ -61,6 +66,7 @@ CONFLICTS: Final = """
 PARTS: Final = (
     ("dimensions", "dimension", DIMENSIONS),
     ("muted", "concept", MUTED),
+    ("aliases", "alias", ALIASES),
     ("facts", "fact", FACTS),
     ("decided", "decided", DECIDED),
     ("conflicts", "conflict", CONFLICTS),

@@ -15,6 +15,7 @@ from django.utils import timezone
 from memory.db.connections import chunks, first_line
 from memory.db.transactions import run_transaction
 from memory.graph import store
+from memory.graph.aliases import find_concepts
 from memory.graph.placement import Differences
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Soas, Source
@@ -31,6 +32,7 @@ PROGRESS_EVERY: Final = 2_000  # lines
 # Of what a file has one line each, and the keys that say which.
 UNIQUE: Final = {
     "dimension": ("dimension", ("dimension",)),
+    "alias": ("alias", ("alias",)),
     "fact": ("concept and dimension", ("concept", "dimension")),
     "decided": ("triple", ("concept", "dimension", "parent")),
     "conflict": ("triple", ("concept", "dimension", "parent")),
@@ -40,6 +42,7 @@ AnyLine = TypeVar("AnyLine", bound=interchange.Line)
 # What an import writes, with the rows that it reads of each.
 TABLES: Final = {
     "soas": "true",
+    "alias": "true",
     "dimension": "true",
     "urd": "true",
     "edge_history": "false",
@@ -196,6 +199,7 @@ def _write(
         store.lock_dimensions(store.ensure_tokens({*contents.dimensions, *contents.is_isa}).values())
     _add_dimensions(contents)
     writer = Writer(by, differences, report)
+    writer.add_aliases(line for _, line in contents.lines(interchange.AliasLine))
     writer.place_facts(contents.lines(interchange.FactLine), contents.counts["fact"], progress)
     writer.queue_conflicts(line for _, line in contents.lines(interchange.ConflictLine))
     writer.add_rulings(line for _, line in contents.lines(interchange.DecidedLine))
@@ -216,6 +220,7 @@ def _add_dimensions(contents: Contents) -> None:
     lines, report = contents.dimensions, contents.report
     rows = Dimension.objects.values_list("soas__token", "question", "is_isa", "on_collision", "split_from__soas__token")
     here = {name: values for name, *values in rows}
+    here |= {alias: here[name] for alias, name in find_concepts({*lines, *contents.is_isa}).items() if name in here}
     report.new_dimensions = sorted({*lines, *contents.is_isa} - here.keys())
     report.other_dimensions = sorted(
         name

@@ -107,7 +107,7 @@ class _Line(BaseModel):
 
     def words(self) -> Iterator[str]:
         """All tokens in it."""
-        for key in ("concept", "parent", "dimension", "split_from", "moved_to", "against", "blocking"):
+        for key in ("concept", "parent", "dimension", "split_from", "moved_to", "against", "blocking", "alias"):
             if (word := getattr(self, key, None)) is not None:
                 yield word
 
@@ -147,6 +147,23 @@ class ConceptLine(_Line):
     kind: Literal["concept"] = "concept"
     concept: Name
     is_muted: bool
+
+
+class AliasLine(_Line):
+    """Another name of a concept."""
+
+    kind: Literal["alias"] = "alias"
+    alias: Concept
+    concept: Concept
+    channel: Channel = Channel.OPERATOR
+    agent: Agent = ""
+    at: Time | None = None
+
+    @model_validator(mode="after")
+    def _refuse_circles(self) -> Self:
+        if self.alias == self.concept:
+            raise ValueError(f"{self.alias} cannot be an alias of itself")
+        return self
 
 
 class FactLine(_TripleLine):
@@ -209,10 +226,11 @@ class ConflictLine(_TripleLine):
         return self
 
 
-Line = DimensionLine | ConceptLine | FactLine | DecidedLine | ConflictLine
+Line = DimensionLine | ConceptLine | AliasLine | FactLine | DecidedLine | ConflictLine
 LINES: Final[Mapping[str, type[Line]]] = {
     "dimension": DimensionLine,
     "concept": ConceptLine,
+    "alias": AliasLine,
     "fact": FactLine,
     "decided": DecidedLine,
     "conflict": ConflictLine,

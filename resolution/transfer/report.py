@@ -71,6 +71,8 @@ class Report(BaseModel):
     new_dimensions: list[str] = []
     other_dimensions: list[str] = []  # that differ from the existing ones of the same name
     newly_muted: int = 0
+    new_aliases: int = 0
+    known_aliases: int = 0
     new_conflicts: int = 0  # among the file's conflict lines
     known_conflicts: int = 0
     new_decided: int = 0
@@ -92,7 +94,7 @@ class Report(BaseModel):
     def changes(self) -> bool:
         """Whether the import changes anything."""
         placed = self.facts["new"] + self.facts["taken"]
-        added = self.newly_muted + self.new_conflicts + self.new_decided + len(self.new_dimensions)
+        added = self.newly_muted + self.new_aliases + self.new_conflicts + self.new_decided + len(self.new_dimensions)
         return placed + self.queued + added > 0
 
     def add_mistake(self, mistake: Mistake) -> None:
@@ -116,6 +118,8 @@ class Report(BaseModel):
             (len(self.other_dimensions), "dimension", f"already here but different, left as they are: {other}"),
             (self.new_words, "word", "new"),
             (self.newly_muted, "concept", "newly muted"),
+            (self.new_aliases, "other name", "new"),
+            (self.known_aliases, "other name", "already here, or left out: there are facts about it here"),
             (self.new_conflicts, "open conflict", "new"),
             (self.known_conflicts, "open conflict", "already here, or settled"),
             (self.new_decided, "decided triple", "new"),

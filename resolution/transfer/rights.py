@@ -5,11 +5,19 @@ from typing import Final
 
 from memory.domain.channels import Channel
 from memory.models import Dimension, Source
-from resolution.transfer.interchange import ConceptLine, ConflictLine, DecidedLine, DimensionLine, FactLine, Line
+from resolution.transfer.interchange import (
+    AliasLine,
+    ConceptLine,
+    ConflictLine,
+    DecidedLine,
+    DimensionLine,
+    FactLine,
+    Line,
+)
 
 # By permission: what such a file does.
 RIGHTS: Final = {
-    "memory.change_soas": "mutes concepts",
+    "memory.change_soas": "mutes concepts, or gives them other names",
     "memory.change_dimension": "says what a dimension does on a collision, or from which it was split",
     "resolution.change_conflict": "has decisions, or statements of operators",
 }
@@ -26,6 +34,8 @@ class NotPermitted(Exception):
 
 def right_for(line: Line, importer: str) -> str | None:
     """The permission that a line needs beside that to import at all."""
+    if isinstance(line, AliasLine):
+        return "memory.change_soas"
     if isinstance(line, ConceptLine):
         return "memory.change_soas" if line.is_muted else None
     if isinstance(line, DimensionLine):

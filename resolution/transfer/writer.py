@@ -7,6 +7,7 @@ All functions run inside the caller's transaction, which holds the locks of the 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
+from django.db.models import Q
 from django.utils import timezone
 
 from memory.db.connections import chunks
@@ -16,11 +17,11 @@ from memory.domain.voices import choose_remembered
 from memory.graph import store
 from memory.graph.placement import Differences, Imported, Placement, Slots
 from memory.graph.store import Assertion, Attribution
-from memory.models import Edge
+from memory.models import Alias, Edge, Soas
 from resolution import rulings
 from resolution.intake.conflict_queue import Queue, rebase
 from resolution.models import CollisionType, DecidedTriple
-from resolution.transfer.interchange import ConflictLine, DecidedLine, FactLine
+from resolution.transfer.interchange import AliasLine, ConflictLine, DecidedLine, FactLine
 from resolution.transfer.report import Report, ReportProgress
 
 # More than 2,000 rows in one statement are announced as one reload (migration 0002 of memory), and no portion of a
@@ -46,6 +47,29 @@ class Writer:
         self._now = timezone.now()
         self._concepts: set[int] = set()  # of placed facts
         self._disputed: set[Slot] = set()  # of placed facts about which a conflict is open
+
+    def add_aliases(self, lines: Iterable[AliasLine]) -> None:
+        """Those whose word has no facts here, and no concept yet."""
+        for portion in chunks(lines, LINES_AT_ONCE):
+            concept_of = store.ensure_tokens(word for line in portion for word in line.words())
+            words = dict(Soas.objects.filter(token__in=[line.alias for line in portion]).values_list("token", "pk"))
+            ids = set(words.values())
+            used = {*Alias.objects.filter(Q(pk__in=ids) | Q(concept__in=ids)).values_list("pk", "concept")}
+            taken = {word for pair in used for word in pair}
+            for name in ("concept", "parent", "dim"):
+                taken |= set(Edge.objects.filter(**{f"{name}__in": ids}).values_list(name, flat=True))
+            # One of which the file has an alias, and which is one itself, would be the second step of a chain.
+            taken |= {words[line.alias] for line in portion if line.concept in words}
+            new = [line for line in portion if words[line.alias] not in taken | {concept_of[line.concept]}]
+            Alias.objects.bulk_create(
+                Alias(
+                    soas_id=words[line.alias], concept_id=concept_of[line.concept], channel=line.channel,
+                    agent=line.agent or self._by.agent, at=line.at or self._now,
+                )
+                for line in new
+            )  # fmt: skip
+            self._report.new_aliases += len(new)
+            self._report.known_aliases += len(portion) - len(new)
 
     def place_facts(self, facts: Iterable[Numbered], total: int, progress: ReportProgress) -> None:
         waiting: list[Numbered] = []
@@ -84,6 +108,9 @@ class Writer:
             confirmed = line.last_confirmed or line.said_at or self._now
             imported = Imported(self._by, confirmed, line.is_corroborated, self._differences)
             ids = slots.ids[line.triple]
+            if len(set(ids)) < len(ids):  # two of its words are names of one concept here
+                self._report.facts["same"] += 1
+                continue
             ruling, existing = known.get(ids), slots.edge_in(ids.slot)
             moved_to = ruling.moved_to_id if ruling is not None else None
             placement = slots.place(Assertion(line.triple, said), Decided(moved_to), imported)

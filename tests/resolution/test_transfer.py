@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from memory.graph.snapshots import take_snapshot
 from memory.graph.store import IMPORTED
-from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
+from memory.models import Alias, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
 from resolution.decisions import decide, retirement
+from resolution.decisions.aliases import name_concept
+from resolution.decisions.merging import merge
 from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, DecidedTriple
 from resolution.transfer import Differences, Refused, Report, writer
@@ -83,14 +85,17 @@ class TestRoundTrip:
         Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede", question="Where?")
         Soas.objects.filter(token="gnommoweb").update(is_muted=True)
         Claim.objects.filter(pk=claim.pk).update(priority=1)
+        merge("aa", "aaron", OPERATOR)
+        name_concept("ron", "aaron", OPERATOR.attribute(""))
         before = exported()
 
         clear()
         take_in(io.BytesIO(before))
 
         assert exported() == before
-        assert {kind: len(lines(before, kind)) for kind in ("dimension", "concept", "fact", "decided", "conflict")} == {
-            "dimension": 4, "concept": 1, "fact": 6, "decided": 3, "conflict": 1,
+        kinds = ("dimension", "concept", "alias", "fact", "decided", "conflict")
+        assert {kind: len(lines(before, kind)) for kind in kinds} == {
+            "dimension": 4, "concept": 1, "alias": 2, "fact": 6, "decided": 3, "conflict": 1,
         }  # fmt: skip
 
     @searching
@@ -270,6 +275,36 @@ class TestTakingIn:
         assert (report.new_dimensions, report.other_dimensions) == (["form"], ["type"])
         assert (str(new.split_from), new.on_collision, new.is_isa) == ("type", "supersede", True)
         assert Dimension.objects.get(soas__token="type").question == ""
+
+    def test_a_name_that_is_an_alias_here_is_its_concepts(self) -> None:
+        say("gnommoweb isa repo gu")
+        merge("gnommoweb", "web", OPERATOR)
+        merge("gu", "university", OPERATOR)
+
+        report = take_in(
+            file_of(
+                {"kind": "dimension", "dimension": "gu", "is_isa": True, "on_collision": "supersede"},
+                fact("gnommoweb isa repo gu"),
+                fact("gnommoweb isa web type"),
+                fact("kvasir isa service gu"),
+            )
+        )
+
+        assert (report.facts, facts()) == (
+            {"same": 2, "new": 1},
+            {"web isa repo university", "kvasir isa service university"},
+        )
+        assert (report.new_dimensions, report.other_dimensions) == (["type"], ["gu"])
+        assert Dimension.objects.get(soas__token="university").on_collision == "queue"
+
+    def test_an_alias_is_left_out_where_there_are_facts_about_its_word(self) -> None:
+        say("kv isa service type")
+        names = [("kv", "kvasir"), ("web", "gnommoweb"), ("gnommoweb", "gw"), ("ovenn", "orsolya")]
+
+        report = take_in(file_of(*[{"kind": "alias", "alias": alias, "concept": name} for alias, name in names]))
+
+        assert (report.new_aliases, report.known_aliases) == (2, 2)
+        assert {str(row) for row in Alias.objects.all()} == {"gnommoweb = gw", "ovenn = orsolya"}
 
     def test_concepts_are_muted_and_counted_once(self) -> None:
         file = file_of(*[{"kind": "concept", "concept": word, "is_muted": True} for word in ("a", "b")])
