@@ -78,13 +78,12 @@ def export(progress: ReportProgress = ignore_progress) -> Iterator[bytes]:
     stays open until the last of them is taken."""
     # One snapshot for all parts: else a conflict could be in the file without the fact that it is about.
     with transaction.atomic():
-        counts = {}
         with connection.cursor() as cursor:
             if not connection.savepoint_ids:  # inside another transaction it is too late to ask for a snapshot
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            for name, _, query in PARTS:
-                cursor.execute(f"SELECT count(*) FROM ({query}) AS lines")
-                (counts[name],) = cursor.fetchone()
+            lengths = ", ".join(f"(SELECT count(*) FROM ({query}) AS lines)" for *_, query in PARTS)
+            cursor.execute(f"SELECT {lengths}")
+            counts = dict(zip((name for name, *_ in PARTS), cursor.fetchone(), strict=True))
         yield format_header(counts)
         done, total = 0, sum(counts.values())
         for _, kind, query in PARTS:
