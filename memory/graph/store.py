@@ -262,14 +262,14 @@ def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
 
 
 def _ids_of(tokens: list[str]) -> dict[str, int]:
-    # The lock keeps the words from being pruned before they are used.
+    # The lock keeps the words from being pruned, or merged, before they are used. The aliases only then: of a word that
+    # had to be waited for, one sees what became of it.
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT token, coalesce(alias.concept_id, soas.id) FROM soas LEFT JOIN alias USING (id)"
-            " WHERE token = ANY(%s) ORDER BY soas.id FOR KEY SHARE OF soas",
-            [tokens],
-        )
-        return dict(cursor.fetchall())
+        cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
+        ids: dict[str, int] = dict(cursor.fetchall())
+        cursor.execute("SELECT id, concept_id FROM alias WHERE id = ANY(%s)", [list(ids.values())])
+        concept_of: dict[int, int] = dict(cursor.fetchall())
+    return {token: concept_of.get(word_id, word_id) for token, word_id in ids.items()}
 
 
 def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "") -> Dimension:

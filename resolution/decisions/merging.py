@@ -174,6 +174,8 @@ def _find(concept: str, into: str) -> tuple[Soas, Soas]:
     if concept == into:
         raise InvalidDecision(f"{concept} cannot be merged into itself.")
     store.ensure_tokens([concept, into])
+    # Whoever is about to state something with the word waits, and states it with the other.
+    Soas.objects.select_for_update(of=("self",)).get(token=concept)
     words = {word.token: word for word in Soas.objects.filter(token__in=[concept, into])}
     return words[concept], words[into]
 

@@ -272,7 +272,7 @@ def _put_replaced_back(suspects: Iterable[Suspect], attribution: Attribution) ->
             continue
         old = Edge(**read_snapshot(Edge, one.replaced))
         ids = TripleIds(old.concept_id, old.dim_id, old.parent_id)
-        is_word = Soas.objects.filter(pk=old.parent_id).exists()
+        is_word = Soas.objects.filter(pk=old.parent_id, alias=None).exists()
         if is_word and store.lock_edge(ids.slot) is None and store.find_closing_edge(ids) is None:
             store.put_back(one.replaced, attribution)
 

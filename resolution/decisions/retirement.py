@@ -10,7 +10,7 @@ from memory.db.transactions import run_transaction
 from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.store import Action
-from memory.models import Edge, EdgeHistory, Soas, Source
+from memory.models import Alias, Edge, EdgeHistory, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.errors import CannotPutBack
@@ -72,6 +72,9 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
     ids = TripleIds(row.concept_id, row.dim_id, row.before["parent_id"])
     store.lock_dimensions([ids.dim_id])
     _refuse_returned(row, ids.parent_id)
+    alias = Alias.objects.select_related("soas", "concept").filter(pk__in=set(ids)).first()
+    if alias is not None:
+        raise CannotPutBack(f"It cannot be put back: {alias.soas} is another name of {alias.concept} by now.")
     # The history refers to the parent by its id only: nothing keeps the word from being pruned.
     if not Soas.objects.select_for_update(of=("self",), no_key=True).filter(pk=ids.parent_id).exists():
         raise CannotPutBack("It cannot be put back: a word of it is no longer in the vocabulary.")

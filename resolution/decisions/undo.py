@@ -108,6 +108,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
     _put_aliases_back(decision)  # an alias has no facts, a fact has a dimension
+    _refuse_aliases(decision)
     _put_dimensions_back(decision)
     _put_edges_back(decision, edges, actor.attribute(reason))
     for model in (Candidate, Evidence):
@@ -145,6 +146,18 @@ def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> No
         now = f"it is now {edge.parent}" if edge is not None else "it is now empty"
         words = Soas.objects.in_bulk([concept_id, dim_id])
         raise DecisionError(f"{words[concept_id]} [{words[dim_id]}] has changed since: {now}.")
+
+
+def _refuse_aliases(decision: Decision) -> None:
+    """What it would put back must not be about words that are aliases by now."""
+    edges = [snapshot for snapshot in decision.before["edges"].values() if snapshot is not None]
+    ids = {snapshot[name] for snapshot in edges for name in ("concept_id", "dim_id", "parent_id")}
+    claims = Claim.objects.filter(pk__in=map(int, decision.after["conflicts"]))
+    for incoming in claims.values_list("concept_id", "dim_id", "incoming_parent_id"):
+        ids |= set(incoming)
+    alias = Alias.objects.select_related("soas", "concept").filter(pk__in=ids).first()
+    if alias is not None:
+        raise DecisionError(f"{alias.soas} is another name of {alias.concept} by now: undo that first.")
 
 
 # --- the parts of the surroundings ---

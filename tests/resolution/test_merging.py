@@ -12,6 +12,7 @@ from memory import bootstrap
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Evidence, Soas
 from resolution.decisions import DecisionError
 from resolution.decisions.merging import delete_dimension, merge, preview
+from resolution.decisions.retirement import put_back, retire_one
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
 from resolution.errors import InvalidDecision, UnknownId
@@ -259,6 +260,26 @@ def test_it_is_not_undone_once_what_it_moved_was_changed() -> None:
 
     assert "kvasir [type] has changed since: it is now empty." in report.refused[0][1]
     assert Alias.objects.exists()
+
+
+def test_what_was_decided_about_the_old_name_is_not_undone_before_the_merge() -> None:
+    decided = dismiss(collide("kv isa service type", "kv isa container type").pk, OPERATOR, "no")
+    say("kv ispart tyr runs-on")
+    retired = retire_one(Edge.objects.get(concept__token="kv", dim__token="runs-on"), actor="hermione", reason="")
+    done = merge("kv", "kvasir", OPERATOR)
+    assert retired is not None
+    assert done.run is not None
+
+    with pytest.raises(DecisionError, match="kv is another name of kvasir by now"):
+        undo(decided.pk, OPERATOR)
+    with pytest.raises(DecisionError, match="kv is another name of kvasir by now"):
+        put_back(retired.pk, actor="hermione")
+
+    undo_run(done.run.pk, OPERATOR)
+    undo(decided.pk, OPERATOR)
+    put_back(retired.pk, actor="hermione")
+    assert facts() == {"kv isa service type", "kv ispart tyr runs-on"}
+    assert [str(row) for row in Claim.objects.filter(status="pending")] == ["kv [type]: service or container"]
 
 
 @given(statements, steps, st.lists(st.sampled_from("bcdefg"), min_size=2, max_size=2, unique=True), st.booleans())

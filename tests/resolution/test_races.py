@@ -21,12 +21,14 @@ from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Observation, Source
+from resolution.decisions.merging import merge
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
 from tests.resolution.disputes import configure
 from tests.resolution.racers import ROUNDS, Racers
+from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,6 +61,29 @@ def observe(texts: Sequence[str], agent: str = "dobby") -> None:
             )
         )  # fmt: skip
     Observation.objects.bulk_create(rows)
+
+
+def test_what_is_stated_while_two_names_are_merged_is_stated_of_the_one(racers: Racers) -> None:
+    for number in range(ROUNDS):
+        old, new = f"old{number}", f"new{number}"
+        stating(f"{old} isa kind type")()
+        stating(f"thing{number} ispart {new} owned-by")()
+
+        racers.at_once(
+            lambda old=old, new=new: merge(old, new, OPERATOR),  # type: ignore[misc]  # no Outcome
+            stating(f"{old} ispart place{number} geography"),
+            stating(f"part{number} ispart {old} membership"),
+            stating(f"thing{number} ispart {old} owned-by"),
+        )
+
+        assert set(Edge.objects.filter(concept__token=new).values_list("dim__token", flat=True)) == {
+            "type",
+            "geography",
+        }
+        assert set(Edge.objects.filter(parent__token=new).values_list("dim__token", flat=True)) == {
+            "membership", "owned-by"
+        }  # fmt: skip
+        assert not Claim.objects.filter(status="pending").exists()
 
 
 def test_of_facts_for_one_slot_stated_at_once_one_stands_and_the_others_are_queued(racers: Racers) -> None:
