@@ -1,0 +1,145 @@
+"""Makes ``words.txt``, the words that nobody is asked about. README.md beside it says from what, and under which
+licences. Nothing that serves imports this.
+
+    python -m memory.known_words.build --pypi pypi.tsv --npm npm.tsv --english american-english british-english
+"""
+
+import argparse
+import builtins
+import csv
+import encodings.aliases
+import html.entities
+import http
+import keyword
+import mimetypes
+import re
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+from zoneinfo import available_timezones
+
+from pygments.lexers import get_all_lexers
+from wordfreq import get_frequency_dict
+
+from memory.domain.text.function_words import split_words
+from memory.domain.text.tokenizer import is_name, tokenise
+from memory.known_words import FILE_TYPE, FUNCTION_WORD, SMALL_LETTERS, WORDS
+
+HERE: Final = Path(__file__).parent
+# By speakers and writers on the net, among those of which wordfreq has lists.
+LANGUAGES: Final = sorted(split_words("ar cs da de es fr id it nb nl pl pt ro ru sv tr uk vi"))
+EVERYDAY: Final = 1e-5  # a Zipf frequency of 4.0
+COMMON: Final = 1e-6  # 3.0 in English: in the database's dictionary (memory/bootstrap.py)
+FUNCTION_WORDS_MAX: Final = 100  # of a language, its most frequent words
+PYPI_MAX: Final = 8_000  # rank by downloads
+NPM_MIN: Final = 2_500_000  # downloads a month
+BYTES_MAX: Final = 2_000_000
+EXTENSION: Final = re.compile(r"\*?\.([A-Za-z][A-Za-z0-9_+-]{0,11})")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pypi", type=Path, required=True, help="tab-separated: name, ..., rank by downloads, summary")
+    parser.add_argument("--npm", type=Path, required=True, help="tab-separated: name, version, downloads a month, ...")
+    parser.add_argument("--english", type=Path, nargs="+", required=True, help="word lists of English, a word a line")
+    given = parser.parse_args()
+    common = {word for word, share in get_frequency_dict("en").items() if share >= COMMON}
+    packages = set(spell([*read_pypi(given.pypi), *read_npm(given.npm), *vocabularies()]))
+    # Those written by hand also where they are dictionary words: `GitHub Issue` is about GitHub, and so no name.
+    known = set(spell(by_hand())) | (packages | set(spell(list_everyday()))) - common
+    known = {word for word in known if len(word) > 1}
+    small = {word for path in given.english for word in path.read_text().split() if word.isalpha() and word.islower()}
+    lines = [
+        *known,
+        *(f"{FILE_TYPE}{name}" for name in file_types()),
+        *(f"{SMALL_LETTERS}{word}" for word in small - common - known if len(word) > 2),
+        *(f"{FUNCTION_WORD}{word}" for word in list_function_words()),
+    ]
+    # By bytes, as they are searched.
+    content = b"".join(sorted({f"{line}\n".encode() for line in lines}))
+    if len(content) > BYTES_MAX:
+        sys.exit(f"{len(content):,} bytes are more than {BYTES_MAX:,}")
+    WORDS.write_bytes(content)
+    print(f"{len(known):,} words, {len(lines):,} lines, {len(content):,} bytes")
+
+
+def spell(names: Iterable[str]) -> Iterator[str]:
+    """The names as the tokeniser spells them, those that are one token; of a name with hyphens also what it becomes as
+    a title: ``docker-compose`` is written ``Docker Compose``, too."""
+    for name in names:
+        tokens = [token.text for token in tokenise(name)]
+        if len(tokens) == 1 and is_name(tokens[0]):
+            yield tokens[0]
+            if "-" in tokens[0]:
+                yield tokens[0].replace("-", "_")
+
+
+def by_hand() -> Iterator[str]:
+    lines = (HERE / "technology.txt").read_text().splitlines()
+    return (name.strip() for line in lines if not line.startswith("#") for name in line.split(","))
+
+
+def read_pypi(path: Path) -> Iterator[str]:
+    for name, _, _, rank, *_ in rows_of(path):
+        if rank.isdigit() and int(rank) <= PYPI_MAX:
+            yield name
+
+
+def read_npm(path: Path) -> Iterator[str]:
+    for name, _, downloads, *_ in rows_of(path):
+        if downloads.isdigit() and int(downloads) >= NPM_MIN:
+            scope, _, package = name.rpartition("/")
+            yield from (scope.removeprefix("@"),) if scope else (package,)
+
+
+def rows_of(path: Path) -> Iterator[list[str]]:
+    with path.open(newline="") as file:
+        yield from csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def vocabularies() -> Iterator[str]:
+    """Of languages, of Python, of the Internet."""
+    for name, aliases, _, _ in get_all_lexers(plugins=False):
+        yield from (name, *aliases)
+    yield from (*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *sys.stdlib_module_names)
+    yield from (name for kind in (str, bytes, list, dict, set) for name in dir(kind))
+    yield from (*encodings.aliases.aliases, *html.entities.name2codepoint)
+    yield from (name for enum in (http.HTTPStatus, http.HTTPMethod, signal.Signals) for name in enum.__members__)
+    for zone in available_timezones():
+        yield zone.rpartition("/")[2].replace("_", " ")
+
+
+def list_everyday() -> Iterator[str]:
+    for language in LANGUAGES:
+        for word, share in get_frequency_dict(language).items():
+            if share >= EVERYDAY:
+                yield word
+
+
+def list_function_words() -> set[str]:
+    """Those by which a sentence shows that it is not English."""
+    english = get_frequency_dict("en")
+    found: set[str] = set()
+    for language in LANGUAGES:
+        shares = get_frequency_dict(language)
+        first = sorted(shares, key=shares.__getitem__, reverse=True)[:FUNCTION_WORDS_MAX]
+        found |= {word for word in first if word.isalpha() and shares[word] > 20 * english.get(word, 0)}
+    return found
+
+
+def file_types() -> set[str]:
+    patterns = (pattern for _, _, patterns, _ in get_all_lexers(plugins=False) for pattern in patterns)
+    found = {match[1] for pattern in patterns if (match := EXTENSION.fullmatch(pattern))}
+    types = mimetypes.MimeTypes(filenames=()).types_map
+    found |= {match[1] for kind in types for ending in kind if (match := EXTENSION.fullmatch(ending))}
+    return {name.lower() for name in found} | split_words(
+        "bak bin cfg cnf conf config crt csr db dll dockerfile dump env exe gguf gz ipynb iso jar jsonl key lock log "
+        "md mdx mod onnx orig parquet pem pfx pickle pkl prisma properties pt rst safetensors service so sock socket "
+        "sqlite sum svelte swp tar tf tfstate tfvars tgz timer tmp tsv tsx vue war wasm webp whl xz yaml yml zip zst"
+    )
+
+
+if __name__ == "__main__":
+    main()
