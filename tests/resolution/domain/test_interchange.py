@@ -155,7 +155,7 @@ def test_a_line_that_is_too_long_is_skipped_in_pieces() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"kind": "song"}, '"kind" must be one of dimension, concept, fact, decided, conflict, not "song"'),
+        ({"kind": "song"}, '"kind" must be one of dimension, concept, alias, fact, decided, conflict, not "song"'),
         (
             {"concept": "Glitch University"},
             '"concept" must be a name such as glitch_university, not "Glitch University"',
@@ -190,7 +190,7 @@ def test_what_is_missing_or_no_object_is_told() -> None:
     assert mistakes({"kind": "fact"}, [1], {}) == [
         '"concept" is missing',
         "is not a JSON object",
-        '"kind" must be one of dimension, concept, fact, decided, conflict, not null',
+        '"kind" must be one of dimension, concept, alias, fact, decided, conflict, not null',
     ]
 
 
