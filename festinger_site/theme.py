@@ -84,6 +84,7 @@ UNFOLD = {
             section(
                 "Administration",
                 rows("Settings", "tune", "memory.config"),
+                rows("Mute patterns", "volume_off", "memory.mutepattern"),
                 rows("Language models", "smart_toy", "memory.languagemodel"),
                 rows("Agents", "badge", "memory.agent"),
                 rows("Heartbeats", "ecg_heart", "memory.heartbeat"),

@@ -24,8 +24,13 @@ from memory.models import Agent, Evidence, Heartbeat
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
     class Meta:
         model = Agent
-        fields = ("name", "scope", *SWITCHES)
+        fields = ("name", "scope", *SWITCHES, "can_teach")
         help_texts = {"name": "Shown in conflicts and histories. It cannot be changed later."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "can_teach" in self.fields:
+            self.fields["can_teach"].required = False  # whoever sends the form without it means the default
 
     def clean_name(self) -> str:
         try:
@@ -37,15 +42,15 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 @admin.register(Agent)
 class AgentAdmin(NamesChanges, Page):
     form = AgentForm
-    list_display = ("name", "scope", *SWITCHES, "created_at")
-    list_filter = ("scope", *SWITCHES)
+    list_display = ("name", "scope", *SWITCHES, "can_teach", "created_at")
+    list_filter = ("scope", *SWITCHES, "can_teach")
     search_fields = ("name",)
     ordering = ("name",)
     change_form_outer_after_template = "memory/agent_actions.html"
     delete_confirmation_template = "memory/revoke_token.html"
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
-        return ("name", "scope", *SWITCHES, *(("created_at",) if obj else ()))
+        return ("name", "scope", *SWITCHES, "can_teach", *(("created_at",) if obj else ()))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
         return ("name", "created_at") if obj else ()

@@ -97,7 +97,8 @@ class NamesChanges:
         if add:
             return super().construct_change_message(request, form, formsets, add)  # type: ignore[misc]  # ModelAdmin's
         old, new = form.initial, form.instance
-        return "; ".join(f"{name}: {old.get(name)} -> {getattr(new, name)}" for name in form.changed_data)
+        changed = [name for name in form.changed_data if old.get(name) != getattr(new, name)]
+        return "; ".join(f"{name}: {old.get(name)} -> {getattr(new, name)}" for name in changed)
 
 
 class Fixed:

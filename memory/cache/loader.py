@@ -11,12 +11,11 @@ from typing import TypeVar
 
 from psycopg.rows import TupleRow
 
-from memory.cache.state import AgentRow, Cache, RulingRow
+from memory.cache.small_tables import read_agents, read_config, read_dimensions, read_mutes, read_teachers
+from memory.cache.state import Cache, RulingRow
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
-from memory.domain.switches import SWITCHES
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
-from memory.settings import registry
 
 Value = TypeVar("Value")
 
@@ -54,10 +53,6 @@ DECIDED = """
     SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
     FROM decided_triple
 """
-SUPERSEDING = "SELECT id FROM dimension WHERE on_collision = 'supersede'"
-SPLIT = "SELECT split_from_id, id FROM dimension WHERE split_from_id IS NOT NULL"
-CONFIG = "SELECT key, value FROM config"
-AGENTS = f"SELECT token_hash, name, scope, {', '.join(SWITCHES)} FROM agent"
 
 
 @dataclass(slots=True)
@@ -271,25 +266,6 @@ async def read_aliases(cache: Cache, connection: Connection) -> None:
     cache.put_aliases((token, SoasRow(row_id, *columns), concept_of[row_id]) for row_id, token, *columns in rows)
 
 
-async def read_dimensions(cache: Cache, connection: Connection) -> None:
-    cache.superseding_dims = {dim_id for (dim_id,) in await all_rows(connection, SUPERSEDING)}
-    split: dict[int, set[int]] = {}
-    for origin, dim_id in await all_rows(connection, SPLIT):
-        split.setdefault(origin, set()).add(dim_id)
-    cache.split_dims = split
-
-
-async def read_config(cache: Cache, connection: Connection) -> None:
-    cache.tuning, cache.config_mistakes = registry.read_rows(dict(await all_rows(connection, CONFIG)))
-
-
-async def read_agents(cache: Cache, connection: Connection) -> None:
-    cache.agents = {
-        digest: AgentRow(name, scope, frozenset(each for each, is_on in zip(SWITCHES, on, strict=True) if not is_on))
-        for digest, name, scope, *on in await all_rows(connection, AGENTS)
-    }
-
-
 # --- only what changed ---
 
 
@@ -344,7 +320,10 @@ async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) 
 REFRESH = {
     "soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue, "decided_triple": refresh_decided
 }  # fmt: skip
-SMALL = {"alias": read_aliases, "dimension": read_dimensions, "config": read_config, "agent": read_agents}
+SMALL = {
+    "alias": read_aliases, "dimension": read_dimensions, "config": read_config, "agent": read_agents,
+    "mute_pattern": read_mutes, "teacher": read_teachers,
+}  # fmt: skip
 
 
 class Shared(dict[Value, Value]):

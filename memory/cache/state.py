@@ -4,6 +4,7 @@ The app (memory/apps.py) has the one instance of a process. memory/cache/sync.py
 Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,9 @@ class Cache:
     referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
     places: Counter[int] = field(default_factory=Counter)  # facts in the dimension `geography`, by parent
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
+    can_teach: dict[str, str] = field(default_factory=dict)  # by name of an agent, where operators have decided it
+    teachers: set[str] = field(default_factory=set)  # the names of those who have taught by gutask
+    mutes: re.Pattern[str] | None = None  # what operators muted by patterns
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
     loads: int = 0  # begun so far
@@ -219,6 +223,15 @@ class Cache:
         return next(
             (self.soas_by_id.get(e.dim_id) for e in edges if above is not None and e.parent_id == above.id), None
         )
+
+    def is_muted(self, token: str, row: SoasRow | None = None) -> bool:
+        """Whether operators have muted the word itself, or a pattern that it matches."""
+        return (row is not None and row.is_muted) or (self.mutes is not None and self.mutes.match(token) is not None)
+
+    def can_answer(self, agent: str, *, has_tools: bool) -> bool:
+        """Whether the agent can be expected to run gutask."""
+        decided = self.can_teach.get(agent, "auto")
+        return decided == "always" or (decided == "auto" and (has_tools or agent in self.teachers))
 
     def set_count(self, token: str, row: SoasRow, count: int) -> None:
         threshold, before = self.tuning.saliency_read_threshold, row.saliency

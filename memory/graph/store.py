@@ -19,7 +19,7 @@ from memory.domain.judging import PLAIN, Manner
 from memory.domain.timing import is_dated
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
-from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
+from memory.models import Dimension, Edge, EdgeHistory, Evidence, MutePattern, Soas, Source
 
 # Read together with an edge: else showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")
@@ -101,8 +101,8 @@ def lock_closing_edge(ids: TripleIds) -> Edge | None:
 
 
 def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
-    """The words that agents use and of which nothing is known, the most salient first; ``with_sentences`` each with the
-    newest sentence that names it, as ``sentence``."""
+    """The names that users speak of and of which nothing is known, the most salient first; ``with_sentences`` each with
+    the newest sentence that names it, as ``sentence``."""
     # What is the parent of something, or a dimension, is explained by that.
     newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")
     unexplained = Soas.objects.filter(
@@ -112,7 +112,9 @@ def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> Q
         is_muted=False,
         novelty=0,
         saliency__gte=least_saliency,
+        conversation_count__gt=0,
     )
+    unexplained = MutePattern.leave_out(unexplained)
     if with_sentences:
         unexplained = unexplained.annotate(sentence=Subquery(newest.values("sentence")[:1]))
     return unexplained.order_by("-saliency", "-pk")  # as an index has it

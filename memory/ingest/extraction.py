@@ -97,23 +97,24 @@ def _names(reading: Reading, word: str) -> bool:
 
 
 def find_unexplained(cache: Cache, message: NewMessage) -> list[str]:
-    """The concepts without facts that a user names, the most salient ``UNEXPLAINED_MAX``."""
-    if message.reading.role != "user" or message.is_quoted:  # tools print hundreds of words that nobody asked about
+    """The concepts without facts that a user speaks of, the most salient ``UNEXPLAINED_MAX``."""
+    if message.is_quoted:
         return []
     rows = cache.soas_by_token
-    named = ((name, rows.get(name)) for name in message.reading.names - message.reading.parts)
+    in_code = {word for reading in message.prompt if reading is not None for word in reading.speech.identifiers}
+    named = ((name, rows.get(name)) for name in message.reading.speech.spoken.keys() - in_code)
     unknown = sorted(
         (0.0 if row is None else -row.saliency, name)
         for name, row in named
-        if row is None or not (row.is_common or row.is_muted or row.id in cache.urd_by_concept)
+        if not cache.is_muted(name, row) and (row is None or not (row.is_common or row.id in cache.urd_by_concept))
     )
     return [name for _, name in unknown[:UNEXPLAINED_MAX]]
 
 
 def select_first_named(message: NewMessage, names: Iterable[str]) -> list[str]:
-    """Those that no user has named before in the conversation, as far as the prompt shows."""
-    earlier = [reading for reading in message.prompt[: message.index] if reading is not None and reading.role == "user"]
-    return [name for name in names if not any(name in reading.names for reading in earlier)]
+    """Those that no user has spoken of before in the conversation, as far as the prompt shows."""
+    earlier = [reading.speech.spoken for reading in message.prompt[: message.index] if reading is not None]
+    return [name for name in names if not any(name in spoken for spoken in earlier)]
 
 
 def select_often_named(cache: Cache, names: Iterable[str]) -> list[str]:

@@ -22,11 +22,12 @@ from memory.domain.cues.noun_phrases import opens_sentence
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
-from memory.domain.text.agent_envelopes import unwrap
+from memory.domain.text.agent_envelopes import shows_tools, unwrap
 from memory.domain.text.portions import split_for_reading, unite_words
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
+from memory.ingest.speech import SILENCE, Speech, read_speech
 
 # What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
 READINGS_MAX_BYTES = 64_000_000
@@ -64,6 +65,8 @@ class Reading:
     names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
     parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
     emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
+    has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
+    speech: Speech = SILENCE  # of whom it speaks; once all of it is read
     triples: tuple[CueMatch, ...] | None = None  # the first statements, until all are read; None: not looked for yet
     size: int = READING_BYTES  # bytes, roughly
     use: "MemoryUse | None" = None  # of the reader that remembers it
@@ -80,7 +83,11 @@ class Reading:
         # Each word is an object of its own, once in all sets.
         words = WORD_BYTES * max(map(len, sets)) + len(self.words)
         self.size = (
-            READING_BYTES + words + sum(map(getsizeof, (*texts, *sets))) + TRIPLE_BYTES * len(self.triples or ())
+            READING_BYTES
+            + words
+            + self.speech.size
+            + sum(map(getsizeof, (*texts, *sets)))
+            + TRIPLE_BYTES * len(self.triples or ())
         )
         if self.use is not None:
             self.use.bytes += self.size - before
@@ -180,6 +187,7 @@ class Reader:
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         reading = Reading(digest_message(message), said.role, said.text, self.cache.edition)
+        reading.has_tools = shows_tools(message.text, message.role)
         nameless, vocabulary = self.cache.nameless, self.cache.soas_by_token
         steps = split_for_reading(said.text, HURRIED_STEP_CHARACTERS)
         found = yield from unite_words(find_known_words(part, vocabulary, nameless) for part in steps)
@@ -216,6 +224,7 @@ def complete_reading(cache: Cache, reading: Reading) -> Reading:
     if reading.text:
         _hide_secrets(reading, blank_secrets(reading.text))
         finish(read_statements(cache, reading))
+        reading.speech = finish(read_speech(cache, reading.role, reading.text))
         _put_words(cache, reading, find_words(reading.text))
     return reading
 
@@ -251,6 +260,7 @@ def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
                 TOO_MANY_STATEMENTS.count_bite()
                 break
         reading.triples = tuple(triples)
+    reading.speech = yield from read_speech(cache, reading.role, text)
     _put_words(cache, reading, found)
 
 

@@ -93,7 +93,11 @@ def select_names(cache: Cache, message: NewMessage) -> list[str]:
         return []
     threshold, rows = cache.tuning.saliency_read_threshold, cache.soas_by_token
     names = ((name, rows.get(name)) for name in sorted(message.reading.names - message.reading.parts))
-    salient = (name for name, row in names if row and is_salient(row, threshold) and not row.is_common)
+    salient = (
+        name
+        for name, row in names
+        if row and is_salient(row, threshold) and not (row.is_common or cache.is_muted(name))
+    )
     return sorted(salient, key=lambda name: rows[name].id in cache.urd_by_concept)[:NAMES_MAX]
 
 

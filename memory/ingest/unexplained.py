@@ -55,7 +55,7 @@ async def count_conversations(connection: Connection, names: Iterable[str]) -> N
 async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, NewMessage]) -> None:
     """Of the concepts those that are due, with the message that named each; in an hour only so many of an agent."""
     cursor = await connection.execute(FIND_DUE, [list(named), CONVERSATIONS_MIN, cache.tuning.saliency_write_threshold])
-    due = [token for (token,) in await cursor.fetchall()]
+    due = [token for (token,) in await cursor.fetchall() if not cache.is_muted(token)]
     if not due:
         return
     lately: Counter[str] = Counter()

@@ -7,9 +7,9 @@ and the flags of ``soas`` in the admin.
 from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
 from memory.models.messages import Evidence, SeenMessage
 from memory.models.observations import LlmCall, Observation
-from memory.models.operating import Agent, Config, Heartbeat, LanguageModel
+from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, MutePattern, Teacher
 
 __all__ = [
     "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Evidence", "Heartbeat", "LanguageModel", "LlmCall",
-    "NormalForm", "Observation", "SeenMessage", "Soas", "Source", "find_called_like"
+    "MutePattern", "NormalForm", "Observation", "SeenMessage", "Soas", "Source", "Teacher", "find_called_like"
 ]  # fmt: skip

@@ -73,7 +73,7 @@ class Soas(models.Model):
         default=0.0, db_default=0.0, help_text="1 once a fact with this concept as subject was placed."
     )
     conversation_count = models.IntegerField(
-        default=0, db_default=0, help_text="Conversations whose users named it while it had no facts."
+        default=0, db_default=0, help_text="Conversations whose users spoke of it while it had no facts."
     )
     asked_count = models.IntegerField(default=0, db_default=0)
     write_attempts = models.IntegerField(default=0, db_default=0)
@@ -90,6 +90,7 @@ class Soas(models.Model):
             models.Index(fields=["-saliency", "-id"], name="soas_most_salient_first"),
             models.Index(fields=["-saliency", "-id"], condition=Q(is_common=True), name="soas_common"),
             models.Index(fields=["-saliency", "-id"], condition=Q(is_muted=True), name="soas_muted"),
+            models.Index(fields=["-saliency", "-id"], condition=Q(conversation_count__gt=0), name="soas_spoken_of"),
             # The admin's searches. Of names of one part there is nothing in it.
             GinIndex(parts_of("token"), condition=Q(token__regex=JOINTS), name="soas_by_part"),
         ]

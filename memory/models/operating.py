@@ -5,8 +5,11 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 
+from memory.domain.mute_patterns import PatternMistake, clean_pattern, compile_patterns
+from memory.models.graph import Soas
 from memory.settings import registry
 
 
@@ -117,6 +120,11 @@ class Agent(models.Model):
         AGENT = "agent", "agent: recall and teach"
         OPERATOR = "operator", "operator: decide and reload, too"
 
+    class CanTeach(models.TextChoices):
+        AUTO = "auto", "if it has taught by gutask before, or its request has tools"
+        ALWAYS = "always", "always"
+        NEVER = "never", "never"
+
     name = models.CharField(max_length=100)
     token_hash = models.CharField(max_length=64, editable=False)
     scope = models.CharField(max_length=16, choices=Scope, default=Scope.AGENT, db_default=Scope.AGENT)
@@ -129,6 +137,14 @@ class Agent(models.Model):
     ask = models.BooleanField(
         default=True, db_default=True, help_text="Ask about unknown names in its prompts, where it recalls."
     )
+    can_teach = models.CharField(
+        "can answer questions",
+        max_length=8,
+        choices=CanTeach,
+        default=CanTeach.AUTO,
+        db_default=CanTeach.AUTO,
+        help_text="Whether it is asked about unknown names.",
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -139,6 +155,9 @@ class Agent(models.Model):
             ),
             models.UniqueConstraint(fields=["token_hash"], name="agent_token_unique"),
             models.CheckConstraint(condition=Q(scope__in=["agent", "operator"]), name="agent_scope_is_known"),
+            models.CheckConstraint(
+                condition=Q(can_teach__in=["auto", "always", "never"]), name="agent_can_teach_is_known"
+            ),
             models.CheckConstraint(condition=Q(token_hash__regex=r"^[0-9a-f]{64}$"), name="agent_token_is_hashed"),
         ]
 
@@ -149,6 +168,67 @@ class Agent(models.Model):
     def token_mark(self) -> str:
         # By which a form names the token that it replaces: sent again, it must not replace the new one, too.
         return self.token_hash[:16]
+
+
+class Teacher(models.Model):
+    """Somebody who has taught by gutask, with a token or without: who can be asked."""
+
+    agent = models.CharField(max_length=120, primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "teacher"
+
+    def __str__(self) -> str:
+        return self.agent
+
+
+class MutePattern(models.Model):
+    """Concepts with such names are muted, also those that nobody has named yet."""
+
+    pattern = models.CharField(
+        max_length=64, help_text="A name in which * stands for anything: self.*, com.acme.*, *.md."
+    )
+    created_at = models.DateTimeField("since", db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "mute_pattern"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pattern"],
+                name="mute_pattern_unique",
+                violation_error_message="This pattern is muted already.",
+            ),
+            models.CheckConstraint(
+                condition=Q(pattern__regex=r"[[:alnum:]].*[[:alnum:]]")
+                & Q(pattern__regex=r"""^[^[:space:][:cntrl:]<>"`\\/:=(){}\[\],;!?|^$]+$"""),
+                name="mute_pattern_is_of_names",
+                violation_error_message="A pattern is letters, digits and _ - . ' @ +, with * for anything.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.pattern
+
+    def clean(self) -> None:
+        try:
+            self.pattern = clean_pattern(self.pattern)
+        except PatternMistake as mistake:
+            raise ValidationError({"pattern": str(mistake)}) from mistake
+
+    @classmethod
+    def mutes(cls, token: str) -> bool:
+        compiled = compile_patterns(cls.objects.values_list("pattern", flat=True))
+        return compiled is not None and compiled.match(token) is not None
+
+    @staticmethod
+    def leave_out(concepts: models.QuerySet["Soas"]) -> models.QuerySet["Soas"]:
+        """The concepts less those that a pattern mutes."""
+        # In the same query: patterns have none of LIKE's own signs but `_`.
+        muted = (
+            "EXISTS (SELECT FROM mute_pattern WHERE soas.token LIKE replace(replace(pattern, '_', '\\_'), '*', '%%'))"
+        )
+        return concepts.exclude(RawSQL(muted, [], output_field=models.BooleanField()))
 
 
 class Heartbeat(models.Model):

@@ -1,6 +1,6 @@
 """Which tokens the messages of one prompt name, taken together and kept up as the conversation grows."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
@@ -18,12 +18,12 @@ class Mentions:
     readings: Sequence[Reading]
     names: set[str] = field(default_factory=set)  # all that can be recalled or asked about
     emphasised: set[str] = field(default_factory=set)  # those written as a name
-    by_user: set[str] = field(default_factory=set)  # those in messages of role user
     salient: set[str] | None = None
+    by_user: Sequence[Reading] = ()  # those of the readings that a user himself has said
 
     @classmethod
     def of(cls, readings: Sequence[Reading]) -> "Mentions":
-        mentions = cls(readings)
+        mentions = cls(readings, by_user=[reading for reading in readings if reading.role == "user"])
         for reading in readings:
             mentions.add(reading)
         return mentions
@@ -31,8 +31,6 @@ class Mentions:
     def add(self, reading: Reading) -> None:
         self.names |= reading.names
         self.emphasised |= reading.emphasised
-        if reading.role == "user":
-            self.by_user |= reading.names - reading.parts
 
 
 @dataclass(slots=True)
@@ -72,12 +70,24 @@ class Beginning:
             self._salient.update(self._mentions.names.intersection(risen))
         self._looked_at, self._risen = state, cache.risen.count
 
-    def extend_with(self, cache: Cache, readings: Sequence[MaybeReading], rest: Sequence[MaybeReading]) -> Mentions:
-        """The mentions of a whole prompt: of ``readings``, which were taken, and of the rest."""
+    def extend_with(
+        self,
+        cache: Cache,
+        readings: Sequence[MaybeReading],
+        rest: Sequence[MaybeReading],
+        quoted: Collection[int] = (),
+    ) -> Mentions:
+        """The mentions of a whole prompt: of ``readings``, which were taken, and of the rest. ``quoted``: the places of
+        those that their role has not said."""
         known = self._mentions
         read = [reading for reading in (*readings, *rest) if reading is not None]
         salient = set(self._salient)
-        mentions = Mentions(read, set(known.names), set(known.emphasised), set(known.by_user), salient)
+        by_user = [
+            reading
+            for index, reading in enumerate((*readings, *rest))
+            if reading is not None and reading.role == "user" and index not in quoted
+        ]
+        mentions = Mentions(read, set(known.names), set(known.emphasised), salient, by_user)
         for reading in rest:
             if reading is not None:
                 salient.update(filter_salient(cache, reading.names))
@@ -89,10 +99,13 @@ def filter_salient(cache: Cache, names: Set[str]) -> dict[str, SoasRow]:
     """The salient ones that are not muted, with their rows."""
     threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
     # is_salient written out: a long history asks it thousands of times.
-    return {
+    salient = {
         name: row
         for name in names
         if (row := row_of(name)) is not None
         and (row.saliency >= threshold or row.novelty >= threshold)
         and not row.is_muted
     }
+    if cache.mutes is None:
+        return salient
+    return {name: row for name, row in salient.items() if not cache.is_muted(name)}

@@ -13,7 +13,6 @@ from memory.domain.recall.selection import (
     FACTS_MAX,
     Bounds,
     Candidate,
-    by_priority,
     channel_of_edge,
     in_force,
     is_in_force,
@@ -22,13 +21,12 @@ from memory.domain.recall.selection import (
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow
-from memory.ingest.reader import Reading, find_hidden, find_stated
+from memory.ingest.reader import Reading
 from memory.recall.mentions import Mentions, filter_salient
+from memory.recall.questions import ANYBODY, Asking, choose_askable
 from memory.settings.registry import Tuning
 
 RIVALS_MAX = 3  # values of a disputed fact that are shown beside the one that stands: who made ten claims shows three
-# Of a conversation's budget: blocks stay where they are, so early questions must leave room for later facts.
-QUESTIONS_SHARE = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +47,30 @@ def recollect(
     *,
     model: str = "",
     stood: Collection[ShownFact] = (),
-    why_not_ask: str = "",
+    asking: Asking = ANYBODY,
 ) -> Recollection:
     """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
-    blocks as one). ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch.
-    Nothing is asked where there is a reason why not."""
+    blocks as one). ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch."""
     style = cache.tuning.style_for(model)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     if not salient:
         return Recollection(style=style)
-    known, unknown, reasons = _sort(cache, salient, mentions, now, shown)
+    known, unknown, reasons = _sort(cache, salient, mentions, now, shown, asking.asked)
     known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
     room = min(tuning.recollection_max_tokens, tuning.recollection_max_total_tokens - shown.tokens)
-    if why_not_ask:
-        reasons |= dict.fromkeys((candidate.token for candidate in unknown), why_not_ask)
-        unknown = []
-    may_ask_more = shown.question_tokens < tuning.recollection_max_total_tokens * QUESTIONS_SHARE
+    count, refusal = asking.count_allowed(tuning, shown)
+    if count:
+        unknown = choose_askable(cache, unknown, mentions, count, reasons)
+    else:
+        reasons |= dict.fromkeys((candidate.token for candidate in unknown), refusal)
     selection = select(
         known,
-        _not_stated(cache, unknown, mentions.readings, reasons),
+        unknown if count else (),
         show=lambda edge: _show(cache, edge),
         style=style,
         max_concepts=tuning.recollection_max_concepts,
-        max_questions=tuning.zero_hit_max if may_ask_more else 0,
+        max_questions=count,
         max_characters=room * CHARACTERS_PER_TOKEN,
     )
     return Recollection(
@@ -88,7 +86,7 @@ def still_holds(cache: Cache, block: Block, now: float) -> bool:
     # What has come to be known besides takes nothing back: taking a block out costs the model its prompt cache.
     for word in block.questions:
         row = cache.soas_by_token.get(word)
-        if row is None or row.is_muted or row.id in cache.urd_by_concept:
+        if row is None or cache.is_muted(word, row) or row.id in cache.urd_by_concept:
             return False
     bounds = _bounds(cache.tuning, now)
     return all(_is_in_force_as_shown(cache, fact, bounds) for fact in block.facts)
@@ -96,7 +94,7 @@ def still_holds(cache: Cache, block: Block, now: float) -> bool:
 
 def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool:
     concept, dim = cache.soas_by_token.get(fact.concept), cache.soas_by_token.get(fact.dimension)
-    if concept is None or dim is None or concept.is_muted or is_closed_class(fact.concept):
+    if concept is None or dim is None or is_closed_class(fact.concept) or cache.is_muted(fact.concept, concept):
         return False
     if fact.concept in cache.alias_rows or fact.dimension in cache.alias_rows:
         return False  # it is called otherwise now
@@ -119,11 +117,12 @@ def _bounds(tuning: Tuning, now: float) -> Bounds:
 
 
 def _sort(
-    cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Block
+    cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Block, asked: Collection[str]
 ) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
-    """Candidates with facts that are not shown yet, candidates to ask about, and why the others are neither."""
+    """Candidates with facts that are not shown yet, candidates to ask about, which were not ``asked`` before, and why
+    the others are neither."""
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
-    shown_slots, asked_before = {(fact.concept, fact.dimension) for fact in shown.facts}, frozenset(shown.questions)
+    shown_slots, asked_before = {(fact.concept, fact.dimension) for fact in shown.facts}, {*shown.questions, *asked}
     known, unknown, reasons, done = [], [], {}, set[str]()
     for spelling, row in salient.items():
         edges, word = cache.urd_by_concept.get(row.id), spelling
@@ -147,7 +146,7 @@ def _sort(
                 reasons[word] = "recalled before" if strongest else "no facts in force"
         elif word in asked_before:
             reasons[word] = "asked before"
-        elif refusal := _why_not_ask(cache, spelling, row, mentions, now):
+        elif refusal := _why_not_ask(cache, row, now):
             reasons[word] = refusal
         else:
             unknown.append(Candidate(row, word, priority(row, now, half_life)))
@@ -212,31 +211,12 @@ def _is_taught(word: str, strongest: EdgeRow) -> bool:
     return is_by_operator or (channel == Channel.GUTASK and word not in FREQUENT)
 
 
-def _why_not_ask(cache: Cache, word: str, row: SoasRow, mentions: Mentions, now: float) -> str:
-    if word not in mentions.by_user:
-        return "unknown, but not said by a user"
+def _why_not_ask(cache: Cache, row: SoasRow, now: float) -> str:
     if row.is_common:
         return "a common word"
     if row.id in cache.referenced:
         return "known as a parent or a dimension"
     return "" if may_ask(row, now) else "asked about lately"
-
-
-def _not_stated(
-    cache: Cache, unknown: Sequence[Candidate], readings: Sequence[Reading], reasons: dict[str, str]
-) -> list[Candidate]:
-    """The first candidates that no statement in the prompt is about, and that are no secret in it; why the others are
-    not asked about is added to ``reasons``."""
-    in_order = by_priority(unknown)
-    few = 2 * cache.tuning.zero_hit_max  # statements may have to be looked for, which takes time
-    first, rest = in_order[:few], in_order[few:]
-    token_of = {name: one.token for one in first for name in (one.token, *cache.spellings.get(one.row.id, ()))}
-    stated = {token_of[name] for name in find_stated(readings, token_of.keys())}
-    hidden = {token_of[name] for name in find_hidden(readings, token_of.keys())}
-    reasons |= dict.fromkeys(hidden, "part of a secret")
-    reasons |= dict.fromkeys((candidate.token for candidate in rest), "too many concepts")
-    reasons |= dict.fromkeys(stated, "stated in this prompt")
-    return [candidate for candidate in first if candidate.token not in stated | hidden]
 
 
 def _show(cache: Cache, edge: EdgeRow) -> ShownFact:

@@ -160,7 +160,10 @@ class Tuning:
         "Another style for models whose names match a pattern, the first that does: smollm*=sentences, *:1b=sentences.",
     )
     zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
-        RECOLLECTING, 3, "Unknown concepts asked about in one block, at most; 0 asks nothing."
+        RECOLLECTING, 1, "Unknown names asked about in one block, at most; 0 asks nothing."
+    )
+    questions_per_conversation_max: Annotated[int, Field(ge=0, le=100)] = setting(
+        RECOLLECTING, 3, "Unknown names asked about in one conversation, at most."
     )
     enrichment_max_characters: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
         LIMITS, 100_000, "New text that is read for one request, in characters; the rest is read when it is sent again."

@@ -10,6 +10,7 @@ from django.http import JsonResponse
 from django.utils import timezone
 from ninja import Field, Router, Schema
 
+from memory.access.teachers import note_teacher
 from memory.cache.sync import announce
 from memory.domain.channels import Channel
 from memory.domain.fact_syntax import Forgotten, parse_fact, parse_forgotten
@@ -44,8 +45,11 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     caller = caller_with(request, "agent")
     fact = parse_fact(said.fact)
     # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
-    async with runtime.current().coherence.barrier(announce):
+    current = runtime.current()
+    async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, said.fact))
+        if outcome.status != "invalid" and caller.name not in current.world.teachers:
+            await sync_to_async(note_teacher)(caller.name)
     return respond(STATUS[outcome.status], describe_outcome(outcome), [outcome])
 
 

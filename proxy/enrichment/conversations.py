@@ -4,7 +4,7 @@ Clients resend the whole history each turn. A model need not evaluate again what
 that was once put into a prompt is put there again, byte for byte, and what is new goes to the end.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
@@ -43,11 +43,13 @@ class Conversation:
     system: str | None  # the Modelfile's SYSTEM that had to come before it
     at: float  # when it began, or was last written to the log as a whole
     blocks: dict[bytes, tuple[Block, float]] = field(default_factory=dict)  # by place, and when they were put there
+    asked: set[str] = field(default_factory=set)  # what it was asked about, also in blocks that are gone
     size: int = 0  # bytes, roughly
     # The places in its last prompt that a block may be put to only once: what follows them has been evaluated.
     passed: frozenset[bytes] = frozenset()
 
     def __post_init__(self) -> None:
+        self.asked.update(self.top.questions)
         self.size = KEY_BYTES * len(self.keys) + _size_of(self.top) + CHARACTER_BYTES * len(self.system or "")
 
     def put(self, place: bytes, block: Block, at: float) -> None:
@@ -57,6 +59,7 @@ class Conversation:
             return
         self._remove(place)
         self.blocks[place] = (block, at)
+        self.asked.update(block.questions)
         self.size += KEY_BYTES + _size_of(block)
         if len(self.blocks) > BLOCKS_MAX:
             self._remove(next(iter(self.blocks)))
@@ -116,6 +119,7 @@ class Conversations:
         if key not in thread.of_system:
             # Both openings begin alike, so what stands before the one has to stand before the other.
             fork.passed = near.passed
+            fork.asked |= near.asked
             place = thread.place_of(Spot(thread.opening, is_end=False))
             block, _ = near.blocks.get(place, (NOTHING, now))
             if block:
@@ -159,6 +163,7 @@ class Conversations:
     def _add(self, conversation: Conversation) -> None:
         if (old := self._recent.pop(conversation.key, None)) is not None:
             self._forget(old)
+            conversation.asked |= old.asked
         self._recent[conversation.key] = conversation
         self._size += conversation.size
         for key in conversation.keys:
@@ -194,8 +199,11 @@ class Conversations:
 
     # --- mentions ---
 
-    def mentions(self, cache: Cache, thread: Thread, readings: Sequence[MaybeReading]) -> Mentions:
-        """What the messages name. Of a conversation that goes on only what is new is looked at."""
+    def mentions(
+        self, cache: Cache, thread: Thread, readings: Sequence[MaybeReading], quoted: Collection[int] = ()
+    ) -> Mentions:
+        """What the messages name. Of a conversation that goes on only what is new is looked at. ``quoted``: the places
+        of those that their role has not said."""
         # Clients rebuild the last message from turn to turn, so it is never kept with the beginning.
         last = len(readings) - 1
         link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))
@@ -206,7 +214,7 @@ class Conversations:
         beginning.take(cache, readings[:last])
         if last:
             self._keep(thread.key, thread.links[last - 1], last - 1, beginning)
-        return beginning.extend_with(cache, readings[:last], readings[last:])
+        return beginning.extend_with(cache, readings[:last], readings[last:], quoted)
 
     def _keep(self, key: bytes, link: bytes, index: int, beginning: Beginning) -> None:
         self._beginnings[key] = (link, index, beginning)

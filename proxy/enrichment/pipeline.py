@@ -44,6 +44,7 @@ from proxy.upstream.relay import StreamGuard
 
 logger = logging.getLogger(__name__)
 
+CANNOT_ANSWER = "the agent has no tools, and has taught nothing so far"
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
 MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has over {NAME_MAX} or unprintable characters")
 NOT_ENRICHED = "forwarded with the blocks of earlier turns only"
@@ -177,8 +178,10 @@ class Enricher:
             if recalls:
                 thread = Thread.of(prompt, digests)
                 await turn.step()
-                mentions = self.conversations.mentions(self.cache, thread, readings)
-                placed = self.placer.place(thread, mentions, now, why_not_ask=off.get("ask", ""))
+                quoted = [index for index, message in enumerate(messages) if message.is_quoted]
+                mentions = self.conversations.mentions(self.cache, thread, readings, quoted)
+                why_not_ask = off.get("ask", "") or self._why_not_ask(agent, read.payload, readings)
+                placed = self.placer.place(thread, mentions, now, why_not_ask=why_not_ask)
             self._apply(wire, read.payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
             self.encounters.note_asked(placed.recollection.asked, now)
@@ -190,6 +193,13 @@ class Enricher:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
         return done
+
+    def _why_not_ask(self, agent: str, payload: Payload, readings: Sequence[Reading | None]) -> str:
+        # A question tells the agent to run gutask: that takes tools, those of the request or of the prompt's text.
+        has_tools = bool(payload.get("tools") or payload.get("functions")) or any(
+            reading is not None and reading.has_tools for reading in readings
+        )
+        return "" if self.cache.can_answer(agent, has_tools=has_tools) else CANNOT_ANSWER
 
     async def _read_messages(
         self, prompt: Prompt, is_read: bool, turn: Turn

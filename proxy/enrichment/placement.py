@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from memory.cache.state import Cache
 from memory.domain.recall.rendering import NOTHING, Block, join_blocks
 from memory.recall.mentions import Mentions
+from memory.recall.questions import Asking
 from memory.recall.recollect import Recollection, recollect, still_holds
 from proxy.domain.formats.base import GAP, Edit, Part, Prompt
 from proxy.domain.prefixes import Spot, Thread
@@ -63,8 +64,8 @@ class BlockPlacer:
         system = self._modelfile_of(thread.prompt) if may_use_top or has_own_top else None
         standing = self._select_standing(conversation, thread, system, now)
         shown = join_blocks((standing.top, *standing.blocks.values()), GAP)
-        model = thread.prompt.model
-        recollection = recollect(self._cache, mentions, now, shown, model=model, why_not_ask=why_not_ask)
+        model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
+        recollection = recollect(self._cache, mentions, now, shown, model=model, asking=asking)
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
@@ -115,9 +116,8 @@ class BlockPlacer:
         has_top = thread.prompt.has_system or system is not None
         conversation = self._conversations.resume(thread, now)
         before = conversation.top if conversation is not None else NOTHING
-        asked = Block(questions=before.questions)
-        model, stood = thread.prompt.model, before.facts
-        recollection = recollect(self._cache, mentions, now, asked, model=model, stood=stood, why_not_ask=why_not_ask)
+        model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
+        recollection = recollect(self._cache, mentions, now, model=model, stood=before.facts, asking=asking)
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
             return _leave_out(Edit(), recollection)
@@ -152,6 +152,10 @@ class BlockPlacer:
                 return Standing(conversation.top, kept, [other for other in blocks if other >= spot])
             kept[spot] = block
         return Standing(conversation.top, kept)
+
+
+def _asking(conversation: Conversation | None, why_not_ask: str) -> Asking:
+    return Asking(why_not_ask, frozenset(conversation.asked if conversation is not None else ()))
 
 
 def find_spots(parts: Sequence[Part], placement: str) -> list[Spot]:

@@ -33,13 +33,14 @@ class Marked:
     at: datetime
 
 
-def mute(keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> int:
-    """How many of these concepts were not muted, or muted, as that before."""
-    return run_transaction(lambda: len(_set("is_muted", keys, user, to)))
+def mute(keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> list[Soas]:
+    """Those of these concepts that were not muted, or muted, as that before."""
+    return run_transaction(lambda: _set("is_muted", keys, user, to))
 
 
-def set_common(key: int, user: User | AnonymousUser, *, to: bool) -> None:
-    run_transaction(lambda: _set("is_common", [key], user, to, saliency=0.0 if to else SALIENCY))
+def set_common(keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> list[Soas]:
+    """The same for common words."""
+    return run_transaction(lambda: _set("is_common", keys, user, to, saliency=0.0 if to else SALIENCY))
 
 
 def last_changes(concept: Soas) -> list[Marked]:
@@ -55,11 +56,10 @@ def last_changes(concept: Soas) -> list[Marked]:
     ]
 
 
-def _set(mark: str, keys: Collection[int], user: User | AnonymousUser, to: bool, **also: Any) -> list[int]:
+def _set(mark: str, keys: Collection[int], user: User | AnonymousUser, to: bool, **also: Any) -> list[Soas]:
     """Those that were changed, each with a line in the log."""
     differing = Soas.objects.select_for_update(no_key=True).filter(pk__in=keys, **{mark: not to})
     concepts = list(differing.only("token").order_by("pk"))
-    changed = [concept.pk for concept in concepts]
-    Soas.objects.filter(pk__in=changed).update(**{mark: to}, **also)
+    Soas.objects.filter(pk__in=[concept.pk for concept in concepts]).update(**{mark: to}, **also)
     LogEntry.objects.log_actions(cast(int, user.pk), concepts, CHANGE, f"{mark}: {not to} -> {to}")
-    return changed
+    return concepts

@@ -17,11 +17,22 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 from unfold.views import ChangeList
 
-from memory.admin.base import COUNTED_MAX, Fixed, address, as_token, limit_selection, link, next_page, with_keys
+from memory.admin.base import (
+    ACTION_MAX,
+    COUNTED_MAX,
+    Fixed,
+    address,
+    as_token,
+    limit_selection,
+    link,
+    next_page,
+    with_keys,
+)
 from memory.domain.formatting import format_fact, relate
-from memory.domain.types import Triple
+from memory.domain.types import Triple, whole_number
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin import concept_flags, names
+from resolution.admin.concept_marks import MARKS, offer_undo, report_marked
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
@@ -94,7 +105,7 @@ class SoasAdmin(Fixed, ReadPage):
     search_help_text = "How the concept begins, or a part of it."
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # as the index has it
-    actions = ("mute", "unmute")
+    actions = ("mute", "unmute", "mark_common", "mark_names")
 
     def get_urls(self) -> list[URLPattern]:
         own: list[tuple[str, Callable[..., HttpResponse]]] = [
@@ -106,6 +117,7 @@ class SoasAdmin(Fixed, ReadPage):
         ]
         merge = self.admin_site.admin_view(names.merge_page)
         return [
+            path("marks/", self.admin_site.admin_view(self.set_marks), name="memory_soas_marks"),
             path("<int:concept_id>/merge/", merge, {"site": self.admin_site}, name="memory_soas_merge"),
             *(
                 path(f"<int:concept_id>/{name}/", self.admin_site.admin_view(view), name=f"memory_soas_{name}")
@@ -140,13 +152,25 @@ class SoasAdmin(Fixed, ReadPage):
 
     @admin.action(description="Mute: never recall, never ask", permissions=["change"])
     def mute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        keys, more = limit_selection(queryset.filter(is_muted=False))
-        self.message_user(request, f"{concept_flags.mute(keys, request.user, to=True):,} muted{more}.")
+        self._mark(request, "muted", queryset.filter(is_muted=False), to=True)
 
     @admin.action(description="Unmute", permissions=["change"])
     def unmute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        keys, more = limit_selection(queryset.filter(is_muted=True))
-        self.message_user(request, f"{concept_flags.mute(keys, request.user, to=False):,} unmuted{more}.")
+        self._mark(request, "muted", queryset.filter(is_muted=True), to=False)
+
+    @admin.action(description="Mark as common words: their saliency stays 0", permissions=["change"])
+    def mark_common(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
+        self._mark(request, "common", queryset.filter(is_common=False), to=True)
+
+    @admin.action(description="Mark as names, no longer common words", permissions=["change"])
+    def mark_names(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
+        self._mark(request, "common", queryset.filter(is_common=True), to=False)
+
+    def _mark(self, request: HttpRequest, mark: str, concepts: QuerySet[Soas], *, to: bool) -> None:
+        keys, more = limit_selection(concepts)
+        changed = MARKS[mark](keys, request.user, to=to)
+        said = report_marked(request, mark, changed, to=to, back=request.get_full_path(), more=more)
+        self.message_user(request, said, messages.SUCCESS)
 
     # --- a concept ---
 
@@ -196,6 +220,17 @@ class SoasAdmin(Fixed, ReadPage):
         return redirect(back)
 
     @changes("memory.change_soas")
+    def set_marks(self, request: HttpRequest) -> HttpResponse:
+        """Of several concepts at once; what the pages offer as *Undo*, too."""
+        mark, to = request.POST.get("mark", ""), request.POST.get("to") == "true"
+        keys = [key for text in request.POST.get("keys", "").split(",") if (key := whole_number(text)) is not None]
+        back = next_page(request) or reverse("admin:memory_soas_changelist")
+        if mark in MARKS:
+            changed = MARKS[mark](keys[:ACTION_MAX], request.user, to=to)
+            self.message_user(request, report_marked(request, mark, changed, to=to, back=back), messages.SUCCESS)
+        return redirect(back)
+
+    @changes("memory.change_soas")
     def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_muted = get_object_or_404(Soas, pk=concept_id), request.POST.get("muted") == "true"
         concept_flags.mute([concept.pk], request.user, to=is_muted)
@@ -210,10 +245,13 @@ class SoasAdmin(Fixed, ReadPage):
     @changes("memory.change_soas")
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_common = get_object_or_404(Soas, pk=concept_id), request.POST.get("common") == "true"
-        concept_flags.set_common(concept.pk, request.user, to=is_common)
+        concept_flags.set_common([concept.pk], request.user, to=is_common)
         become = "a common word now: its saliency stays 0" if is_common else "a name now, no longer a common word"
-        self.message_user(request, format_html("{} is {}.", link(concept), become), messages.SUCCESS)
-        return redirect(next_page(request) or reverse(PAGE, args=[concept_id]))
+        said = format_html("{} is {}.", link(concept), become)
+        back = next_page(request) or reverse(PAGE, args=[concept_id])
+        told = offer_undo(request, said, "common", [concept], to=is_common, back=back)
+        self.message_user(request, told, messages.SUCCESS)
+        return redirect(back)
 
 
 def again(page: str, concept: Soas, statement: str) -> str:

@@ -26,7 +26,7 @@ from memory.domain.statement import Statement, storable
 from memory.domain.types import Triple
 from memory.graph.store import Assertion, Attribution
 from memory.llm import explain_concept
-from memory.models import Config, Edge, LanguageModel, Observation, Soas, Source
+from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, Soas, Source
 from resolution.intake.assertions import Outcome, settle
 from resolution.workers import leases
 
@@ -210,7 +210,7 @@ def _explain_next(model: LanguageModel) -> int:
 
 def _explain(row: Observation, model: LanguageModel) -> None:
     concept = Soas.objects.filter(token=row.concept).first()
-    if concept is None or concept.is_muted or concept.is_common or Edge.objects.filter(concept=concept).exists():
+    if concept is None or _is_explained(concept):
         run_transaction(lambda: _finish(row, Observation.Outcome.NEEDLESS))
         return
     if (rest := _rest(concept)) > timedelta(0):
@@ -231,6 +231,12 @@ def _explain(row: Observation, model: LanguageModel) -> None:
     evidence = evidence or str(answer.data.get("reasoning", ""))
     outcomes = run_transaction(lambda: _learn(row, concept, explained, said_by=answer.model, evidence=evidence))
     logger.info("concept.explained", extra={"concept": concept.pk, **outcomes})
+
+
+def _is_explained(concept: Soas) -> bool:
+    """Whether nothing is to be asked about it any more."""
+    is_muted = concept.is_muted or MutePattern.mutes(concept.token)
+    return is_muted or concept.is_common or Edge.objects.filter(concept=concept).exists()
 
 
 def _learn(

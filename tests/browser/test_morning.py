@@ -93,7 +93,7 @@ def test_a_value_out_of_range_is_refused_beside_its_field(whole: Festinger, olga
     olga.page.get_by_role("button", name="Save all changes").click()
 
     olga.is_told("Nothing was saved: see the errors beside the fields.")
-    assert whole.run("SELECT value FROM config WHERE key = 'zero_hit_max'") == [("3",)]
+    assert whole.run("SELECT value FROM config WHERE key = 'zero_hit_max'") == [("1",)]
 
 
 def test_a_run_is_started_from_home_watched_to_its_end_and_undone(

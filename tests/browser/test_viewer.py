@@ -50,7 +50,7 @@ def test_a_viewer_is_refused_what_the_buttons_would_send(whole: Festinger, vera:
         address("memory_soas_teach", concept): {"statement": "is a statue in context of art"},
         address("memory_soas_mute", concept): {"muted": "true"},
         address("memory_edge_retire", edge): {"reason": "no"},
-        address("memory_config_changelist"): {"zero_hit_max": "1"},
+        address("memory_config_changelist"): {"zero_hit_max": "2"},
         address("resolution_transfer_upload"): {},
     }
     vera.opens("index")

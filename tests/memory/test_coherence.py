@@ -119,7 +119,7 @@ STEPS: dict[str, Step] = {
     ),
     "a setting is spoilt": (
         "INSERT INTO config (key, value, updated_at) VALUES ('zero_hit_max', 'many', now())",
-        lambda cache: cache.config_mistakes != [] and cache.tuning.zero_hit_max == 3,
+        lambda cache: cache.config_mistakes != [] and cache.tuning.zero_hit_max == 1,
     ),
     "an agent is made": (
         "INSERT INTO agent (name, token_hash) VALUES ('dobby', repeat('0', 64))",

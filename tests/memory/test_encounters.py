@@ -253,7 +253,7 @@ def test_an_unknown_concept_asks_for_a_flush_in_each_conversation_and_once_an_ho
         assert list(encounters.take().unexplained) == ["zorblat"]
         return hurried
 
-    assert is_hurried("zorblat one")
-    assert not is_hurried("zorblat one", "zorblat two", now=NOW + 60)
-    assert is_hurried("zorblat one", opening=OTHER, now=NOW + 90)
-    assert is_hurried("zorblat one", "zorblat three", now=NOW + 4_000)
+    assert is_hurried("ask zorblat one")
+    assert not is_hurried("ask zorblat one", "ask zorblat two", now=NOW + 60)
+    assert is_hurried("ask zorblat one", opening=OTHER, now=NOW + 90)
+    assert is_hurried("ask zorblat one", "ask zorblat three", now=NOW + 4_000)

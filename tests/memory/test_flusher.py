@@ -541,7 +541,7 @@ def test_an_unknown_concept_is_explained_once_three_conversations_have_named_it_
         process = await start()
 
         async def hear(conversation: int, count: int) -> list[tuple[object, ...]]:
-            process.hear(*(f"zorblat {number}" for number in range(count)), opening=bytes([conversation]) * 16)
+            process.hear(*(f"ask zorblat {number}" for number in range(count)), opening=bytes([conversation]) * 16)
             await process.flusher.flush()
             return rows(dsn, CONCEPTS)
 
@@ -563,8 +563,8 @@ def test_an_agent_has_so_many_concepts_explained_in_an_hour_and_strangers_are_on
         process = await start()
         for conversation in range(3):
             for agent in ("dobby", "eve@10.0.0.1", "mallory@10.0.0.2"):
-                concepts = words(15, prefix=agent[:3])
-                turns = [Message("user", f"{concepts} {number}") for number in range(6)]
+                concepts = ". ".join(f"ask {word}" for word in words(15, prefix=f"zor{agent[:3]}").split())
+                turns = [Message("user", f"{concepts}. {number}") for number in range(6)]
                 process.observe(turns, bytes([conversation]) * 8 + agent[:8].encode().ljust(8), agent)
             await process.flusher.flush()
 

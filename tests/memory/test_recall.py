@@ -1,6 +1,7 @@
 """Recollection on injected caches: the source's tests A and B, and the rules of who is recalled and asked about."""
 
 import asyncio
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
 from memory.cache.state import Cache, RulingRow
+from memory.domain.mute_patterns import compile_patterns
 from memory.domain.recall.rendering import Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
@@ -17,10 +19,12 @@ from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
+from memory.recall.questions import Asking
 from memory.recall.recollect import Recollection, recollect, still_holds
 from memory.settings.registry import Tuning
 
 NOW = 1_800_000_000.0
+ALLOWED = Allowance(100_000, math.inf)
 
 
 def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection:
@@ -272,7 +276,7 @@ def test_a_fact_whose_words_have_not_arrived_waits_for_them() -> None:
 
 
 def test_a_question_can_be_run_in_a_shell_whatever_the_concept_is_called() -> None:
-    block = recall(cache_of({"o'brien": unknown()}), "o'brien").block.text
+    block = recall(cache_of({"o'brien": unknown()}), "what is o'brien?").block.text
 
     assert """  gutask iknowthat "o'brien -isa <parent> in context of <dimension>\"""" in block
 
@@ -437,15 +441,15 @@ def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
 def test_the_threshold_of_the_config_table_is_obeyed() -> None:
     rows = {"gnommoweb": SoasRow(5, encounter_count=4, saliency=saliency(4))}
 
-    assert recall(cache_of(dict(rows)), "gnommoweb").block.text
-    assert not recall(cache_of(dict(rows), saliency_read_threshold=0.7), "gnommoweb").block.text
+    assert recall(cache_of(dict(rows)), "what is gnommoweb?").block.text
+    assert not recall(cache_of(dict(rows), saliency_read_threshold=0.7), "what is gnommoweb?").block.text
 
 
 # --- who is asked about ---
 
 
-def unknown(**changes: object) -> SoasRow:
-    return SoasRow(**({"id": 7, "encounter_count": 50, "saliency": 1.7} | changes))  # type: ignore[arg-type]
+def unknown(id: int = 7, **changes: object) -> SoasRow:
+    return SoasRow(**({"id": id, "encounter_count": 50, "saliency": 1.7} | changes))  # type: ignore[arg-type]
 
 
 def test_only_a_users_words_are_asked_about() -> None:
@@ -468,14 +472,14 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 
 
 def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
-    cache = cache_of({"swordfish": SoasRow(1, encounter_count=9, saliency=1.0)}, [])
-    message = Message("user", "The password for staging is swordfish.")
+    cache = cache_of({"zorblat": unknown()}, [])
+    message = Message("user", "The password for staging is zorblat.")
     [reading] = finish(Reader(cache).read_within([message], Allowance.of(cache)))
 
     recollection = recollect(cache, Mentions.of([reading]), NOW)
 
-    assert (recollection.block.text, recollection.reasons) == ("", {"swordfish": "part of a secret"})
-    assert recall(cache, "We saw a swordfish.").asked
+    assert (recollection.block.text, recollection.reasons) == ("", {"zorblat": "part of a secret"})
+    assert recall(cache, "We saw the zorblat.").asked
 
 
 @pytest.mark.parametrize(
@@ -492,20 +496,33 @@ def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
 def test_questions_back_off(asked_count: int, asked_ago: float, asks: bool) -> None:
     cache = cache_of({"zorblat": unknown(asked_count=asked_count, asked_at=NOW - asked_ago)})
 
-    assert bool(recall(cache, "zorblat").block.text) is asks
+    assert bool(recall(cache, "what is zorblat?").block.text) is asks
 
 
 def test_zero_hit_max_switches_questions_off() -> None:
-    assert recall(cache_of({"zorblat": unknown()}, zero_hit_max=0), "zorblat").block.text == ""
+    assert recall(cache_of({"zorblat": unknown()}, zero_hit_max=0), "what is zorblat?").block.text == ""
+
+
+NAMES = ("kvasir", "skadi", "baldur", "mimir")
+ABOUT_ALL = "Please compare Kvasir with baldur, and then mimir with skadi."
+
+
+def cache_of_unknown(**settings: object) -> Cache:
+    return cache_of({name: unknown(id=number) for number, name in enumerate(NAMES, 1)}, **settings)
+
+
+def test_one_question_is_asked_in_a_block() -> None:
+    recollection = recall(cache_of_unknown(), ABOUT_ALL)
+
+    assert [row.id for row in recollection.asked] == [1]
+    assert recollection.reasons == {"kvasir": "asked"} | dict.fromkeys(NAMES[1:], "too many concepts")
 
 
 def test_at_most_zero_hit_max_questions_are_asked() -> None:
-    rows = {f"thing{i}": unknown(id=i) for i in range(9)}
-
-    recollection = recall(cache_of(rows), " ".join(rows))
+    recollection = recall(cache_of_unknown(zero_hit_max=3), ABOUT_ALL)
 
     assert recollection.block.text.splitlines()[1:-1] == [
-        *(f"? {word}: no recollection. If this is a typo, ignore." for word in ("thing0", "thing1", "thing2")),
+        *(f"? {word}: no recollection. If this is a typo, ignore." for word in ("Kvasir", "skadi", "baldur")),
         "If you know what one of them is, store it before proceeding:",
         "  gutask iknowthat '<concept> -isa <parent> in context of <dimension>'",
         "  gutask iknowthat '<concept> -ispart <system> in context of <dimension>'",
@@ -513,10 +530,67 @@ def test_at_most_zero_hit_max_questions_are_asked() -> None:
     assert len(recollection.asked) == 3
 
 
+@pytest.mark.parametrize(
+    ("asking", "reason"),
+    [
+        (Asking(asked=frozenset({"tyr", "odin", "dobby"})), "asked enough in this conversation"),
+        (Asking(asked=frozenset({"kvasir"})), "asked before"),
+        (Asking("the agent cannot answer"), "the agent cannot answer"),
+    ],
+)
+def test_nothing_more_is_asked(asking: Asking, reason: str) -> None:
+    cache = cache_of({"kvasir": unknown()})
+    mentions = Mentions.of([Reader(cache).read(Message("user", "what is kvasir?"))])
+
+    recollection = recollect(cache, mentions, NOW, asking=asking)
+
+    assert (recollection.asked, recollection.reasons) == ((), {"kvasir": reason})
+
+
+def test_a_name_is_asked_about_as_it_is_written() -> None:
+    cache = cache_of({"dissoqen": unknown()})
+
+    assert "? DissoQen: no" in recall(cache, "Why is DissoQen slow?").block.text
+    assert "gutask iknowthat 'DissoQen -isa" in recall(cache, "Why is DissoQen slow?").block.text
+
+
+CODE = """Look at this:
+
+```python
+def flurb(kvasir, limit):
+    return kvasir.lookup(limit)
+```
+"""
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_what_code_of_the_prompt_uses_as_its_own_is_not_asked_about(is_read: bool) -> None:
+    cache = cache_of({"kvasir": unknown(1), "flurb": unknown(2), "skadi": unknown(3)}, zero_hit_max=3)
+    messages = [Message("assistant", CODE), Message("user", "Call flurb with the kvasir of skadi.")]
+    reader = Reader(cache)
+    readings = [reader.read(m) for m in messages] if is_read else finish(reader.read_within(messages, ALLOWED))
+
+    recollection = recollect(cache, Mentions.of(readings), NOW)
+
+    assert recollection.reasons == {
+        "kvasir": "an identifier of code", "flurb": "an identifier of code", "skadi": "asked"
+    }  # fmt: skip
+
+
+def test_what_matches_a_muted_pattern_is_neither_recalled_nor_asked_about() -> None:
+    rows = {**WORLD, "svc-kvasir": unknown()}
+    cache = cache_of(rows, [EdgeRow(5, 1, 2, True)])
+    shown = recall(cache, "what is gnommoweb?").block
+    cache.mutes = compile_patterns(["gnommo*", "svc-*"])
+
+    assert recall(cache, "what is gnommoweb, and what is svc-kvasir?") == Recollection()
+    assert not still_holds(cache, shown, NOW)
+
+
 def test_facts_take_the_budget_before_questions() -> None:
     cache = cache_of({**WORLD, "zorblat": unknown()}, [EdgeRow(5, 1, 2, True)], recollection_max_tokens=40)
 
-    recollection = recall(cache, "gnommoweb zorblat")
+    recollection = recall(cache, "what is gnommoweb to zorblat?")
 
     assert "gnommoweb: [type] repo" in recollection.block.text
     assert recollection.reasons == {"gnommoweb": "recalled", "zorblat": "no room"}
@@ -579,7 +653,7 @@ def test_a_block_that_calls_the_concept_otherwise_holds_no_more(world_b: Cache) 
 def test_a_concept_of_which_nothing_is_known_is_asked_about_by_its_own_name() -> None:
     rows = {"kvasir": SoasRow(id=1, saliency=2.0), "repo": SoasRow(id=2)}
     cache = cache_of(rows)
-    cache.put_aliases([("kv", SoasRow(id=3), 1)])
+    cache.put_aliases([("kvasi", SoasRow(id=3), 1)])
 
-    assert recall(cache, "Restart kv at once").block.questions == ("kvasir",)
+    assert recall(cache, "Restart kvasi at once").block.questions == ("kvasir",)
     assert recall(cache, "Restart kv. kv is a repo").block.questions == ()

@@ -1,6 +1,7 @@
 """Which words are unknown, and in which order they are asked about."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -8,14 +9,15 @@ from django.utils import timezone
 from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution, find_unexplained
-from memory.models import Evidence, Soas, Source
+from memory.models import Evidence, MutePattern, Soas, Source
 from resolution.intake.assertions import assert_fact
 
 pytestmark = pytest.mark.django_db
 
 
-def named(token: str, count: int, **flags: bool) -> Soas:
-    return Soas.objects.create(token=token, encounter_count=count, saliency=count**0.3, **flags)
+def named(token: str, count: int, **flags: Any) -> Soas:
+    counts = {"encounter_count": count, "conversation_count": 1}
+    return Soas.objects.create(token=token, saliency=count**0.3, **counts | flags)
 
 
 def test_the_most_salient_come_first_without_common_muted_and_seldom_ones() -> None:
@@ -24,6 +26,9 @@ def test_the_most_salient_come_first_without_common_muted_and_seldom_ones() -> N
     named("thing", 500, is_common=True)
     named("noise", 400, is_muted=True)
     named("once", 1)
+    named("req", 300, conversation_count=0)  # only in code
+    named("self.registry", 300)
+    MutePattern.objects.create(pattern="self.*")
 
     assert [word.token for word in find_unexplained(1.5)] == ["ramanujan", "turing", "kvasir"]
 

@@ -93,11 +93,11 @@ def test_concepts_are_muted_and_unmuted_by_an_action(operator: Client) -> None:
 
 
 def test_a_setting_is_changed_and_a_bad_value_refused(operator: Client) -> None:
-    operator.post("/admin/memory/config/zero_hit_max/change/", {"value": "1"})
+    operator.post("/admin/memory/config/zero_hit_max/change/", {"value": "2"})
     refused = operator.post("/admin/memory/config/zero_hit_max/change/", {"value": "many"})
 
     assert "takes a whole number from 0 to 20" in refused.content.decode()
-    assert Config.objects.get(key="zero_hit_max").value == "1"
+    assert Config.objects.get(key="zero_hit_max").value == "2"
 
 
 def test_what_a_dimension_does_on_a_collision_is_for_operators_to_choose(operator: Client) -> None:

@@ -71,7 +71,8 @@ def dispute(concept: str, source: Source = Source.INFERRED) -> Claim:
 
 
 def named(token: str, count: int) -> Soas:
-    return Soas.objects.create(token=token, encounter_count=count, saliency=saliency(count), last_seen=timezone.now())
+    counts = {"encounter_count": count, "conversation_count": 1}
+    return Soas.objects.create(token=token, saliency=saliency(count), last_seen=timezone.now(), **counts)
 
 
 def page(client: Client, address: str = HOME) -> str:
@@ -90,7 +91,7 @@ def test_where_nothing_waits_the_page_says_so(operator: Client) -> None:
 
     assert "Nothing is disputed." in shown
     assert "There has been none yet." in shown
-    assert "Nothing: every word that is named often is explained, common, or muted." in shown
+    assert "Nothing: every name that users often speak of is explained, or muted." in shown
     assert "None was met." in shown
 
 
@@ -194,6 +195,24 @@ def test_a_word_is_muted_on_the_page(operator: Client) -> None:
     assert kvasir.is_muted
     shown = answer.content.decode()
     assert shown.count(address) == shown.count(">Unmute</button>") == 1  # in the message
+
+
+def test_all_words_on_the_page_are_muted_and_that_is_undone(operator: Client) -> None:
+    words = [named(f"word{number:02}", 100 - number) for number in range(12)]
+    html = page(operator)
+    keys = ",".join(str(word.pk) for word in words[:10])
+    assert f'name="keys" value="{keys}"' in html
+
+    given = {"mark": "muted", "to": "true", "keys": keys, "next": HOME}
+    told = operator.post(reverse("admin:memory_soas_marks"), given, follow=True).content.decode()
+
+    assert "10 muted: word00, word01," in text(told)
+    assert list(Soas.objects.filter(is_muted=False, token__startswith="word").values_list("token", flat=True)) == [
+        "word10", "word11"
+    ]  # fmt: skip
+    assert f'name="keys" value="{keys}"' in told  # of Undo
+    operator.post(reverse("admin:memory_soas_marks"), given | {"to": "false"})
+    assert not Soas.objects.filter(is_muted=True).exists()
 
 
 def test_loops_of_the_last_day_are_counted(operator: Client) -> None:

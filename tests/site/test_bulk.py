@@ -107,10 +107,23 @@ def test_so_many_concepts_are_muted_and_unmuted_at_once(operator: Client) -> Non
     words = Soas.objects.bulk_create(Soas(token=f"word{i}") for i in range(MAX + 1))
     more = ". Only 3 rows are processed at a time; repeat for the rest."
 
-    assert take_all(operator, "soas", "mute", words[0]) == f"3 muted{more}"
-    assert take_all(operator, "soas", "mute", words[0]) == "1 muted."
-    assert take_all(operator, "soas", "unmute", words[0]) == f"3 unmuted{more}"
+    assert f"3 muted: word0, word1, word2{more}" in take_all(operator, "soas", "mute", words[0])
+    assert "1 muted: word3." in take_all(operator, "soas", "mute", words[0])
+    assert f"3 no longer muted: word0, word1, word2{more}" in take_all(operator, "soas", "unmute", words[0])
     assert Soas.objects.filter(is_muted=True).count() == 1
+
+
+def test_so_many_concepts_become_common_words_and_names_again(operator: Client) -> None:
+    Soas.objects.all().update(is_common=True)
+    words = Soas.objects.bulk_create(Soas(token=f"word{i}", encounter_count=100, saliency=2.0) for i in range(2))
+
+    assert "2 common words now: word0, word1." in take_all(operator, "soas", "mark_common", words[0])
+    assert set(Soas.objects.filter(token__startswith="word").values_list("saliency", flat=True)) == {0.0}
+
+    keys = ",".join(str(word.pk) for word in words)
+    told = operator.post("/admin/memory/soas/marks/", {"mark": "common", "to": "false", "keys": keys}, follow=True)
+    assert "2 names now: word0, word1." in told.content.decode()
+    assert set(Soas.objects.filter(token__startswith="word").values_list("saliency", flat=True)) == {2.0}
 
 
 def test_of_many_observations_so_many_are_tried_again(operator: Client) -> None:

@@ -32,6 +32,7 @@ from memory.models import (
     Heartbeat,
     LanguageModel,
     LlmCall,
+    MutePattern,
     Observation,
     Soas,
     Source,
@@ -53,7 +54,7 @@ OPERATOR = Actor("hermione", Source.OPERATOR)
 OWN = ("login/", "logout/", "password_change/", "password_change/done/")
 # What would do something on any page, if whoever sends it were allowed to.
 PAYLOAD = {
-    "_save": "Save", "post": "yes", "next": "/admin/", "value": "7", "zero_hit_max": "7", f"{SHOWN}zero_hit_max": "3",
+    "_save": "Save", "post": "yes", "next": "/admin/", "value": "7", "zero_hit_max": "7", f"{SHOWN}zero_hit_max": "1",
     "reset": "zero_hit_max", "question": "Changed?", "on_collision": "supersede", "name": "intruder",
     "scope": "operator", "provider": "ollama", "model_name": "theirs", "base_url": "http://elsewhere.example",
     "setting": "write_model_id", "chosen": "true", "username": "intruder", "password1": "Xy7-abcdefgh",
@@ -103,6 +104,7 @@ def world(module_db: None) -> None:
     User.objects.create_user("ron")
     Agent.objects.create(name="harry", token_hash="0" * 64)
     Heartbeat.objects.create(name="worker")
+    MutePattern.objects.create(pattern="self.*")
     model = LanguageModel.objects.create(provider="ollama", model_name="judge")
     LlmCall.objects.create(model=model, model_name=str(model), purpose="explain", subject="dobby")
     RecollectionEvent.objects.create(
@@ -172,6 +174,7 @@ def arguments() -> dict[str, Any]:
         "row_id": sample(EdgeHistory).pk,
         "model_id": sample(LanguageModel).pk,
         "agent_id": sample(Agent).pk,
+        "pattern_id": sample(MutePattern).pk,
         "object_id": sample(Soas).pk,
         "id": 1,
     }
@@ -357,7 +360,7 @@ def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: C
 
 @pytest.mark.parametrize("sees_evidence", [True, False])
 def test_the_first_page_shows_sentences_to_who_may_look_at_them(sees_evidence: bool):
-    word = Soas.objects.create(token="kvasir", encounter_count=1_000, saliency=3.0)
+    word = Soas.objects.create(token="kvasir", encounter_count=1_000, saliency=3.0, conversation_count=1)
     Evidence.objects.create(concept=word, sentence="kvasir hides the key.", role="user", agent="harry")
     rights = ["view_soas", "view_evidence"] if sees_evidence else ["view_soas"]
     filch = User.objects.create_user("filch", is_staff=True)

@@ -94,7 +94,7 @@ def test_all_settings_are_on_one_page_with_meaning_range_and_default(
     [
         (
             "zero_hit_max",
-            '<input type="number" name="zero_hit_max" value="3" class="fst-input" min="0" max="20" step="1"',
+            '<input type="number" name="zero_hit_max" value="1" class="fst-input" min="0" max="20" step="1"',
         ),
         ("llm_timeout_s", 'name="llm_timeout_s" value="60.0" class="fst-input" min="1" max="3600" step="any"'),
         ("resolution_mode", '<option value="auto" selected>auto</option>'),
@@ -114,19 +114,19 @@ def test_a_schedule_is_told_in_words_and_with_its_next_time(operator: Client):
 
 
 def test_several_settings_are_changed_at_once_and_told_with_who_did(operator: Client):
-    told = enter(operator, zero_hit_max="1", resolution_mode="propose", recollection_recency_exempt=["cloud_llm"])
+    told = enter(operator, zero_hit_max="2", resolution_mode="propose", recollection_recency_exempt=["cloud_llm"])
 
-    assert (value("zero_hit_max"), value("resolution_mode")) == ("1", "propose")
+    assert (value("zero_hit_max"), value("resolution_mode")) == ("2", "propose")
     assert value("recollection_recency_exempt") == "cloud_llm"
     lines = list(LogEntry.objects.values_list("change_message", "user__username").order_by("object_id"))
     assert lines == [
         ("recollection_recency_exempt: gutask,operator -> cloud_llm", "hermione"),
         ("resolution_mode: auto -> propose", "hermione"),
-        ("zero_hit_max: 3 -> 1", "hermione"),
+        ("zero_hit_max: 1 -> 2", "hermione"),
     ]
-    assert "zero_hit_max: 3 -> 1" in told
+    assert "zero_hit_max: 1 -> 2" in told
     assert "not the default" in told
-    assert "zero_hit_max: 3 -> 1" in page(operator, f"{CONFIG}zero_hit_max/history/")
+    assert "zero_hit_max: 1 -> 2" in page(operator, f"{CONFIG}zero_hit_max/history/")
 
 
 def test_one_bad_value_stores_nothing_and_loses_nothing(operator: Client):
@@ -135,11 +135,11 @@ def test_one_bad_value_stores_nothing_and_loses_nothing(operator: Client):
     assert "zero_hit_max takes a whole number from 0 to 20, not 'many'" in told
     assert 'name="llm_daily_calls" value="77"' in told
     assert 'name="zero_hit_max" value="many"' in told
-    assert (value("zero_hit_max"), value("llm_daily_calls")) == ("3", "1000")
+    assert (value("zero_hit_max"), value("llm_daily_calls")) == ("1", "1000")
 
 
 def test_what_means_the_same_is_no_change(operator: Client):
-    told = enter(operator, recollection_recency_days="90", zero_hit_max=" 3 ")
+    told = enter(operator, recollection_recency_days="90", zero_hit_max=" 1 ")
 
     assert "Nothing was changed." in told
     assert not LogEntry.objects.exists()
@@ -149,13 +149,13 @@ def test_of_two_operators_the_second_is_told_and_may_insist(operator: Client):
     seen = shown()
     Config.objects.filter(key="zero_hit_max").update(value="5")
 
-    told = operator.post(CONFIG, seen | {"zero_hit_max": "1", "llm_daily_calls": "77"}).content.decode()
+    told = operator.post(CONFIG, seen | {"zero_hit_max": "2", "llm_daily_calls": "77"}).content.decode()
 
     assert "Somebody else has changed this in the meantime: it is 5 now." in told
     assert (value("zero_hit_max"), value("llm_daily_calls")) == ("5", "1000")
     assert f'name="{SHOWN}zero_hit_max" value="5"' in told
-    enter(operator, zero_hit_max="1", llm_daily_calls="77")
-    assert (value("zero_hit_max"), value("llm_daily_calls")) == ("1", "77")
+    enter(operator, zero_hit_max="2", llm_daily_calls="77")
+    assert (value("zero_hit_max"), value("llm_daily_calls")) == ("2", "77")
 
 
 def test_what_the_other_did_elsewhere_stays(operator: Client):
@@ -172,10 +172,10 @@ def test_a_setting_is_reset_and_what_was_entered_beside_it_is_kept_but_not_store
 
     told = enter(operator, reset="zero_hit_max", llm_daily_calls="77")
 
-    assert (value("zero_hit_max"), value("llm_daily_calls")) == ("3", "1000")
+    assert (value("zero_hit_max"), value("llm_daily_calls")) == ("1", "1000")
     assert 'name="llm_daily_calls" value="77"' in told
     assert "What you entered in other fields is not stored yet." in told
-    assert LogEntry.objects.get().change_message == "zero_hit_max: 5 -> 3"
+    assert LogEntry.objects.get().change_message == "zero_hit_max: 5 -> 1"
 
 
 def test_a_set_of_sources_may_be_empty_and_is_reset(operator: Client):
@@ -194,13 +194,13 @@ def test_a_setting_has_a_page_of_its_own_on_which_it_is_changed_and_reset(
 ):
     path = f"{CONFIG}zero_hit_max/change/"
 
-    told = unescape(operator.post(path, {"value": "1"}, follow=True).content.decode())
-    assert "zero_hit_max: 3 -> 1" in told
+    told = unescape(operator.post(path, {"value": "2"}, follow=True).content.decode())
+    assert "zero_hit_max: 1 -> 2" in told
     with django_assert_max_num_queries(QUERIES):
-        assert "by hermione (zero_hit_max: 3 -> 1)" in page(operator, path)
+        assert "by hermione (zero_hit_max: 1 -> 2)" in page(operator, path)
 
     operator.post(path, {"value": "1", "_reset": "1"})
-    assert value("zero_hit_max") == "3"
+    assert value("zero_hit_max") == "1"
     assert LogEntry.objects.count() == 2
 
 

@@ -36,6 +36,7 @@ class Candidate:
     token: str
     priority: float
     edges: Sequence[EdgeRow] = ()
+    written: str = ""  # how the prompt spells it, where it is asked about
 
 
 @dataclass(slots=True)
@@ -52,7 +53,8 @@ class Selection:
         """Empty where nothing was selected."""
         questions = tuple(candidate.token for candidate in self.asked)
         # Facts last: a small model takes up what it reads last, and would answer with the question.
-        asking = [render_questions(questions)] if questions else []
+        written = [candidate.written or candidate.token for candidate in self.asked]
+        asking = [render_questions(written)] if questions else []
         return Block(render_block([*asking, *self.lines]), tuple(self.facts), questions)
 
 
@@ -161,7 +163,7 @@ def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max
             selection.reasons[candidate.token] = "too many concepts"
             continue
         # Longer names may make the whole shorter: they are no part of the instruction for several.
-        if len(render_questions([*(asked.token for asked in selection.asked), candidate.token])) >= room:
+        if len(render_questions([each.written or each.token for each in (*selection.asked, candidate)])) >= room:
             selection.reasons[candidate.token] = "no room"
             continue
         selection.asked.append(candidate)

@@ -10,6 +10,7 @@ _PERSON: Final = "user_message"
 _TOOL: Final = ("tool_name", "tool_result")
 # Roles whose text nobody but the model or a tool wrote: a wrapping in it does not make it a person's.
 _NEVER_A_PERSON: Final = frozenset({"assistant", "tool"})
+_NAMES_TOOLS: Final = frozenset({"assistant", "system"})
 _JOINED_MAX: Final = 100  # envelopes of one text
 _BEGINS: Final = re.compile(r"\s*\{")
 _DECODER: Final = json.JSONDecoder()
@@ -44,6 +45,14 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
 def is_person_envelope(text: str) -> bool:
     """Whether the text is one envelope that holds what a person said, and nothing before it."""
     return any(isinstance(envelope.get("user_message"), str) for envelope, _ in _open_envelopes(text)[:1])
+
+
+def shows_tools(text: str, role: str) -> bool:
+    """Whether a message shows that the agent works as Agent Zero does: what people and tools say comes in an envelope,
+    and the system text and the model name their tools in JSON."""
+    if role in _NAMES_TOOLS:
+        return '"tool_name"' in text
+    return _BEGINS.match(text) is not None and ('"user_message"' in text or '"tool_name"' in text)
 
 
 def _write_result(result: object, envelope: str) -> str:

@@ -65,6 +65,12 @@ def mask(text: str) -> str:
     return text
 
 
+def find_code(text: str) -> Iterator[tuple[int, int]]:
+    """The regions of fenced code, and those in back-ticks."""
+    yield from _find_fenced_code(text)
+    yield from (match.span() for match in _INLINE_CODE.finditer(text) if "\n" not in match[0])
+
+
 class SentenceFinder:
     """One line of text, asked for the sentences at some places: only what ends near them is looked at closely."""
 

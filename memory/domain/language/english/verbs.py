@@ -57,3 +57,12 @@ VERBS_AFTER_NAMES = split_words(
     "knows lacks lives looks loses makes needs owns ran reads runs saves says serves shows sits sounds speaks stands "
     "stays stores supports takes talks tells uses wants went works writes"
 )
+
+# With which people begin what they ask a program to do.
+IMPERATIVES = split_words(
+    "add ask build call change check clean clone compare configure connect copy create debug delete deploy describe "
+    "disable document enable explain find fix give improve inspect install launch list load look make merge migrate "
+    "monitor move open ping publish pull push put read rebuild refactor reload remove rename replace reset restart "
+    "restore review rewrite run scale search send set ship show start stop summarise summarize tell test translate try "
+    "turn update upgrade use verify write"
+)

@@ -1,0 +1,49 @@
+"""Reads small tables whole."""
+
+from psycopg.rows import TupleRow
+
+from memory.cache.state import AgentRow, Cache
+from memory.db.connections import Connection
+from memory.domain.mute_patterns import compile_patterns
+from memory.domain.switches import SWITCHES
+from memory.settings import registry
+
+AGENTS = f"SELECT token_hash, name, scope, can_teach, {', '.join(SWITCHES)} FROM agent"
+DIMENSIONS = "SELECT id, on_collision = 'supersede', split_from_id FROM dimension"
+
+
+async def read_dimensions(cache: Cache, connection: Connection) -> None:
+    rows = await _read(connection, DIMENSIONS)
+    cache.superseding_dims = {dim_id for dim_id, supersedes, _ in rows if supersedes}
+    split: dict[int, set[int]] = {}
+    for dim_id, _, origin in rows:
+        if origin is not None:
+            split.setdefault(origin, set()).add(dim_id)
+    cache.split_dims = split
+
+
+async def read_config(cache: Cache, connection: Connection) -> None:
+    rows: dict[str, str] = dict(await _read(connection, "SELECT key, value FROM config"))
+    cache.tuning, cache.config_mistakes = registry.read_rows(rows)
+
+
+async def read_agents(cache: Cache, connection: Connection) -> None:
+    rows = await _read(connection, AGENTS)
+    cache.agents = {
+        digest: AgentRow(name, scope, frozenset(each for each, is_on in zip(SWITCHES, on, strict=True) if not is_on))
+        for digest, name, scope, _, *on in rows
+    }
+    cache.can_teach = {name: can_teach for _, name, _, can_teach, *_ in rows if can_teach != "auto"}
+
+
+async def read_teachers(cache: Cache, connection: Connection) -> None:
+    cache.teachers = {agent for (agent,) in await _read(connection, "SELECT agent FROM teacher")}
+
+
+async def read_mutes(cache: Cache, connection: Connection) -> None:
+    cache.mutes = compile_patterns([row[0] for row in await _read(connection, "SELECT pattern FROM mute_pattern")])
+
+
+async def _read(connection: Connection, query: str) -> list[TupleRow]:
+    cursor = await connection.execute(query)
+    return await cursor.fetchall()

@@ -1,0 +1,122 @@
+"""Tells what people write from what they paste: code, logs, tables, listings, the words of others."""
+
+import re
+from collections.abc import Iterator
+from string import ascii_letters, digits
+from typing import Final
+
+from memory.domain.steps import Steps
+from memory.domain.text.quotations import find_quotations
+from memory.domain.text.sentences import MASK, find_code, mask
+
+# How a line begins that a program wrote, or that somebody types into one.
+_PRINTED: Final = re.compile(
+    r"[\[({<]?\d{4}[-/.]\d\d[-/.]\d\d|[\[(]?\d\d:\d\d[:\]]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d"
+    r"|[\w.\-/\[\]() ]{0,40}(?:error|exception|warn|warning|fatal|panic|failure|info|debug|notice|hint|caused by)"
+    r"\w{0,4}(?:\[\w+\])?\s*:|at [\w.$<>/]+ ?\(|File \"|Traceback \(|[$%] |>>> |\.\.\. |\+\+\+|---|@@|diff --git"
+    r"|[+-](?=[^\s\-+\d])|\[[^\]\n]{0,60}\](?!\()|\w+@[\w.-]+:|[A-Z]:\\|[./~]+/\S|\d+[:|] |#!|//|/\*|\*/|--\s"
+    r"|[drwx-]{9,11}",
+    re.IGNORECASE,
+)
+_CASED: Final = re.compile(
+    r"[A-Z_]{2,}[=:]|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? [A-Z\d]"
+    r"|\W{0,2}(?:INFO|WARN|WARNING|ERROR|ERR|DEBUG|FATAL|TRACE|CRITICAL|NOTICE|PASS|PASSED|FAIL|FAILED)\b"
+)
+_FIELD: Final = re.compile(r"-?\s*[\w.\-/]{1,40}\s*(?:=|:=|=>|->)\s*\S|-?\s*[\w.\-/]{1,40}:(?:\s+\S+){0,3}\s*\Z")
+_SYMBOLS: Final = re.compile(r"[{}\[\];=<>$&|\\^~%\x1a]|\w\(|::|->|//")
+_CODE_ENDS: Final = ("{", "}", ";", "(", "[", "=>", "->", "\\", "&&", "||", "):", "])", "),", "{,", '",', "',")
+_BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022\u2013]|\d{1,2}[.)])[ \t]+")
+_INDENTED: Final = re.compile(r"\t| {4}")
+_PARAGRAPHS: Final = re.compile(r"(?:^.*\S.*(?:\n|\Z))+", re.MULTILINE)
+
+# How code uses a word that is its own: as what it declares, assigns to, marks up, calls, takes as an argument.
+_IDENTIFIERS: Final = (
+    re.compile(r"\b(?:def|class|function|func|fn|const|let|var|val|struct|interface|enum|trait) +([A-Za-z]\w*)"),
+    re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z]\w*)[ \t]*(?::[^=\n]{1,40})?=(?![=])", re.MULTILINE),
+    re.compile(r"</?([A-Za-z]\w*)[\s/>]"),
+)
+_CALLS: Final = re.compile(r"\((?:([^()\n]{1,120})\))?")
+_OF_NAMES: Final = f"{ascii_letters}{digits}_."
+_ARGUMENT: Final = re.compile(r"\s*\**([A-Za-z]\w*)\s*(?:[:=]|\Z)")
+_NAME_MAX: Final = 80  # characters
+_PIECE: Final = 4_000  # characters of code that are read in one step
+
+
+def mask_all_but_prose(text: str) -> Steps[str]:
+    """The text with everything masked, character for character, that is not what its author writes in sentences; line
+    breaks stay. Linear in the length."""
+    prose = mask(text)
+    yield
+    prose = _hide_quotations(text, prose)
+    yield
+    pieces, at = [], 0
+    for paragraph in _PARAGRAPHS.finditer(prose):
+        lines = paragraph[0].splitlines(keepends=True)
+        are_data = []
+        for line in lines:
+            are_data.append(_is_data(line.rstrip()))
+            yield
+        # One line of a log may read like a sentence, but hardly the most.
+        is_pasted = sum(are_data) * 2 >= len(lines)
+        pieces.append(prose[at : paragraph.start()])
+        for line, is_data in zip(lines, are_data, strict=True):
+            pieces.append(_blank_out(line) if is_data or is_pasted else line)
+        at = paragraph.end()
+    return "".join([*pieces, prose[at:]])
+
+
+def _hide_quotations(text: str, prose: str) -> str:
+    pieces, at = [], 0
+    for start, end in sorted(find_quotations(text)):
+        # A name alone in quotation marks is not what somebody else said.
+        if end > at and any(map(str.isspace, text[start:end].strip())):
+            pieces += [prose[at:start], _blank_out(prose[max(at, start) : end])]
+            at = end
+    return "".join([*pieces, prose[at:]]) if pieces else prose
+
+
+def _is_data(line: str) -> bool:
+    stripped = line.lstrip()
+    bullet = _BULLET.match(line)
+    if bullet is None and _INDENTED.match(line):
+        return True
+    said = line[bullet.end() :] if bullet else stripped
+    if "   " in said.rstrip() or "\t" in said or said.count("|") > 1:  # columns
+        return True
+    if _PRINTED.match(said) or _CASED.match(said) or _FIELD.match(said):
+        return True
+    symbols = len(_SYMBOLS.findall(said.replace(MASK * 2, "")))
+    return said.endswith(_CODE_ENDS) or (symbols > 1 and symbols * 25 > len(said))
+
+
+def _blank_out(line: str) -> str:
+    return "\n".join(MASK * len(part) for part in line.split("\n"))
+
+
+def extract_code(text: str, prose: str) -> str:
+    """The code in a text, what is marked as such and the lines that are no prose, one below the other. ``prose`` is
+    what ``mask_all_but_prose`` makes of the text."""
+    pieces, at = [text[start:end] for start, end in find_code(text)], 0
+    for line in prose.splitlines(keepends=True):
+        if MASK in line and not line.strip(f"{MASK} \t\n\r"):
+            pieces.append(text[at : at + len(line)])
+        at += len(line)
+    return "\n".join(pieces)
+
+
+def iter_identifiers(code: str) -> Iterator[str]:
+    """The words, in small letters, that code uses as its own, step by step: an empty string at the end of each."""
+    for at in range(0, len(code), _PIECE):
+        piece = code[at : at + _PIECE]
+        for pattern in _IDENTIFIERS:
+            for word in pattern.findall(piece):
+                yield word.lower()
+        for call in _CALLS.finditer(piece):
+            before = piece[max(0, call.start() - _NAME_MAX) : call.start()]
+            called = before[len(before.rstrip(_OF_NAMES)) :].split(".")
+            if len(called) <= 2 and called[0]:  # `handle(`, `req.get(`; of `self.store.get(` no part is a word
+                yield called[0].lower()
+            for argument in (call[1] or "").split(","):
+                if word := _ARGUMENT.match(argument):
+                    yield word[1].lower()
+        yield ""

@@ -1,0 +1,68 @@
+"""What a message shows of whether people speak of a name, or only code uses it."""
+
+from collections.abc import Set
+from dataclasses import dataclass, field
+from typing import Final
+
+from memory import known_words
+from memory.cache.state import Cache
+from memory.domain.recall.askable import find_spoken_of, may_be_asked
+from memory.domain.steps import Steps
+from memory.domain.text.prose import extract_code, iter_identifiers, mask_all_but_prose
+from memory.domain.text.sentences import find_code
+from memory.domain.text.tokenizer import find_words
+
+TEXT_MAX: Final = 65_536  # characters of one message
+IDENTIFIERS_MAX: Final = 300  # of one message
+WORD_BYTES: Final = 150  # of one that is kept, roughly
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """``spoken``: the names that a user's sentences have as subject or object, each as it is written there.
+    ``identifiers``: the words that code uses as its own."""
+
+    spoken: dict[str, str] = field(default_factory=dict)
+    identifiers: frozenset[str] = frozenset()
+
+    @property
+    def size(self) -> int:
+        """Bytes, roughly."""
+        return WORD_BYTES * (len(self.spoken) + len(self.identifiers))
+
+
+def read_speech(cache: Cache, role: str, text: str, wanted: Set[str] | None = None) -> Steps[Speech]:
+    """Of the wanted words, or of all, those that somebody could be asked about."""
+    text = text[:TEXT_MAX]
+    spoken: dict[str, str] = {}
+    if role == "user":
+        prose = yield from mask_all_but_prose(text)
+        names, words = set[str](), find_words(prose)
+        for name in words.tokens | words.emphasised:
+            if (wanted is None or name in wanted) and may_be_asked(name, cache, known_words):
+                names.add(name)
+            yield
+        spoken = yield from find_spoken_of(prose, names, cache, known_words)
+        code = extract_code(text, prose)
+    else:  # what a tool returns is not marked as code where it is
+        code = text if role == "tool" else "\n".join(text[start:end] for start, end in find_code(text))
+    identifiers = yield from _read_identifiers(cache, code)
+    return Speech(spoken, identifiers)
+
+
+def _read_identifiers(cache: Cache, code: str) -> Steps[frozenset[str]]:
+    seen: set[str] = set()
+    found: set[str] = set()
+    for word in iter_identifiers(code):
+        if not word:
+            yield
+        elif word not in seen:
+            seen.add(word)
+            if may_be_asked(word, cache, known_words):
+                found.add(word)
+                if len(found) == IDENTIFIERS_MAX:
+                    break
+    return frozenset(found)
+
+
+SILENCE: Final = Speech()

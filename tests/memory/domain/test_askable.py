@@ -1,0 +1,128 @@
+"""Which names a message speaks of, so that somebody may be asked about them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory import known_words
+from memory.bootstrap import common_words
+from memory.domain.recall.askable import find_spoken_of, may_be_asked
+from memory.domain.steps import finish
+from memory.domain.text.prose import extract_code, iter_identifiers, mask_all_but_prose
+from memory.domain.text.sentences import MASK
+from memory.domain.text.tokenizer import find_words
+
+
+class Dictionary:
+    """A vocabulary of the English dictionary, without facts."""
+
+    words = common_words(3.0)
+
+    def is_common(self, token: str) -> bool:
+        return token in self.words
+
+    def is_concept(self, token: str) -> bool:
+        return False
+
+    def is_place(self, token: str) -> bool:
+        return False
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def dictionary() -> Dictionary:
+    return Dictionary()
+
+
+def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
+    prose = finish(mask_all_but_prose(text))
+    words = find_words(prose)
+    names = {name for name in words.tokens | words.emphasised if may_be_asked(name, dictionary, known_words)}
+    return finish(find_spoken_of(prose, names, dictionary, known_words))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Please update gnommoweb to use FastAPI instead", {"gnommoweb"}),
+        ("message 3 about the zorblat", {"zorblat"}),
+        ("where is kvasir?", {"kvasir"}),
+        ("Restart `payments-svc` and check the mail for errors.", {"payments-svc"}),
+        ("Can you check why price-engine returns 500 for the shop?", {"price-engine"}),
+        ("Is Kvasir faster than MNEMO on this machine?", {"Kvasir", "MNEMO"}),
+        ("Deploy Kvasir to zwiebel, please.", {"Kvasir", "zwiebel"}),
+        ('Ask "kvasir" for the list of the users.', {"kvasir"}),
+        ("In Glitch University we use heimdall for logins.", {"Glitch University", "heimdall"}),
+        ("The new bike talks to the Kiox 300 over the air.", {"Kiox 300"}),
+        ("We named it Kestrel because it is fast.", {"Kestrel"}),
+        ("- the logs of the skadi service are empty", {"skadi"}),
+        ("Kvasir's database is slow today, and so is everything else.", {"Kvasir"}),
+        ("This is how it looks:\n\n    kvasir(1)\n\nWhy does it call odinson at all?", {"odinson"}),
+    ],
+)
+def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictionary: Dictionary) -> None:
+    assert set(find_spoken(text, dictionary).values()) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # technology, and ordinary words that are rare
+        "The json of the fastapi app is served by nginx, and pytest fails in the venv.",
+        "How do I debounce the onChange handler in a zustand store with useEffect?",
+        "I was wondering whether upserts in pgvector are atomic, or whether memoization of embeddings helps.",
+        "Please summarise the text and refactor the retries, then rebase.",
+        "Run kubectl get pods and tell me what is wrong with the CrashLoopBackOff.",
+        "Open a Pull Request for the GitHub Actions workflow in the repo.",
+        "please flurbify the list of users",
+        "We need a debouncer and a memoizer for the changefeed.",
+        # other languages
+        "Die Heizung im Erdgeschoss ist kaputt, kannst du was machen?",
+        "Kannst du mal prüfen, was die Heizung im Erdgeschoss so macht?",
+        "Le chauffage du rez-de-chaussée est en panne depuis hier, on peut le voir.",
+        # identifiers, files, instances
+        "The `useBasketTotals` hook returns NaN when CartDrawer opens.",
+        "What does self.registry do in com.acme.billing.InvoiceRenderer and in stg_payments?",
+        "Put it into kvasir.toml and /etc/kvasir/main.conf, or set --kvasir to 8.",
+        "web-0 and web-1 are down, and db-prod-3 is slow.",
+        "It fails in `kvasir.connect()` and in kvasir(1) of the code.",
+        # what programs print, tables, mails
+        "2026-01-01 12:00:01 ERROR kvasir failed to connect to the database",
+        "Error: kvasir is not in the list of the services",
+        "kvasir: connection refused by the host",
+        "$ systemctl restart kvasir and then look at it",
+        "| kvasir | is the name | of the service |",
+        "name: kvasir\nkind: a service of the shop\nreplicas: 3",
+        "```\nWe asked kvasir for the list.\n```",
+        "Here is the mail:\n\nFrom: a@b.example\nSubject: hello\n\nWe asked Kowalczyk for the list.",
+        "> We asked kvasir for the list.\n> It was there.",
+        'She said "we asked kvasir for the list" and left.',
+        # no sentence
+        "kvasir",
+        "Kvasir migration plan",
+        "Hi Kowalczyk, thanks for the mail.",
+        "Best regards, Kowalczyk",
+    ],
+)
+def test_nothing_that_anybody_is_asked_about(text: str, dictionary: Dictionary) -> None:
+    assert find_spoken(text, dictionary) == {}
+
+
+def test_words_that_code_uses_as_its_own() -> None:
+    code = "def flurb(req, *args, limit: int = 3):\n    gnome = req.get(1)"
+    text = f"Look at `flush(queue)`:\n```\n{code}\n```\nkvasir is up"
+
+    found = set(iter_identifiers(extract_code(text, finish(mask_all_but_prose(text))))) - {""}
+
+    assert found == {"flush", "queue", "flurb", "req", "args", "limit", "gnome"}
+
+
+@given(st.text(alphabet="aK \n`>|:\"'(=1.-{\t", max_size=200))
+def test_masking_moves_nothing(text: str) -> None:
+    prose = finish(mask_all_but_prose(text))
+
+    assert len(prose) == len(text)
+    assert all(shown in (said, MASK, "\x10") for shown, said in zip(prose, text, strict=True))
+    assert prose.count("\n") == text.count("\n")
