@@ -23,6 +23,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "seen_message": {"digest": DIGEST},
     "evidence": {"concept_id": A, "sentence": "a and b", "role": "user", "agent": "dobby"},
     "agent": {"name": "dobby", "token_hash": "0" * 64, "scope": "agent"},
+    "mute_pattern": {"pattern": "self.*"},
     "observation": {"kind": "triple", "digest": DIGEST, "concept": "a", "parent": "b", "dimension": "d", **SAID},
 }
 QUESTION = {"kind": "concept", "parent": "", "dimension": ""}
@@ -108,6 +109,12 @@ BAD_ROWS = [
     BadRow("evidence_says_it_once", "evidence", beside={}),
     BadRow("agent_token_is_hashed", "agent", {"token_hash": "fst_secret"}),
     BadRow("agent_scope_is_known", "agent", {"scope": "root"}),
+    BadRow("agent_can_teach_is_known", "agent", {"can_teach": "maybe"}),
+    BadRow("mute_pattern_unique", "mute_pattern", beside={}),
+    *(
+        BadRow("mute_pattern_is_of_names", "mute_pattern", {"pattern": pattern})
+        for pattern in ("*", "a", "self.(a|b)", "line\nbreak", "100%")
+    ),
     BadRow("agent_name_unique", "agent", {"token_hash": "1" * 64}, beside={}),
     BadRow("agent_token_unique", "agent", {"name": "winky"}, beside={}),
     BadRow("observation_says_it_once", "observation", {"agent": "winky"}, beside={}),
