@@ -33,11 +33,11 @@ async def read_agents(cache: Cache, connection: Connection) -> None:
         digest: AgentRow(name, scope, frozenset(each for each, is_on in zip(SWITCHES, on, strict=True) if not is_on))
         for digest, name, scope, _, *on in rows
     }
-    cache.can_teach = {name: can_teach for _, name, _, can_teach, *_ in rows if can_teach != "auto"}
+    cache.audience.decided = {name: can_teach for _, name, _, can_teach, *_ in rows if can_teach != "auto"}
 
 
 async def read_teachers(cache: Cache, connection: Connection) -> None:
-    cache.teachers = {agent for (agent,) in await _read(connection, "SELECT agent FROM teacher")}
+    cache.audience.teachers = {agent for (agent,) in await _read(connection, "SELECT agent FROM teacher")}
 
 
 async def read_mutes(cache: Cache, connection: Connection) -> None:

@@ -9,24 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from memory.cache.audience import AgentRow, Audience
 from memory.cache.expectations import PROVISIONAL_S, Expectations
 from memory.cache.recently_salient import RecentlySalient
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import rank
-from memory.domain.switches import Switch
 from memory.domain.types import GEOGRAPHY, EdgeRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
 LATELY_MET_MAX = 20_000  # words that nothing is known of: some 9 MB
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRow:
-    """``off``: what its settings switch off."""
-
-    name: str
-    scope: str
-    off: frozenset[Switch] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +63,7 @@ class Cache:
     referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
     places: Counter[int] = field(default_factory=Counter)  # facts in the dimension `geography`, by parent
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
-    can_teach: dict[str, str] = field(default_factory=dict)  # by name of an agent, where operators have decided it
-    teachers: set[str] = field(default_factory=set)  # the names of those who have taught by gutask
+    audience: Audience = field(default_factory=Audience)
     mutes: re.Pattern[str] | None = None  # what operators muted by patterns
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
@@ -227,11 +217,6 @@ class Cache:
     def is_muted(self, token: str, row: SoasRow | None = None) -> bool:
         """Whether operators have muted the word itself, or a pattern that it matches."""
         return (row is not None and row.is_muted) or (self.mutes is not None and self.mutes.match(token) is not None)
-
-    def can_answer(self, agent: str, *, has_tools: bool) -> bool:
-        """Whether the agent can be expected to run gutask."""
-        decided = self.can_teach.get(agent, "auto")
-        return decided == "always" or (decided == "auto" and (has_tools or agent in self.teachers))
 
     def set_count(self, token: str, row: SoasRow, count: int) -> None:
         threshold, before = self.tuning.saliency_read_threshold, row.saliency

@@ -81,13 +81,9 @@ class Reading:
         before = self.size
         texts, sets = (self.text, self.words), (self.names, self.parts, self.emphasised)
         # Each word is an object of its own, once in all sets.
-        words = WORD_BYTES * max(map(len, sets)) + len(self.words)
+        words = WORD_BYTES * max(map(len, sets)) + len(self.words) + self.speech.size
         self.size = (
-            READING_BYTES
-            + words
-            + self.speech.size
-            + sum(map(getsizeof, (*texts, *sets)))
-            + TRIPLE_BYTES * len(self.triples or ())
+            READING_BYTES + words + sum(map(getsizeof, (*texts, *sets))) + TRIPLE_BYTES * len(self.triples or ())
         )
         if self.use is not None:
             self.use.bytes += self.size - before

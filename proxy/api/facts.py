@@ -48,7 +48,7 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     current = runtime.current()
     async with current.coherence.barrier(announce):
         outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, said.fact))
-        if outcome.status != "invalid" and caller.name not in current.world.teachers:
+        if outcome.status != "invalid" and caller.name not in current.world.audience.teachers:
             await sync_to_async(note_teacher)(caller.name)
     return respond(STATUS[outcome.status], describe_outcome(outcome), [outcome])
 

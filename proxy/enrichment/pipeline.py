@@ -199,7 +199,7 @@ class Enricher:
         has_tools = bool(payload.get("tools") or payload.get("functions")) or any(
             reading is not None and reading.has_tools for reading in readings
         )
-        return "" if self.cache.can_answer(agent, has_tools=has_tools) else CANNOT_ANSWER
+        return "" if self.cache.audience.can_answer(agent, has_tools=has_tools) else CANNOT_ANSWER
 
     async def _read_messages(
         self, prompt: Prompt, is_read: bool, turn: Turn
