@@ -66,6 +66,19 @@ def test_what_cannot_be_read_as_a_fact_is_refused_and_stays_in_its_field(whole: 
     assert world.standing(whole, "grumble") == []
 
 
+def test_all_unknown_names_are_muted_at_once_and_come_back(whole: Festinger, olga: Person) -> None:
+    meet(whole, "frumple")
+
+    olga.opens("index")
+    olga.page.get_by_role("button", name="Mute all of these").click()
+    olga.is_told("frumple")
+    expect(olga.page.get_by_label("frumple", exact=True)).to_have_count(0)
+
+    olga.page.get_by_role("button", name="Undo").click()
+    olga.is_told("no longer muted")
+    expect(olga.page.get_by_label("frumple", exact=True)).to_have_count(1)
+
+
 def test_a_setting_is_obeyed_by_the_next_prompt_until_it_is_reset(whole: Festinger, olga: Person) -> None:
     for word in ("wibblet", "wobblet"):
         world.teach(whole, f"{word} -isa widget")
