@@ -8,6 +8,7 @@ from memory.domain.cues.modality import Kind
 from memory.domain.fact_syntax import Forgotten
 from memory.domain.judging import Manner
 from memory.domain.types import Triple
+from memory.graph.aliases import find_concepts
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from resolution.intake.assertions import settle
@@ -25,7 +26,8 @@ def forget(wanted: Forgotten, attribution: Attribution) -> list[Outcome]:
 
 
 def find_known(concept: str) -> list[Triple]:
-    """What stands about the concept, by dimension."""
+    """What stands about the concept, under whichever of its names, by dimension."""
+    concept = find_concepts([concept]).get(concept, concept)
     edges = Edge.objects.filter(concept__token=concept).exclude(parent__token=concept).order_by("dim__token")
     rows = edges.values_list("concept__token", "parent__token", "dim__token", "is_isa")
     return [Triple(*row) for row in rows[:FACTS_MAX]]

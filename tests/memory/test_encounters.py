@@ -9,6 +9,7 @@ from memory.cache.state import Cache
 from memory.domain.recall.saliency import DAY, saliency
 from memory.domain.statement import Statement
 from memory.domain.steps import finish
+from memory.domain.timing import is_dated
 from memory.domain.types import Message, SoasRow
 from memory.ingest.encounters import READINGS_MAX, Encounters
 from memory.ingest.reader import Allowance, Reader, Reading
@@ -257,3 +258,33 @@ def test_an_unknown_concept_asks_for_a_flush_in_each_conversation_and_once_an_ho
     assert not is_hurried("ask zorblat one", "ask zorblat two", now=NOW + 60)
     assert is_hurried("ask zorblat one", opening=OTHER, now=NOW + 90)
     assert is_hurried("ask zorblat one", "ask zorblat three", now=NOW + 4_000)
+
+
+def test_what_was_answered_before_it_was_first_seen_is_not_said_now() -> None:
+    stated: list[Statement] = []
+    encounters = Encounters(known(), add_statements=stated.extend)
+    reader = Reader(encounters.cache)
+    said = [Message("user", "Forget that Dobby is a cook."), Message("user", "Dobby is a worker.")]
+    said += [Message("assistant", "I see."), Message("user", "Actually Dobby is a cook.")]
+
+    pairs = [(message, reader.read(message)) for message in said]
+    current = finish(encounters.observe(ONE, pairs, NOW, "dobby", answered=3))
+    asyncio.run(encounters.learn())
+
+    assert [reading.digest for reading in current] == [pairs[3][1].digest]
+    assert [(one.parent, one.says, is_dated(one.at)) for one in stated] == [
+        ("worker", "states", False),
+        ("cook", "corrects", True),
+    ]
+
+
+def test_what_was_put_off_is_said_when_it_was_first_seen() -> None:
+    encounters, message = Encounters(known()), Message("user", "Actually Dobby is a cook.")
+    finish(encounters.observe(ONE, [(message, None)], NOW))
+    reading = Reader(encounters.cache).read(message)
+    answer = Message("assistant", "I see.")
+
+    later = [(message, reading), (answer, Reader(encounters.cache).read(answer))]
+    current = finish(encounters.observe(ONE, later, NOW + 60, answered=2))
+
+    assert current[0] is reading

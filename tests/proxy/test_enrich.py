@@ -6,6 +6,8 @@ import pytest
 
 from memory import bounds
 from memory.domain.switches import Switch
+from memory.domain.types import Message
+from proxy.enrichment.pipeline import count_answered
 from tests.proxy.enriching import Enriching
 
 SAID = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -65,3 +67,13 @@ def test_where_recalling_is_off_blocks_of_earlier_turns_are_left_out_too() -> No
     assert b"gnommoweb: [type]" in proxy.ask("/api/chat", said).body
     assert b"gnommoweb: [type]" not in proxy.ask("/api/chat", longer, {"recall": "off"}).body
     assert b"gnommoweb: [type]" in proxy.ask("/api/chat", longer).body
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [("", 0), ("u", 0), ("sua", 0), ("suau", 3), ("suauauu", 5), ("suatu", 3), ("suaua", 3), ("a", 0), ("au", 1)],
+)
+def test_what_was_said_before_the_last_answer_is_told_from_what_is_said_now(roles: str, expected: int) -> None:
+    names = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
+
+    assert count_answered([Message(names[role], "x") for role in roles]) == expected

@@ -50,12 +50,14 @@ def resolve(whole: Festinger, concept: str, **verdict: str) -> None:
 
 def test_the_prompt_that_corrects_and_every_later_one_show_the_new_value(whole: Festinger) -> None:
     conversation = knows(whole, "skadi is a printer.", "skadi: [type] printer")
-    assert conversation.say("What is skadi?") == {3: block("skadi: [type] printer")}
+    other = Conversation(whole, agent="winky")
+    assert other.say("What is skadi?") == {1: block("skadi: [type] printer")}
 
-    assert conversation.say("Actually skadi is now a plotter.") == {5: block("skadi: [type] plotter")}
+    assert conversation.say("Actually skadi is now a plotter.") == {3: block("skadi: [type] plotter")}
 
+    assert other.say("And where is skadi?") == {3: block("skadi: [type] plotter")}
     assert told_another(whole, "skadi") == {1: block("skadi: [type] plotter")}
-    assert conversation.say("And where is it?") == {5: block("skadi: [type] plotter")}
+    assert conversation.say("And where is it?") == {3: block("skadi: [type] plotter")}
     assert whole.run(HISTORY, "skadi") == [
         ("insert", None, "printer", "user"),
         ("supersede", "printer", "plotter", "user"),
@@ -110,8 +112,9 @@ def test_a_user_corrects_in_another_conversation_what_they_said_before(whole: Fe
 
 
 def test_what_is_taken_back_is_not_recalled_and_is_learned_at_once_when_it_is_said_again(whole: Festinger) -> None:
-    conversation = knows(whole, "ymir is a printer.", "ymir: [type] printer")
-    assert conversation.say("What is ymir?") == {3: block("ymir: [type] printer")}
+    knows(whole, "ymir is a printer.", "ymir: [type] printer")
+    conversation = Conversation(whole)
+    assert conversation.say("What is ymir?") == {1: block("ymir: [type] printer")}
 
     assert conversation.say("Forget that ymir is a printer.") == {}
 
