@@ -41,7 +41,7 @@ KEPT = """JOIN (
 """
 URD = """
     SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8, channel,
-           is_corroborated
+           is_corroborated, agent
     FROM urd
 """
 QUEUE = """
@@ -207,14 +207,14 @@ async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> 
     met: set[int] = set()
     edges: list[EdgeRow] = []
     async for batch in batches(connection, URD + "ORDER BY id, dim_id DESC"):
-        for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, is_corroborated in batch:
+        for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, is_shared, agent in batch:
             if edges and edges[0].concept_id != concept_id:
                 _put_edges(cache, edges, met, touched)
                 edges = []
             concept = edges[0].concept_id if edges else concept_id  # one number for all of them
             parent, dim = share[parent_id], share[dim_id]
-            source, channel = share_text[source], share_text[channel]
-            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, source, confirmed, channel, is_corroborated))
+            texts = share_text[source], confirmed, share_text[channel], is_shared, share_text[agent]
+            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, *texts))
     if edges:
         _put_edges(cache, edges, met, touched)
     async for some in in_slices(list(cache.urd_by_concept)):

@@ -27,13 +27,15 @@ class Act(StrEnum):
 
 
 class Standing(NamedTuple):
-    """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch."""
+    """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch; ``is_own``: whoever makes the
+    statement has stated it first."""
 
     dim_id: int
     parent: str
     channel: str
     is_root: bool = False
     said_at: float = 0.0
+    is_own: bool = False
 
 
 class Manner(NamedTuple):
@@ -153,6 +155,8 @@ def _judge_change(
     candidates = named or moved or ([own] if own is not None else facts)
     if decided.keeps_out and not (moved and candidates[0] in moved):
         return Judgement(Act.DECIDED, own)
+    if len(candidates) > 1:  # people correct what they have said themselves
+        candidates = [fact for fact in candidates if fact.is_own] or candidates
     if len(candidates) > 1:  # nobody knows which of them it changes
         return Judgement(Act.CANDIDATE, candidates[0])
     fact = candidates[0] if candidates else None

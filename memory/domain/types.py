@@ -84,6 +84,7 @@ class EdgeRow:
     last_confirmed: float | None = None
     channel: str = ""  # by the source where none is given
     is_corroborated: bool = False
+    agent: str = ""
 
     @property
     def is_root(self) -> bool:

@@ -205,7 +205,14 @@ class Slots:
         return judge(
             Incoming(ids.dim_id, triple.parent, said.channel, assertion.manner, at, is_dated=said.is_dated),
             [
-                Standing(edge.dim_id, edge.parent.token, edge.channel, edge.is_root, _past(edge.said_at).timestamp())
+                Standing(
+                    edge.dim_id,
+                    edge.parent.token,
+                    edge.channel,
+                    edge.is_root,
+                    _past(edge.said_at).timestamp(),
+                    is_own=voice_of(edge.agent) == voice_of(said.agent),
+                )
                 for edge in edges
             ],
             Surroundings(self._edges, ids.concept_id, words),

@@ -15,6 +15,7 @@ from memory.domain.recall.selection import channel_of_edge
 from memory.domain.statement import is_reopened, select_statements
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import EdgeRow, Slot, Triple, TripleIds
+from memory.domain.voices import voice_of
 from memory.ingest.reader import Reading
 
 
@@ -35,15 +36,15 @@ def anticipate(
                 continue
             slot = cache.soas_by_token[match.subject].id, judgement.fact.dim_id
             if judgement.act is Act.REPLACE:
-                _expect(cache, slot, match, now)
+                _expect(cache, slot, match, now, agent)
             elif judgement.act is Act.RETIRE:
-                _expect(cache, slot, None, now)
+                _expect(cache, slot, None, now, agent)
             elif judgement.act is Act.CONFLICT:
                 is_retraction = manner.kind is Kind.RETRACTS
                 cache.dispute(slot, judgement.fact.parent if is_retraction else cache.canonical(match.parent), now)
 
 
-def _expect(cache: Cache, slot: Slot, match: CueMatch | None, now: float) -> None:
+def _expect(cache: Cache, slot: Slot, match: CueMatch | None, now: float, agent: str) -> None:
     """The statement is going to take the slot; or what is there is going to be taken out (None)."""
     standing, edge = cache.urd_by_concept_dim[slot], None
     if match is not None:
@@ -51,7 +52,7 @@ def _expect(cache: Cache, slot: Slot, match: CueMatch | None, now: float) -> Non
         row = cache.soas_by_token.get(parent)
         parent_id = row.id if row is not None else cache.make_up(parent)
         # As sure as it takes to be shown: it is said in this very prompt.
-        edge = EdgeRow(slot[0], parent_id, slot[1], match.is_isa, 1.0, "inferred", now, match.channel)
+        edge = EdgeRow(slot[0], parent_id, slot[1], match.is_isa, 1.0, "inferred", now, match.channel, agent=agent)
         cache.drop_claim(slot, parent)
     cache.expectations.note(slot, edge, standing, cache.soas_by_id.get(standing.parent_id, ""), now)
     cache.put_edge(slot, edge)
@@ -90,7 +91,13 @@ def judge_statement(
             now,
         ),
         [
-            Standing(edge.dim_id, cache.soas_by_id.get(edge.parent_id, ""), channel_of_edge(edge), edge.is_root)
+            Standing(
+                edge.dim_id,
+                cache.soas_by_id.get(edge.parent_id, ""),
+                channel_of_edge(edge),
+                edge.is_root,
+                is_own=voice_of(edge.agent) == voice_of(agent),
+            )
             for edge in edges
         ],
         _Around(cache, concept.id if concept is not None else 0),

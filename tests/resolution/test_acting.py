@@ -85,10 +85,12 @@ def test_after_a_decomposition_it_finds_the_dimension() -> None:
     assert hear("skadi isa plotter type", "changes", instead_of="printer") == "superseded"
     assert facts() == {"skadi isa plotter make", "skadi isa device role"}
 
-    assert hear("skadi isa scanner type", "changes") == "candidate"  # of which of the two, nobody knows
-    assert hear("skadi isa device type", "retracts") == "retired"
-    assert hear("skadi isa scanner type", "changes") == "superseded"
-    assert facts() == {"skadi isa scanner make"}
+    assert hear("skadi isa scanner type", "changes", agent="hagrid") == "candidate"  # of which, nobody knows
+    assert hear("skadi isa scanner type", "changes") == "superseded"  # of what dobby has said
+    assert facts() == {"skadi isa scanner make", "skadi isa device role"}
+    assert hear("skadi isa device type", "retracts", agent="hagrid") == "retired"
+    assert hear("skadi isa copier type", "changes", agent="hagrid") == "superseded"
+    assert facts() == {"skadi isa copier make"}
 
 
 def test_after_a_relocation_it_finds_the_dimension() -> None:

@@ -40,6 +40,7 @@ standing = st.tuples(
     st.sampled_from(PARENTS),
     st.sampled_from(DIMENSIONS),
     st.sampled_from([(Source.OPERATOR, ""), (Source.GUTASK, ""), (Source.INFERRED, "user"), (Source.CLOUD_LLM, "")]),
+    st.sampled_from(["dobby", "winky"]),
 )
 cues = st.builds(
     cue,
@@ -63,8 +64,8 @@ def prepare(facts: list[Any], decided: dict[Any, Any]) -> None:
     Dimension.objects.filter(pk=ids["make"]).update(split_from_id=ids["type"])
     Dimension.objects.filter(pk=ids["place"]).update(on_collision="supersede")
     say("printer isa device type")
-    for parent, dimension, (source, role) in facts:
-        say(f"skadi isa {parent} {dimension}", source=source, role=role, confidence=0.7)
+    for parent, dimension, (source, role), agent in facts:
+        say(f"skadi isa {parent} {dimension}", agent, source=source, role=role, confidence=0.7)
     for (parent, dimension), (moved_to, is_known) in decided.items():
         DecidedTriple.objects.create(
             concept_id=ids["skadi"], parent_id=ids[parent], dim_id=ids[dimension], kind="relocated",
@@ -79,7 +80,7 @@ def load() -> Cache:
         cache.put_soas(row.token, SoasRow(row.pk))
     edges: dict[int, list[EdgeRow]] = {}
     for edge in Edge.objects.all():
-        row = EdgeRow(edge.concept_id, edge.parent_id, edge.dim_id, edge.is_isa, channel=edge.channel)
+        row = EdgeRow(edge.concept_id, edge.parent_id, edge.dim_id, edge.is_isa, channel=edge.channel, agent=edge.agent)
         edges.setdefault(edge.concept_id, []).append(row)
     for concept_id, some in edges.items():
         cache.put_edges(concept_id, some)
@@ -139,7 +140,7 @@ def test_what_a_prompt_shows_is_what_is_placed(facts: list[Any], said: list[CueM
 
 
 def test_what_the_worker_wrote_takes_the_place_of_what_was_expected() -> None:
-    prepare([("printer", "type", (Source.INFERRED, "user"))], {})
+    prepare([("printer", "type", (Source.INFERRED, "user"), "dobby")], {})
     cache = load()
     [concept_id] = [cache.soas_by_token["skadi"].id]
     stands = list(cache.urd_by_concept[concept_id])
@@ -157,7 +158,7 @@ def test_what_the_worker_wrote_takes_the_place_of_what_was_expected() -> None:
 
 
 def test_what_does_not_come_about_is_forgotten() -> None:
-    prepare([("printer", "type", (Source.INFERRED, "user"))], {})
+    prepare([("printer", "type", (Source.INFERRED, "user"), "dobby")], {})
     cache = load()
     taken_back = Reading(b"", "user", "", 0, triples=(cue(parent="printer", kind=Kind.RETRACTS),))
 

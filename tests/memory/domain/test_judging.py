@@ -89,6 +89,14 @@ def test_a_correction_looks_where_the_fact_was_moved() -> None:
     assert act("printer", SAYS, "printer user 4", decided=moved) == "place"
 
 
+def test_of_several_facts_whoever_speaks_corrects_their_own() -> None:
+    facts = [Standing(SPLIT, "printer", "user"), Standing(OTHER_SPLIT, "device", "user", is_own=True)]
+
+    found = judge(Incoming(SLOT, "plotter", "user", CHANGES), facts, GRAPH)
+
+    assert (found.act, found.fact) == ("replace", facts[1])
+
+
 def test_a_retraction_takes_out_what_is_not_stronger_wherever_it_is() -> None:
     assert act("printer", RETRACTS, "printer") == "retire printer"
     assert act("printer", RETRACTS, "printer operator") == "conflict printer"
