@@ -4,18 +4,19 @@ with a decision for each concept keeps what was changed, and is undone like any 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.db.connections import chunks
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.timing import FIRST_DATED, is_dated
 from memory.domain.types import Triple, TripleIds
 from memory.domain.voices import voice_of
 from memory.graph import store
@@ -38,6 +39,7 @@ from resolution.models import Claim, DecidedTriple, Decision, Run
 PORTION: Final = 100  # facts, or conflicts, of one transaction
 # How sure one is of a fact that only this channel has vouched for: the history keeps what all voices came to together.
 SURE: Final = {Channel.OPERATOR: 1.0, Channel.GUTASK: 1.0, Channel.USER: 0.8}
+UNDATED: Final = Q(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC))
 STATED: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM)
 
 
@@ -82,7 +84,9 @@ def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
     edges = Edge.objects.filter(agent=agent).exclude(source__in=[Source.OPERATOR, Source.FESTINGER])
     said = Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
     if since is not None:
-        edges, said = edges.filter(said_at__gte=since), said.filter(said_at__gte=since)
+        # Of what was said before its conversation was first read, when that was.
+        edges = edges.filter(Q(said_at__gte=since) | UNDATED & Q(last_confirmed__gte=since))
+        said = said.filter(Q(said_at__gte=since) | UNDATED & Q(created_at__gte=since))
     found = Suspects(claims=list(said.select_related("concept", "dim", "incoming_parent").order_by("pk")))
     registered = frozenset(Agent.objects.values_list("name", flat=True))
     for portion in chunks(_in_words(edges), PORTION):
@@ -201,7 +205,9 @@ def _suspect(
 
 
 def _is_of(fact: Snapshot, agent: str, since: datetime | None) -> bool:
-    return fact["agent"] == agent and (since is None or datetime.fromisoformat(fact["said_at"]) >= since)
+    said_at = datetime.fromisoformat(fact["said_at"])
+    at = said_at if is_dated(said_at.timestamp()) else datetime.fromisoformat(fact["last_confirmed"])
+    return fact["agent"] == agent and (since is None or at >= since)
 
 
 def _is_independent(said: Heard, agent: str, registered: Collection[str]) -> bool:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from django.utils import timezone
 
 from memory import llm
+from memory.domain.timing import is_dated
 from memory.domain.types import Triple
 from memory.domain.voices import is_registered
 from memory.llm import explain_concept
@@ -103,4 +104,4 @@ def _fact(edge: Edge) -> Triple:
 
 
 def _at(time: datetime) -> str:
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if is_dated(time.timestamp()) else "some time before"

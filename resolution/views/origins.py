@@ -1,20 +1,19 @@
 """Where statements come from: the sentence, and the address of the request that brought it."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils import timezone
 
-from memory.domain.timing import REQUESTS_KEPT_DAYS
+from memory.domain.timing import REQUESTS_KEPT_DAYS, is_dated
 from memory.models import Edge, Observation
 from resolution.models import Candidate
 
 OPENING_BYTES: Final = 16  # with which a message's digest begins: the opening of its conversation
 ORIGINS_MAX: Final = 10
-DATED_FROM: Final = datetime(2001, 1, 1, tzinfo=UTC)  # before, nobody knows when something was said
 
 
 class Origin(NamedTuple):
@@ -38,7 +37,7 @@ def trace(conversation: bytes, said_at: datetime, noted_at: datetime) -> Origin:
     """Of something that was said in a conversation with this opening, empty for none."""
     if not conversation:
         return Origin()
-    at = said_at if said_at >= DATED_FROM else noted_at
+    at = said_at if is_dated(said_at.timestamp()) else noted_at
     told = urlencode({"conversation": conversation.hex(), "at": f"{at.timestamp():.6f}"})
     is_kept = timezone.now() - at < timedelta(days=REQUESTS_KEPT_DAYS)
     return Origin(at=at, request=f"{reverse('admin:proxy_origin')}?{told}", is_kept=is_kept)

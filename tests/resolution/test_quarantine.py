@@ -1,20 +1,23 @@
 """What one agent has stated goes to the candidates, and comes back when the quarantine is undone."""
 
 import io
-from datetime import timedelta
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from memory.domain.cues.modality import Kind
+from memory.domain.timing import undate
 from memory.models import Agent, Edge, Soas, Source
 from resolution.decisions.quarantine import find_suspects, quarantine, quarantine_at_upgrade
 from resolution.decisions.undo import undo_run
 from resolution.models import Candidate, Claim, Run
 from tests.resolution.deciding import update
 from tests.resolution.disputes import configure
-from tests.resolution.worlds import OPERATOR, dump, facts, graph, say
+from tests.resolution.worlds import OPERATOR, dump, facts, graph, say, take_back
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +57,23 @@ def test_exactly_its_facts_wait_among_the_candidates_and_come_back() -> None:
     assert graph() == before
     assert dump() == everything
     assert not Candidate.objects.filter(state="open").exists()
+
+
+def test_what_it_has_corrected_is_as_it_was_before() -> None:
+    say(FACT, "dobby")
+    assert take_back("gnommoweb isa container type", "mallory", Kind.CORRECTS).status == "superseded"
+
+    expel()
+
+    assert facts() == {FACT}
+
+
+def test_what_it_gave_out_as_old_goes_by_when_it_was_read() -> None:
+    say(BAD, "mallory", at=datetime.fromtimestamp(undate(time.time()), UTC))
+
+    expel(since=timedelta(hours=1))
+
+    assert facts() == set()
 
 
 def test_it_does_not_bring_its_facts_back_by_saying_them_again_but_others_do() -> None:

@@ -73,11 +73,10 @@ def collide(standing: str, newcomer: str, **changes: Any) -> Claim:
     return claim
 
 
-def take_back(text: str, agent: str = "winky", **changes: Any) -> Outcome:
-    """Somebody says that a fact is no more."""
+def take_back(text: str, agent: str = "winky", kind: Kind = Kind.RETRACTS, **changes: Any) -> Outcome:
+    """Somebody says that a fact is no more; or with another ``kind`` that it is so instead of what stands."""
     said = {"source": Source.INFERRED, "confidence": 0.8, "at": timezone.now(), "role": "user"} | changes
-    retraction = Assertion(fact(text), Attribution(agent, **said), Manner(Kind.RETRACTS))
-    return run_transaction(lambda: settle([retraction]))[0]
+    return run_transaction(lambda: settle([Assertion(fact(text), Attribution(agent, **said), Manner(kind))]))[0]
 
 
 def collide_with_retraction(text: str, **changes: Any) -> Claim:
