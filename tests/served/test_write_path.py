@@ -116,6 +116,28 @@ def test_what_a_prompt_states_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgr
     assert own.run("SELECT count(*) FROM observation JOIN seen_message USING (digest)") == [(1,)]
 
 
+def test_lists_tables_and_pronouns_teach_and_a_pasted_traceback_does_not(own: OwnPostgres, start: Start) -> None:
+    server = start()
+    said = (
+        "Dump of what I know.\n\n- zwacko-api: a Go service\n\n"
+        "| app | owner |\n|---|---|\n| zwacko-ui | Team Blorp |\n\n"
+        "Zwackodb is our main index. It runs on zwacko-7.\n\n"
+        "ValueError: zwackoworm is a worm\nzwackoport is a port\n\nWhat now?"
+    )
+
+    assert server.chat(("user", "Begin."), ("user", said)).status_code == 200
+
+    assert eventually(lambda: len(observed(own, "zwacko")) >= 4)
+    rows = own.run("SELECT concept, dimension, parent, evidence FROM observation ORDER BY concept, dimension")
+    assert [row[:3] for row in rows] == [
+        ("zwacko-api", "type", "go_service"),
+        ("zwacko-ui", "owned-by", "team_blorp"),
+        ("zwackodb", "runs-on", "zwacko-7"),
+        ("zwackodb", "type", "index"),
+    ]
+    assert rows[2][3] == "Zwackodb is our main index. It runs on zwacko-7."
+
+
 def test_a_history_resent_after_a_restart_brings_no_row_twice(own: OwnPostgres, start: Start) -> None:
     said = [("user", "Begin."), *(("user", f"blorptack{number} ISA repo.") for number in range(4))]
     first = start()

@@ -61,9 +61,8 @@ def _read_row(
     if len(cells) != len(columns) or not cells:
         return
     named = read_passage(cells[0][1], (), vocabulary)
-    if len(named.tokens) != 1 or named.text.replace(named.text[named.tokens[0].start : named.tokens[0].end], "").strip(
-        _BLANKS
-    ):
+    written = cells[0][1].strip(_BLANKS)
+    if len(named.tokens) != 1 or named.text[named.tokens[0].start : named.tokens[0].end] != written:
         return
     subject = named.tokens[0]
     if not is_distinctive(named, subject, vocabulary) or subject.text in names.OPENERS:
@@ -86,6 +85,10 @@ def _read_row(
 
 
 def _read_cells(prose: str, start: int, end: int) -> list[tuple[int, str]]:
-    """Where each cell of a row begins, and its text."""
-    found = [(cell.start(), cell[0]) for cell in _CELL.finditer(prose, start, max(start, end))]
-    return [(at, text) for at, text in found if text.strip() or (start < at and at + len(text) < end)]
+    """Where the text of each cell of a row begins, and that text."""
+    cells = []
+    for cell in _CELL.finditer(prose, start, max(start, end)):
+        text = cell[0].strip(" \t")
+        if text or (start < cell.start() and cell.end() < end):
+            cells.append((cell.start() + len(cell[0]) - len(cell[0].lstrip(" \t")), text))
+    return cells

@@ -49,9 +49,10 @@ def sentence_stating(text: str, start: int, end: int) -> str:
     first = max(text.rfind("\n", 0, start) + 1, text.rfind(" ", 0, max(0, start - _LONG)) + 1)
     last = min(_end(text, "\n", end), _end(text, " ", end + _LONG))
     line = text[first:last]
-    sentence = SentenceFinder(mask(line)).sentence_at(start - first)
+    finder = SentenceFinder(mask(line))
+    sentence, last_one = finder.sentence_at(start - first), finder.sentence_at(max(start, end - 1) - first)
     # Masked together with what precedes it: that may tell what is a secret.
-    before, through = mask_secrets(line[: sentence.start]), mask_secrets(line[: max(sentence.end, end - first)])
+    before, through = mask_secrets(line[: sentence.start]), mask_secrets(line[: max(last_one.end, end - first)])
     masked = mask_secrets(line)[len(before) : len(through)]
     if len(_clean(masked)) <= STATEMENT_MAX:
         return _clean(masked)

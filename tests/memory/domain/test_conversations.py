@@ -40,8 +40,9 @@ def test_long_conversations_are_read_with_few_mistakes():
         ("- kvasir: a Go service\n- verdandi – our portal", "kvasir go_service [type]; verdandi portal [type]"),
         ("1. Ostmark - a duchy in the north", "ostmark duchy [type]"),
         ("`kvasir`: a Go service that drains the queue", "kvasir go_service [type]"),
-        ("| app | owner | runs on |\n|---|---|---|\n| kvasir | Team Blue | tyr-1 |\n| odin | ? | |",
-         "kvasir team_blue [owned-by]; kvasir tyr-1 [runs-on]"),
+        ("| app | owner | runs on |\n|---|---|---|\n| kvasir | Team Blue | tyr-1 |\n"
+         "| **mimir** | Blue | |\n| odin | ? | |",
+         "kvasir team_blue [owned-by]; kvasir tyr-1 [runs-on]; mimir blue [owned-by]"),
         # pronouns
         ("Kvasir is our search service. It runs on tyr.", "kvasir search_service [type]; kvasir tyr [runs-on]"),
         ("Kvasir is our search service. It's a Go service.", "kvasir search_service [type]; kvasir go_service [type]"),
