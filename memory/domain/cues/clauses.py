@@ -173,7 +173,7 @@ def _is_word(clause: Clause, vocabulary: Vocabulary) -> bool:
 
 def _is_one_of_several(lead: list[str]) -> bool:
     """Whether the clause begins with other names that are joined to this one: `kvasir and heimdall`."""
-    others = [word for word in lead if word not in DETERMINERS]
+    others = [word for word in lead if word not in DETERMINERS and word not in names.OPENERS]
     return len(others) > 1 and others[-1] in ("and", "or") and not any(map(is_closed_class, others[:-1]))
 
 

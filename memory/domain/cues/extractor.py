@@ -96,6 +96,7 @@ def iter_cues(
     yield None
     if prose is not text:
         forms = [cue for cue in forms if MASK not in prose[cue.start : cue.end + 1]]
+    vocabulary = known = _Acquainted(vocabulary)
     channel, quotations = channel_of_role(role), None
     names_inside, characters = NamesInside(prose), 0
     topic = Topic("", 0, -1)
@@ -129,12 +130,27 @@ def iter_cues(
             confidence = round(match.confidence * READ_TRUST[via], 4)
             if match.is_referring:
                 first = before.start
+            known.concepts.add(match.subject)
             yield replace(match, confidence=confidence, start=first, end=last, channel=via)
     if has_table:
         for match in iter_table_facts(prose, vocabulary):
             quotations = find_quotations(text) if quotations is None else quotations
             via = Channel.QUOTED if is_quoted(quotations, match.start, match.end) else channel
             yield replace(match, confidence=round(match.confidence * READ_TRUST[via], 4), channel=via)
+
+
+class _Acquainted:
+    """The vocabulary, and with it what a text itself has stated something about."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self.concepts = set[str]()
+        self.is_common = vocabulary.is_common
+        self.is_place = vocabulary.is_place
+        self.find_dimension = vocabulary.find_dimension
+
+    def is_concept(self, token: str) -> bool:
+        return token in self.concepts or self._vocabulary.is_concept(token)
 
 
 def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:

@@ -20,7 +20,8 @@ class Kind(StrEnum):
 
 
 CLAUSE_BREAK: Final = re.compile(
-    r"[,;:)|\x1a\u2013\u2014]|(?<!\bif )\(|\s--?\s|\b(?:but|because|since|although|though|whereas)\b", re.IGNORECASE
+    r"[,;:)|\x1a\u2013\u2014\u2192]|[-=]>|(?<!\bif )\(|\s--?\s|\b(?:but|because|since|although|though|whereas)\b",
+    re.IGNORECASE,
 )
 _DOUBT: Final = re.compile(rf"\b(?:{english.DOUBTS})\b")
 _CONDITION: Final = re.compile(rf"\b(?:{english.CONDITIONS})\b")
@@ -31,6 +32,7 @@ _HEARSAY: Final = re.compile(rf"\b{english.HEARSAY}\b")
 _HEDGE_AFTER: Final = re.compile(rf"(?<!\w)(?:{english.HEDGES_AFTER})(?!\w)")
 _HEDGE_END: Final = re.compile(english.HEDGE_ENDS)
 _NO_FACTS: Final = re.compile(rf"\b(?:{english.NO_FACTS})\b|\?")
+_NEXT_CLAUSE: Final = re.compile(r"[*_\"'\u201d\x10]*, (?!(?:and|that|which|who)\b)")
 _SAID: Final = re.compile(r"\b(?:i|we) (?:said|told you|wrote|claimed|mentioned)\b")
 _CORRECTION: Final = re.compile(
     rf"\W*(?:(?:{english.BEFORE_CORRECTIONS})\b[,\s]+)*(?:{english.CORRECTIONS})(?!\w)(?! (?:that|if|for|about|to)\b)"
@@ -112,6 +114,10 @@ class Modality:
         return [found.start() for found in _HEDGE_END.finditer(self._small)]
 
     @cached_property
+    def _starts(self) -> list[int]:
+        return [cue.start for cue in self._cues]
+
+    @cached_property
     def _said(self) -> list[int]:
         return [found.start() for found in _SAID.finditer(self._small)]
 
@@ -137,7 +143,11 @@ class Modality:
     def is_conditional(self, start: int, end: int) -> bool:
         """Whether a condition stands between the beginning of the clause around ``start``, and ``end``."""
         clause = self.clause_start(start)
-        if self._said and self.is_correction() and clause <= self._said[-1] < start:
+        if (
+            self._said
+            and (self.is_correction() or " actually " in self._small[end:])
+            and clause <= self._said[-1] < start
+        ):
             return True  # `Let me correct this: I said that S`
         return bisect_left(self._conditions, clause) != bisect_left(self._conditions, end)
 
@@ -152,7 +162,13 @@ class Modality:
             hedge = self._hedges[before - 1]
             if bisect_left(self._hedge_ends, hedge) == bisect_left(self._hedge_ends, start):
                 return True
-        return self._follows(self._hedges_after, end)
+        if not self._follows(self._hedges_after, end):
+            return False
+        # `A is an X, B belongs to Y I think`: only of B.
+        hedge = self._hedges_after[bisect_left(self._hedges_after, end)]
+        after = bisect_left(self._starts, end)
+        is_other = after < len(self._starts) and self._starts[after] < hedge
+        return not (is_other and _NEXT_CLAUSE.match(self._small, end) is not None)
 
     def is_taken_back(self, start: int) -> bool:
         """Whether a statement whose subject stands there is named only to be forgotten."""

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from string import ascii_uppercase
 from typing import Final, Protocol
@@ -25,6 +25,7 @@ _WITHIN: Final = re.compile(
     r"(?:\+\+|#)?[\s*_\"\u201c\u201d\x10]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+(?:\d{1,4}|\d+\.[\d.]+)\s+\Z"
 )
 _CUT: Final = frozenset("/\\{<=$")  # a path or a pattern, of which the word is a piece
+_THOUGHT: Final = re.compile(r" (?:think|believe|guess|suppose|assume|heard|hope|hear|reckon|suspect|was|am|know)\b")
 _COLUMNS: Final = re.compile(r"\t|\S?  ")
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
@@ -85,11 +86,20 @@ def read_passage(
     names_inside = names_inside or NamesInside(text)
     tokens: list[Token] = []
     for token in tokenise(text, names_inside):
-        if token.is_initial and len(token.parts) > 1 and _has_opener(text, token, vocabulary, names_inside):
+        if token.parts and token.text.endswith("_i") and _THOUGHT.match(text, token.end):
+            tokens.append(_without_pronoun(token))
+        elif token.is_initial and len(token.parts) > 1 and _has_opener(text, token, vocabulary, names_inside):
             tokens += _split_opener(text, token)
         else:
             tokens.append(token)
     return Passage(text, tokens, [token.start for token in tokens], names_inside)
+
+
+def _without_pronoun(token: Token) -> Token:
+    """`Husqvarna I`, of `belongs to Husqvarna I think`, without the pronoun."""
+    rest = token.text.removesuffix("_i")
+    parts = tuple(part for part in token.parts[:-1] if part != rest)
+    return replace(token, text=rest, end=token.end - 2, parts=parts)
 
 
 def _has_opener(text: str, token: Token, vocabulary: Vocabulary, names_inside: NamesInside) -> bool:

@@ -28,7 +28,7 @@ _WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", 
 # An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
 _LISTED_END: Final = re.compile(
-    r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!(]|\s+(?:that|which|who)\b"
+    r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!]|\s*\(|\s+(?:that|which|who)\b"
     r"|\s+(?:in|from|for|by|with|on|at|of|to)\b(?!.*\b(?:is|are|was|were|has|have|had|can|could|will|would|may|might|now)\b))"
 )
 _DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
@@ -46,6 +46,7 @@ _PRONOUNS: Final = frozenset({"it", "he", "she"})
 _DUMMY: Final = frozenset({"to", "that", "if", "when", "because"})  # `It is a rule that`: of nothing named before
 _CAMEL: Final = re.compile(r"[a-z][A-Z]")
 _NUMBER_TYPE: Final = re.compile(r"[iuf]\d{1,3}")
+_FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
 _NOW: Final = re.compile(r"\bnow\b")
 _FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|as of (?:now|today))\W*\Z")
 _ACTUALLY: Final = re.compile(r"\bactually\b")
@@ -280,6 +281,7 @@ class _SentenceReader:
             or _FROM_NOW_ON.search(before)
             or cue.adverb == "now"
             or parent.phrase.next_word == "now"
+            or _FOR_NOW.match(self._passage.text, parent.end)
             or _NOW.search(between)
         ):
             return Kind.CHANGES

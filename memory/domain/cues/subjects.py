@@ -94,7 +94,7 @@ def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: 
     name = clause.name
     if name.is_capitalised or clause.is_marked or vocabulary.is_concept(name.text) or not name.text.isalpha():
         return True
-    return not clause.lead or passage.word_at(cue.start) in ("our", "my", "which")
+    return clause.lead in ([], ["and"]) or passage.word_at(cue.start) in ("our", "my", "which")
 
 
 def _clause_start(passage: Passage, position: int, barrier: int) -> int:

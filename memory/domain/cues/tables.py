@@ -41,7 +41,10 @@ def iter_table_facts(prose: str, vocabulary: Vocabulary) -> Iterator[CueMatch]:
         head_end = rule.start() - 1
         head_start = prose.rfind("\n", 0, max(0, head_end)) + 1
         columns = [_COLUMNS.get(text.strip(_BLANKS).lower()) for _, text in _read_cells(prose, head_start, head_end)]
-        lead = prose[max(0, head_start - _LEAD_MAX) : head_start].rstrip().rpartition("\n")[2]
+        before = prose[max(0, head_start - _LEAD_MAX) : head_start]
+        lead = before.rstrip().rpartition("\n")[2]
+        if before.endswith("\n\n") and not lead.endswith(":"):  # it tells of something else
+            lead = ""
         if not any(columns) or columns[0] is not None or tells_of_no_fact(f"{lead} {prose[head_start:head_end]}"):
             continue
         at = rule.end() + 1

@@ -30,7 +30,7 @@ def test_long_conversations_are_read_with_few_mistakes():
     print(report)
     assert read.precision >= 0.97, report
     assert read.recall >= 0.75, report
-    assert len(read.stale) <= 1, report  # of two spellings of one name
+    assert len(read.stale) <= 2, report  # of another spelling, and of what only brackets tell
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,9 @@ def test_long_conversations_are_read_with_few_mistakes():
         ("haze isnt part of Data Org", ""),
         ("kvasir isnt part of Data Org", "-kvasir data_org [membership]"),
         ("It isn't slow; kvasir is a relay", "kvasir relay [type]"),
+        ("sawiq belongs to Husqvarna I think", "sawiq husqvarna [membership]?"),
+        ("kvasir is a relay, mimir belongs to Team Blue I think", "kvasir relay [type]; mimir team_blue [membership]?"),
+        ("Ben is away → kvasir is owned by Team Blue for now", ">kvasir team_blue [owned-by]"),
         ("I also heard that kvasir is a relay", "kvasir relay [type]?"),
         ("kvasir is our relay guy, he thinks the disk is full", "kvasir relay_guy [type]"),
         ("Let me correct one thing, I said that kvasir belongs to Team Red: kvasir belongs to Team Blue.",

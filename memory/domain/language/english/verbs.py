@@ -12,9 +12,9 @@ NEUTRAL_ADVERBS = split_words(
 CLOSING_ADVERBS = split_words(
     "afterwards again ahead alone already altogether always anymore anyway anywhere apart away back beforehand "
     "currently either else elsewhere especially etc even ever everywhere first forever here immediately initially "
-    "instead just last later mainly maybe meanwhile mostly now nowadays nowhere only originally overall partly please "
-    "primarily rather right simply sometimes somewhere soon specifically still then there though today together "
-    "tomorrow tonight too twice usually well yesterday yet"
+    "instead just last later mainly maybe meanwhile mostly now nowadays nowhere only originally otherwise overall "
+    "partly please primarily rather right simply sometimes somewhere soon specifically still then there though today "
+    "together tomorrow tonight too twice usually well yesterday yet"
 )
 
 # Asides, which end a phrase in capitals, too: `a queue AFAIK`.
