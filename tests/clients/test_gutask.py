@@ -83,11 +83,14 @@ def festinger() -> Iterator[Festinger]:
     festinger.server.server_close()
 
 
-def gutask(*words: str, url: str = "http://127.0.0.1:1", **environment: str) -> subprocess.CompletedProcess[str]:
+def gutask(
+    *words: str, url: str = "http://127.0.0.1:1", stdin: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
     inherited = {"PATH": os.environ["PATH"], "FESTINGER_URL": url}
     return subprocess.run(
         [sys.executable, str(GUTASK), *words],
         env=inherited | environment,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=20,
@@ -203,6 +206,13 @@ class TestRecall:
 
         assert (run.returncode, run.stdout) == (0, block)
         assert festinger.asked == [("POST", "/recollect", {"text": "what is gnommoweb?"})]
+
+    def test_a_text_may_come_from_standard_input(self, festinger):
+        festinger.answers(200, {"block": ""})
+
+        gutask("recall", "-", url=festinger.url, stdin="what is\ngnommoweb?\n")
+
+        assert festinger.asked == [("POST", "/recollect", {"text": "what is\ngnommoweb?\n"})]
 
     def test_nothing_known_is_said(self, festinger):
         festinger.answers(200, {"block": ""})
