@@ -245,7 +245,7 @@ def test_the_owner_of_a_token_is_who_said_it(
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
-@pytest.mark.parametrize("path", ["/api/tags", "/health", "/admin/login/"])
+@pytest.mark.parametrize("path", ["/api/tags", "/health", "/agent/zero/health", "/admin/login/"])
 def test_a_foreign_host_or_origin_ends_at_the_door(server: Served, path: str, headers: dict[str, str]) -> None:
     answer = server.client.get(path, headers=headers)
 
