@@ -58,7 +58,9 @@ def identify(
     token = token_of(cache, headers)
     given = address.name if address is not None else headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
     given = "".join(character for character in given if character.isprintable()).strip()
-    owner = find_registered(cache, given) if token is None or address is not None else None
+    # The name of an agent with a token is for that token only.
+    owner = cache.agents_by_name.get(given.casefold())
+    is_own = owner is None or (token is not None and token.name.casefold() == given.casefold())
     off: dict[Switch, str] = dict.fromkeys(address.off, OFF_IN_ADDRESS) if address is not None else {}
     off |= dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
     return Caller(
@@ -66,7 +68,7 @@ def identify(
         token=token,
         is_local=is_loopback(peer) and not _is_for_others(headers, http_version),
         restrictions=off,
-        claimed=owner.name if address is not None and owner is not None and owner != token else "",
+        claimed="" if address is None or owner is None or is_own else owner.name,
     )
 
 
@@ -116,12 +118,6 @@ def is_loopback(peer: str | None) -> bool:
     # A socket that listens on IPv6 gives IPv4 addresses as ::ffff:127.0.0.1.
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_loopback
-
-
-def find_registered(cache: Cache, name: str) -> AgentRow | None:
-    """The agent of that name, which nobody may use without its token."""
-    owned = name.casefold()
-    return next((row for row in cache.agents.values() if row.name.casefold() == owned), None) if owned else None
 
 
 def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:

@@ -29,10 +29,11 @@ async def read_config(cache: Cache, connection: Connection) -> None:
 
 async def read_agents(cache: Cache, connection: Connection) -> None:
     rows = await _read(connection, AGENTS)
-    cache.agents = {
+    agents = {
         digest: AgentRow(name, scope, frozenset(each for each, is_on in zip(SWITCHES, on, strict=True) if not is_on))
         for digest, name, scope, _, *on in rows
     }
+    cache.put_agents(agents)
     cache.audience.decided = {name: can_teach for _, name, _, can_teach, *_ in rows if can_teach != "auto"}
 
 

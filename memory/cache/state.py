@@ -63,6 +63,7 @@ class Cache:
     referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
     places: Counter[int] = field(default_factory=Counter)  # facts in the dimension `geography`, by parent
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
+    agents_by_name: dict[str, AgentRow] = field(default_factory=dict, init=False)  # in small letters
     audience: Audience = field(default_factory=Audience)
     mutes: re.Pattern[str] | None = None  # what operators muted by patterns
     tuning: Tuning = field(default_factory=Tuning)
@@ -84,6 +85,14 @@ class Cache:
             pending_conflicts=set(self.pending_conflicts),
             pending_by_concept_dim=set(self.pending_by_concept_dim),
         )
+
+    def __post_init__(self) -> None:
+        self.put_agents(self.agents)
+
+    def put_agents(self, agents: dict[str, AgentRow]) -> None:
+        """Replaces all agents, by token hash."""
+        self.agents = agents
+        self.agents_by_name = {row.name.casefold(): row for row in agents.values()}
 
     # --- the vocabulary ---
 
