@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Case, F, QuerySet, When
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -25,6 +25,7 @@ from proxy.domain.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
 from proxy.telemetry.live_feed import SHOWN, FeedFilter, Mark, ids_of
+from resolution.views.origins import DATED_FROM
 
 # Statements of one message are some microseconds apart, and their clock may run a little ahead.
 NEAR: Final = timedelta(milliseconds=5)
@@ -269,13 +270,15 @@ def find_taught(event: RecollectionEvent) -> list[Observation]:
     following = RecollectionEvent.objects.filter(conversation=event.conversation, at__gt=event.at).order_by("at")
     until = following.values_list("at", flat=True).first()
     opening = bytes.fromhex(event.conversation)
-    said = Observation.objects.filter(
+    in_it = Observation.objects.filter(
         kind=Observation.Kind.TRIPLE,
         digest__gte=opening.ljust(DIGEST_BYTES, b"\0"),
         digest__lte=opening.ljust(DIGEST_BYTES, b"\xff"),
-        said_at__gte=event.at - NEAR,
     )
-    return list((said.filter(said_at__lt=until - NEAR) if until else said).order_by("said_at")[:TAUGHT_MAX])
+    # Of what was said before the conversation was first seen, only when it was noted is known.
+    heard = Case(When(said_at__lt=DATED_FROM, then=F("created_at")), default=F("said_at"))
+    said = in_it.annotate(heard=heard).filter(heard__gte=event.at - NEAR)
+    return list((said.filter(heard__lt=until - NEAR) if until else said).order_by("heard", "id")[:TAUGHT_MAX])
 
 
 # --- the live view ---

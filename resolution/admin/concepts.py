@@ -236,8 +236,9 @@ class SoasAdmin(Fixed, ReadPage):
         concept_flags.mute([concept.pk], request.user, to=is_muted)
         become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
         told = format_html("{} {}.", link(concept), become)
-        back = next_page(request) or reverse(PAGE, args=[concept_id])
-        if is_muted:
+        own = reverse(PAGE, args=[concept_id])
+        back = next_page(request) or own
+        if is_muted and back != own:  # which has a button for it
             told = with_button(request, told, "Unmute", request.path, muted="false", next=back)
         self.message_user(request, told, messages.SUCCESS)
         return redirect(back)
