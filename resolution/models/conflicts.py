@@ -13,8 +13,8 @@ from memory.models.graph import CHANNELS, IS_CHANNEL
 
 class CollisionType(models.TextChoices):
     ISA_ISA = "isa_isa", "two kinds"
-    ISPART_ISPART = "ispart_ispart", "two places"
-    MISCLASSIFICATION = "misclassification", "a kind and a place"
+    ISPART_ISPART = "ispart_ispart", "two answers"
+    MISCLASSIFICATION = "misclassification", "two sorts of fact"
     CYCLE = "cycle", "a cycle"
     RETRACTION = "retraction", "a fact taken back"
 
