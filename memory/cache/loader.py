@@ -12,7 +12,7 @@ from typing import TypeVar
 from psycopg.rows import TupleRow
 
 from memory.cache.small_tables import read_agents, read_config, read_dimensions, read_mutes, read_teachers
-from memory.cache.state import Cache, RulingRow
+from memory.cache.state import Cache, RulingRow, Shared
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
@@ -324,11 +324,3 @@ SMALL = {
     "alias": read_aliases, "dimension": read_dimensions, "config": read_config, "agent": read_agents,
     "mute_pattern": read_mutes, "teacher": read_teachers,
 }  # fmt: skip
-
-
-class Shared(dict[Value, Value]):
-    """One object for each value, however many rows have it."""
-
-    def __missing__(self, value: Value) -> Value:
-        self[value] = value
-        return value

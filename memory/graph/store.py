@@ -108,6 +108,7 @@ def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> Q
     unexplained = Soas.objects.filter(
         ~Exists(Edge.objects.filter(concept=OuterRef("pk"))),
         ~Exists(Edge.objects.filter(parent=OuterRef("pk"))),
+        alias=None,
         is_common=False,
         is_muted=False,
         novelty=0,

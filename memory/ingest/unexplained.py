@@ -27,6 +27,7 @@ FIND_DUE = """
     SELECT token FROM soas
     WHERE token = ANY(%s) AND conversation_count >= %s AND saliency >= %s AND NOT (is_common OR is_muted)
         AND NOT EXISTS (SELECT FROM urd WHERE urd.id = soas.id)
+        AND NOT EXISTS (SELECT FROM alias WHERE alias.id = soas.id)
         AND NOT EXISTS (
             SELECT FROM observation
             WHERE kind = 'concept' AND concept = token AND created_at > now() - interval '1 hour')

@@ -72,7 +72,7 @@ class KindFilter(SimpleListFilter):
             case "known":
                 return queryset.filter(facts)
             case "unknown":
-                return queryset.filter(~facts, is_common=False)
+                return queryset.filter(~facts, is_common=False, alias=None)
             case "common":
                 return queryset.filter(is_common=True)
             case "muted":

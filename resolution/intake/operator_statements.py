@@ -13,6 +13,7 @@ from memory.domain.fact_syntax import FactMistake, find_name_mistake, parse_fact
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Triple
+from memory.graph.aliases import find_concepts, rename
 from memory.models import Soas
 from resolution.actors import Actor
 from resolution.intake.assertions import Outcome, assert_fact
@@ -58,6 +59,8 @@ def read_facts(concept: str, text: str) -> list[Triple]:
         facts = [_read_syntax(concept, text)]
     else:
         facts = _read_shown(concept, text) or _read_sentence(concept, text)
+    names = find_concepts(fact.concept for fact in facts)
+    facts = [rename(fact, {fact.concept: names.get(fact.concept, fact.concept)}) for fact in facts]
     for fact in facts:
         if fact.concept != concept:
             raise NotUnderstood(

@@ -97,6 +97,7 @@ def pages(whole: Festinger) -> dict[str, str]:
         "concepts": address("memory_soas_changelist"),
         "concept": address("memory_soas_change", world.concept(whole, "gnommoweb")),
         "neighbourhood": address("memory_soas_change", world.concept(whole, "gnommoweb")) + "#fst-picture",
+        "merge": address("memory_soas_merge", world.concept(whole, "gnommoweb")) + "?into=gnw",
         "dimension": address("memory_dimension_change", world.concept(whole, "type")),
         "decision": address("resolution_decision_change", first(whole, "decision")),
         "run": address("resolution_run_change", first(whole, "run")),

@@ -10,7 +10,7 @@ from tests.browser.people import Person, address, person
 from tests.served.learning import Festinger
 
 PAGES = (
-    "home", "desk", "conflict", "decided conflict", "concepts", "concept", "config", "setting", "live", "try",
+    "home", "desk", "conflict", "decided conflict", "concepts", "concept", "merge", "config", "setting", "live", "try",
     "transfer",
 )  # fmt: skip
 
@@ -29,6 +29,7 @@ def paths(running: Festinger) -> dict[str, str]:
         "decided conflict": address("resolution_conflict_change", disputes[1].id),
         "concepts": address("memory_soas_changelist"),
         "concept": address("memory_soas_change", world.concept(running, disputes[0].word)),
+        "merge": address("memory_soas_merge", world.concept(running, disputes[0].word)) + "?into=axed-isa",
         "config": address("memory_config_changelist"),
         "setting": address("memory_config_change", "zero_hit_max"),
         "live": address("proxy_live"),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory import bootstrap
+from memory.graph.store import find_unexplained
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Evidence, Soas
 from resolution.decisions import DecisionError
 from resolution.decisions.merging import delete_dimension, merge, preview
@@ -16,6 +17,7 @@ from resolution.decisions.retirement import put_back, retire_one
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
 from resolution.errors import InvalidDecision, UnknownId
+from resolution.intake.operator_statements import teach
 from resolution.models import Candidate, Claim, ConflictMember, DecidedTriple, Decision
 from tests.resolution.deciding import decompose, dismiss
 from tests.resolution.test_undo_properties import (
@@ -155,6 +157,9 @@ def test_what_is_said_of_the_old_name_is_learned_of_the_concept() -> None:
     assert str(say("kv ispart tyr runs-on").fact) == "kvasir -ispart tyr in context of runs-on"
     assert say("kv isa kvasir type").status == "invalid"
     assert say("gnommoweb ispart kv membership").status == "inserted"
+    assert [outcome.status for outcome in teach("kvasir", "kv is a daemon [role]", OPERATOR)] == ["inserted"]
+    Soas.objects.filter(token="kv").update(novelty=0, saliency=2)
+    assert not find_unexplained(1.0).exists()
     assert "gnommoweb ispart kvasir membership" in facts()
 
 
