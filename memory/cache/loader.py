@@ -11,8 +11,9 @@ from typing import TypeVar
 
 from psycopg.rows import TupleRow
 
+from memory.cache.shared import Shared
 from memory.cache.small_tables import read_agents, read_config, read_dimensions, read_mutes, read_teachers
-from memory.cache.state import Cache, RulingRow, Shared
+from memory.cache.state import Cache, RulingRow
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
 from memory.domain.types import EdgeRow, SoasRow, TripleIds

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from memory.cache.audience import AgentRow, Audience
 from memory.cache.expectations import PROVISIONAL_S, Expectations
@@ -17,8 +16,6 @@ from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import rank
 from memory.domain.types import GEOGRAPHY, EdgeRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
-
-Value = TypeVar("Value")
 
 LATELY_MET_MAX = 20_000  # words that nothing is known of: some 9 MB
 
@@ -32,14 +29,6 @@ class RulingRow:
     conversation: bytes
     decided_at: float
     moved_to: int | None = None
-
-
-class Shared(dict[Value, Value]):
-    """One object for each value, however many rows have it."""
-
-    def __missing__(self, value: Value) -> Value:
-        self[value] = value
-        return value
 
 
 @dataclass(slots=True)

@@ -200,10 +200,12 @@ class Slots:
         others = tuple(d for d in decided.others if d not in (ids.dim_id, decided.moved_to, *splits))
         dims = dict.fromkeys((ids.dim_id, decided.moved_to, *splits, *others))
         edges = [edge for d in dims if d is not None and (edge := self._edges.get((ids.concept_id, d))) is not None]
-        words = {triple.parent: ids.parent_id} | {edge.parent.token: edge.parent_id for edge in edges}
+        # As it is called now, should it have been merged since the statement was read.
+        parent = next((edge.parent.token for edge in edges if edge.parent_id == ids.parent_id), triple.parent)
+        words = {parent: ids.parent_id} | {edge.parent.token: edge.parent_id for edge in edges}
         at = said.at.timestamp()
         return judge(
-            Incoming(ids.dim_id, triple.parent, said.channel, assertion.manner, at, is_dated=said.is_dated),
+            Incoming(ids.dim_id, parent, said.channel, assertion.manner, at, is_dated=said.is_dated),
             [
                 Standing(
                     edge.dim_id,

@@ -265,8 +265,7 @@ def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
 
 
 def _ids_of(tokens: list[str]) -> dict[str, int]:
-    # The lock keeps the words from being pruned, or merged, before they are used. The aliases only then: of a word that
-    # had to be waited for, one sees what became of it.
+    # The lock keeps the words from being pruned, or merged, before they are used: then one sees which became aliases.
     with connection.cursor() as cursor:
         cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
         ids: dict[str, int] = dict(cursor.fetchall())

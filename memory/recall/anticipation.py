@@ -62,8 +62,8 @@ def judge_statement(
     cache: Cache, match: CueMatch, manner: Manner, now: float, *, agent: str = "", conversation: bytes = b""
 ) -> Judgement:
     """What a statement that is said now will do. Changes nothing."""
-    triple = Triple(match.subject, match.parent, match.dimension, match.is_isa)
-    if find_mistake(triple):
+    subject, parent_word, dimension = map(cache.canonical, (match.subject, match.parent, match.dimension))
+    if find_mistake(Triple(subject, parent_word, dimension, match.is_isa)):
         return Judgement(Act.INVALID)
     concept, dim = cache.soas_by_token.get(match.subject), cache.soas_by_token.get(match.dimension)
     parent = cache.soas_by_token.get(match.parent)
@@ -85,7 +85,7 @@ def judge_statement(
     judgement = judge(
         Incoming(
             dim_id,
-            cache.canonical(match.parent),
+            parent_word,
             match.channel,
             manner._replace(instead_of=cache.canonical(manner.instead_of)),
             now,

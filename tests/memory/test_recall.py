@@ -630,11 +630,15 @@ def test_what_is_stated_of_a_spelling_is_stated_of_the_concept(with_aliases: Cac
     assert recall(with_aliases, said, "what about gnw and gnommoweb?").block.text == ""
 
 
-def test_a_statement_about_a_spelling_disputes_the_concepts_fact(with_aliases: Cache) -> None:
-    message = Message("user", "gnw is a container")
-    anticipate(with_aliases, [Reader(with_aliases).read(message)], NOW)
+@pytest.mark.parametrize(
+    ("said", "disputes"), [("gnw is a container", True), ("gnw is a repo", False), ("gnw ISA gnommoweb", False)]
+)
+def test_a_statement_about_a_spelling_disputes_the_concepts_fact(
+    with_aliases: Cache, said: str, disputes: bool
+) -> None:
+    anticipate(with_aliases, [Reader(with_aliases).read(Message("user", said))], NOW)
 
-    assert (101, 1) in with_aliases.pending_by_concept_dim
+    assert ((101, 1) in with_aliases.pending_by_concept_dim) == disputes
 
 
 def test_a_block_that_calls_the_concept_otherwise_holds_no_more(world_b: Cache) -> None:
