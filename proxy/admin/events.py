@@ -19,13 +19,13 @@ from django.views.decorators.http import require_GET
 
 from memory.admin.base import LINK, Page, ReadOnly, link, render_preformatted
 from memory.domain.formatting import format_count
+from memory.domain.timing import FIRST_DATED
 from memory.models import Config, Observation
 from memory.models.messages import DIGEST_BYTES
 from proxy.domain.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
 from proxy.telemetry.live_feed import SHOWN, FeedFilter, Mark, ids_of
-from resolution.views.origins import DATED_FROM
 
 # Statements of one message are some microseconds apart, and their clock may run a little ahead.
 NEAR: Final = timedelta(milliseconds=5)
@@ -276,7 +276,7 @@ def find_taught(event: RecollectionEvent) -> list[Observation]:
         digest__lte=opening.ljust(DIGEST_BYTES, b"\xff"),
     )
     # Of what was said before the conversation was first seen, only when it was noted is known.
-    heard = Case(When(said_at__lt=DATED_FROM, then=F("created_at")), default=F("said_at"))
+    heard = Case(When(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC), then=F("created_at")), default=F("said_at"))
     said = in_it.annotate(heard=heard).filter(heard__gte=event.at - NEAR)
     return list((said.filter(heard__lt=until - NEAR) if until else said).order_by("heard", "id")[:TAUGHT_MAX])
 
