@@ -123,7 +123,7 @@ def judge(
 
 
 def _judge_retraction(said: Incoming, facts: Sequence[Standing]) -> Judgement:
-    if is_weaker(said.channel, Channel.USER):
+    if said.manner.is_hedged or is_weaker(said.channel, Channel.USER):
         return Judgement(Act.NOTHING)
     same = [fact for fact in facts if fact.parent == said.parent]
     fact = next(iter(same or [fact for fact in facts if refines(fact.parent, said.parent)]), None)

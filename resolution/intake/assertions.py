@@ -59,6 +59,8 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     for assertion in assertions:
         if mistake := mistakes[assertion.triple]:
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
+        elif assertion.manner.kind is Kind.RETRACTS and assertion.manner.is_hedged:
+            outcomes.append(Outcome("needless", assertion.triple, reason="A belief takes nothing back."))
         elif assertion.manner.kind is Kind.RETRACTS and not _may_be_known(assertion.triple):
             outcomes.append(_withdraw(book, assertion, Outcome("needless", assertion.triple, reason=UNKNOWN)))
         elif (vouched := _vouch(book, assertion)) is None:

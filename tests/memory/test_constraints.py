@@ -85,6 +85,7 @@ BAD_ROWS = [
         beside={},
         statement=f"UPDATE urd SET parent_id = {C}",
     ),
+    BadRow("observation_says_is_known", "observation", {"says": "sings"}),
     BadRow("edge_history_action_is_known", "edge_history", {"action": "lost"}),
     BadRow("edge_history_channel_is_known", "edge_history", {"channel": "hearsay"}),
     *(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache, RulingRow
@@ -119,6 +119,11 @@ def learn(said: list[CueMatch]) -> None:
         settle_due()
 
 
+@example(
+    facts=[("laser_printer", "type", (Source.INFERRED, "user"), "dobby")],
+    said=[cue(parent="printer", kind=Kind.RETRACTS, is_hedged=True)],
+    decided={},
+)
 @given(facts=st.lists(standing, max_size=4), said=st.lists(cues, min_size=1, max_size=3), decided=rulings)
 def test_what_a_prompt_shows_is_what_is_placed(facts: list[Any], said: list[CueMatch], decided: Any) -> None:
     with transaction.atomic():
