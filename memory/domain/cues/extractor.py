@@ -96,15 +96,40 @@ def iter_cues(
     yield None
     if prose is not text:
         forms = [cue for cue in forms if MASK not in prose[cue.start : cue.end + 1]]
-    vocabulary = known = _Acquainted(vocabulary)
+    known = _Acquainted(vocabulary)
     channel, quotations = channel_of_role(role), None
-    names_inside, characters = NamesInside(prose), 0
+    for match in _read_prose(prose, forms, hopeful, known, has_table, characters_max, as_typed):
+        if match is None:
+            yield None
+            continue
+        if quotations is None:  # looked for once something was found, which is rare
+            quotations = find_quotations(text)
+        via = Channel.QUOTED if is_quoted(quotations, match.start, match.end) else channel
+        if via is channel and not match.is_hedged:
+            known.concepts.add(match.subject)
+        yield replace(match, confidence=round(match.confidence * READ_TRUST[via], 4), channel=via)
+
+
+def _read_prose(
+    prose: str,
+    forms: list[Cue],
+    hopeful: set[int],
+    vocabulary: Vocabulary,
+    has_table: bool,
+    characters_max: int | None,
+    as_typed: bool,
+) -> Iterator[CueMatch | None]:
+    """What the sentences and tables state, in order, whoever says it; None where a step found nothing."""
+    names_inside, characters, at = NamesInside(prose), 0, 0
     topic = Topic("", 0, -1)
     for start, sentence, cues in _find_assertions(prose, forms, hopeful):
         characters += len(sentence)
         if characters_max is not None and characters > characters_max:
             return
         yield None
+        if has_table:
+            yield from iter_table_facts(prose, vocabulary, at, start)
+            at = start
         hopeful_here = {cue.start for cue in cues if cue.start + start in hopeful}
         end = start + len(sentence)
         is_next = topic.concept and topic.end <= start and not prose[topic.end : start].strip(" ")
@@ -117,26 +142,15 @@ def iter_cues(
         before, topic = topic, Topic("", 0, -1)
         steps = read_sentence(sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed)
         for match in steps:
-            if match is None:
-                yield None
-                continue
             if isinstance(match, Topic):
                 topic = Topic(match.concept, start + match.start, end)
-                continue
-            if quotations is None:  # looked for once something was found, which is rare
-                quotations = find_quotations(text)
-            first, last = start + match.start, start + match.end
-            via = Channel.QUOTED if is_quoted(quotations, first, last) else channel
-            confidence = round(match.confidence * READ_TRUST[via], 4)
-            if match.is_referring:
-                first = before.start
-            known.concepts.add(match.subject)
-            yield replace(match, confidence=confidence, start=first, end=last, channel=via)
+            elif match is None:
+                yield None
+            else:
+                first = before.start if match.is_referring else start + match.start
+                yield replace(match, start=first, end=start + match.end)
     if has_table:
-        for match in iter_table_facts(prose, vocabulary):
-            quotations = find_quotations(text) if quotations is None else quotations
-            via = Channel.QUOTED if is_quoted(quotations, match.start, match.end) else channel
-            yield replace(match, confidence=round(match.confidence * READ_TRUST[via], 4), channel=via)
+        yield from iter_table_facts(prose, vocabulary, at, len(prose))
 
 
 class _Acquainted:

@@ -35,9 +35,9 @@ def may_have_facts(text: str) -> bool:
     return _HEADING.search(text) is not None
 
 
-def iter_table_facts(prose: str, vocabulary: Vocabulary) -> Iterator[CueMatch]:
-    """What the rows of a text's tables state about the names in their first column."""
-    for rule in _RULE.finditer(prose):
+def iter_table_facts(prose: str, vocabulary: Vocabulary, start: int, end: int) -> Iterator[CueMatch]:
+    """What the rows of the tables between two places state about the names in their first column."""
+    for rule in _RULE.finditer(prose, start, end):
         head_end = rule.start() - 1
         head_start = prose.rfind("\n", 0, max(0, head_end)) + 1
         columns = [_COLUMNS.get(text.strip(_BLANKS).lower()) for _, text in _read_cells(prose, head_start, head_end)]
@@ -49,12 +49,12 @@ def iter_table_facts(prose: str, vocabulary: Vocabulary) -> Iterator[CueMatch]:
             continue
         at = rule.end() + 1
         for _ in range(_ROWS_MAX):
-            end = prose.find("\n", at)
-            end = len(prose) if end < 0 else end
-            if not 0 < end - at <= _ROW_MAX or "|" not in prose[at:end]:
+            row_end = prose.find("\n", at)
+            row_end = len(prose) if row_end < 0 else row_end
+            if not 0 < row_end - at <= _ROW_MAX or "|" not in prose[at:row_end]:
                 break
-            yield from _read_row(prose, at, end, columns, vocabulary)
-            at = end + 1
+            yield from _read_row(prose, at, row_end, columns, vocabulary)
+            at = row_end + 1
 
 
 def _read_row(
