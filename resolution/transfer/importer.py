@@ -6,7 +6,7 @@ the same import into a copy of the tables, so that it changes nothing and nobody
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import BinaryIO, Final, TypeVar
 
 from django.db import DataError, IntegrityError, connection, transaction
@@ -130,7 +130,7 @@ class Contents:
                 (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
         self.is_isa = of_conflicts | self.is_isa
         known = Dimension.objects.values_list("soas__token", flat=True)
-        for mistake in interchange.find_split_mistakes(dimensions, known):
+        for mistake in find_split_mistakes(dimensions, known):
             self._refuse(mistake)
         self.dimensions = {line.dimension: line for at, line in dimensions.items() if at not in self._refused}
         self.report.mistakes.sort(key=lambda mistake: mistake.line)
@@ -236,3 +236,23 @@ def _add_dimensions(contents: Contents) -> None:
         Dimension.objects.filter(soas_id=ids[name]).update(
             on_collision=lines[name].on_collision, split_from_id=ids[origin] if origin is not None else None
         )
+
+
+def find_split_mistakes(
+    dimensions: Mapping[int, interchange.DimensionLine], known: Iterable[str]
+) -> Iterator[interchange.Mistake]:
+    """What is wrong with ``split_from`` in the file's dimensions, which are given by line: each is split from one that
+    is ``known`` or in the file, and none from itself by way of others."""
+    known = set(known)
+    split_from = {line.dimension: line.split_from for line in dimensions.values()}
+    for number, line in dimensions.items():
+        met, origin = {line.dimension}, line.split_from
+        while origin in split_from and origin not in known and origin not in met:
+            met.add(origin)
+            origin = split_from[origin]
+        if origin == line.dimension:
+            yield interchange.Mistake(number, f"{line.dimension} is split from itself, by way of {line.split_from}")
+        elif line.split_from is not None and line.split_from not in known and line.split_from not in split_from:
+            yield interchange.Mistake(
+                number, f"{line.dimension} is split from {line.split_from}, which is not a dimension here"
+            )

@@ -344,19 +344,3 @@ def _describe(error: ValidationError) -> str:
 def _shorten(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
-
-
-def find_split_mistakes(dimensions: Mapping[int, DimensionLine], known: Iterable[str]) -> Iterator[Mistake]:
-    """What is wrong with ``split_from`` in the file's dimensions, which are given by line: each is split from one that
-    is ``known`` or in the file, and none from itself by way of others."""
-    known = set(known)
-    split_from = {line.dimension: line.split_from for line in dimensions.values()}
-    for number, line in dimensions.items():
-        met, origin = {line.dimension}, line.split_from
-        while origin in split_from and origin not in known and origin not in met:
-            met.add(origin)
-            origin = split_from[origin]
-        if origin == line.dimension:
-            yield Mistake(number, f"{line.dimension} is split from itself, by way of {line.split_from}")
-        elif line.split_from is not None and line.split_from not in known and line.split_from not in split_from:
-            yield Mistake(number, f"{line.dimension} is split from {line.split_from}, which is not a dimension here")
