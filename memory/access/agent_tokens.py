@@ -29,14 +29,18 @@ def clean_name(name: str) -> str:
     return name
 
 
-def create(name: str, scope: str, off: Iterable[Switch] = ()) -> tuple[Agent, str]:
+def create(
+    name: str, scope: str, off: Iterable[Switch] = (), can_teach: str = Agent.CanTeach.AUTO
+) -> tuple[Agent, str]:
     """A new agent, and its token. Raises AgentMistake where the name is taken."""
     name, token = clean_name(name), new_token()
     # Not asked for first: of two operators who take the same name, the constraint decides.
     try:
         with transaction.atomic():
             switches = dict.fromkeys(off, False)
-            return Agent.objects.create(name=name, token_hash=token_hash(token), scope=scope, **switches), token
+            agent = Agent(name=name, token_hash=token_hash(token), scope=scope, can_teach=can_teach, **switches)
+            agent.save(force_insert=True)
+            return agent, token
     except IntegrityError:
         raise AgentMistake(f"there is an agent {name} already") from None
 

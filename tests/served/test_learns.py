@@ -30,6 +30,7 @@ def whole(durable: OwnPostgres, upstream: StandIn, llm: LlmServer) -> Iterator[F
 
 
 def test_a_plain_prompt_is_tokenised_counted_recalled_and_answered(whole: Festinger, llm: LlmServer) -> None:
+    whole.teach("owlery -isa tower")  # who has taught can be asked
     conversation = Conversation(whole)
     for number in range(OFTEN_ENOUGH_TO_RECALL):
         assert conversation.say(f"Take a look at Hogsmeade Station, part {number}") == {}
@@ -40,10 +41,10 @@ def test_a_plain_prompt_is_tokenised_counted_recalled_and_answered(whole: Festin
 
     whole.wait(counted)
     assert counted() == [("hogsmeade_station", OFTEN_ENOUGH_TO_RECALL, log10(OFTEN_ENOUGH_TO_RECALL))]
-    whole.wait(lambda: all("? hogsmeade_station: no recollection" in found for found in asked_about(whole)))
+    whole.wait(lambda: all("? Hogsmeade Station: no recollection" in found for found in asked_about(whole)))
     asked = conversation.say("So what is it?")
     assert list(asked) == [9]
-    assert asked[9].startswith("<recollection>\n? hogsmeade_station: no recollection.")
+    assert asked[9].startswith("<recollection>\n? Hogsmeade Station: no recollection.")
 
     assert whole.teach("Hogsmeade Station -isa stop in context of geography").status_code == 201
 
@@ -52,7 +53,7 @@ def test_a_plain_prompt_is_tokenised_counted_recalled_and_answered(whole: Festin
 
 
 def asked_about(whole: Festinger) -> list[str]:
-    return whole.would_recall("the Hogsmeade Station")
+    return whole.would_recall("What is the Hogsmeade Station?")
 
 
 def test_a_cue_is_placed_and_recalled_with_the_next_prompt(whole: Festinger, llm: LlmServer) -> None:

@@ -159,7 +159,7 @@ def test_a_contradiction_within_the_prompt_shows_its_mark_at_once(server: Served
 
 
 def test_a_new_word_used_in_four_messages_is_asked_about_in_the_next_block(server: Served, ollama: StandIn) -> None:
-    server.teach("tove -isa badger")  # who has taught can be asked
+    server.teach("frabjit -isa badger")  # who has taught can be asked
     history: list[tuple[str, str]] = [("system", "S")]
     for i in range(4):
         history += [("user", f"message {i} about the zorblat")]

@@ -42,6 +42,10 @@ HTTP_TIMEOUT_S = 10
 STORED, CONFLICT = 0, 3  # gutask's exit statuses
 
 
+# Only an agent that can answer is asked: by a tool it can run gutask.
+SHELL = {"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}
+
+
 class NotShown(Exception):
     """A step does not show what it should. The message says what was expected, and what came."""
 
@@ -74,7 +78,7 @@ class Model:
         """Seconds until the word can be recalled or asked about. Asking that counts nothing."""
         started = time.monotonic()
         while time.monotonic() < started + ID_TIMEOUT_S:
-            if self.http.post(f"{self.url}/recollect", json={"text": word}).json()["block"]:
+            if self.http.post(f"{self.url}/recollect", json={"text": f"Where is {word}?"}).json()["block"]:
                 return time.monotonic() - started
             time.sleep(0.05)
         raise NotShown(f"{word} should be known within about a second, and is not after {ID_TIMEOUT_S} s.")
@@ -82,12 +86,17 @@ class Model:
 
 def as_request(message: str) -> dict[str, Any]:
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": message}]
-    return {"model": "echo", "stream": False, "messages": messages}
+    return {"model": "echo", "stream": False, "tools": [SHELL], "messages": messages}
 
 
 def as_curl(url: str, message: str) -> str:
     """The request as a person would type it, the messages on lines of their own."""
-    body = json.dumps(as_request(message)).replace('{"role"', '\n      {"role"').replace(", \n", ",\n")
+    body = (
+        json.dumps(as_request(message))
+        .replace('"messages"', '\n    "messages"')
+        .replace('{"role"', '\n      {"role"')
+        .replace(", \n", ",\n")
+    )
     return f"curl {url}/api/chat -d '{body}'"
 
 

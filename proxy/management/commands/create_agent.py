@@ -23,9 +23,16 @@ class Command(BaseCommand):
             "--off", nargs="+", choices=SWITCHES, default=[], help="what is not to be done for its prompts"
         )
 
-    def handle(self, *, name: str, scope: str, off: list[Switch], **_: Any) -> None:
+        parser.add_argument(
+            "--can-teach",
+            choices=Agent.CanTeach.values,
+            default=Agent.CanTeach.AUTO,
+            help="whether it is asked about unknown names; auto: if it taught, or has tools (default: %(default)s)",
+        )
+
+    def handle(self, *, name: str, scope: str, off: list[Switch], can_teach: str, **_: Any) -> None:
         try:
-            agent, token = agent_tokens.create(name, scope, off)
+            agent, token = agent_tokens.create(name, scope, off, can_teach)
         except agent_tokens.AgentMistake as mistake:
             raise CommandError(str(mistake)) from None
         self.stderr.write(f"The token of {agent} ({scope}), shown only once:")
