@@ -56,14 +56,14 @@ def test_an_unknown_concept_is_taught_from_home_and_the_next_prompt_knows_it(who
 
 
 def test_what_cannot_be_read_as_a_fact_is_refused_and_stays_in_its_field(whole: Festinger, olga: Person) -> None:
-    meet(whole, "grumble")
+    meet(whole, "grumplet")
 
     olga.opens("index")
-    olga.page.get_by_label("grumble", exact=True).fill("well, you know")
-    olga.page.get_by_role("button", name="Teach grumble").click()
+    olga.page.get_by_label("grumplet", exact=True).fill("well, you know")
+    olga.page.get_by_role("button", name="Teach grumplet").click()
 
     olga.is_told("Nothing was stored.")
-    assert world.standing(whole, "grumble") == []
+    assert world.standing(whole, "grumplet") == []
 
 
 def test_all_unknown_names_are_muted_at_once_and_come_back(whole: Festinger, olga: Person) -> None:

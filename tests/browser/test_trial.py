@@ -24,7 +24,7 @@ def test_a_text_is_tried_and_nothing_is_stored(whole: Festinger, olga: Person) -
     expect(shown).to_contain_text("borogove runs on wabe becomes a fact.")
     expect(shown).to_contain_text("borogove is owned by bandersnatch waits among the candidates.")
     assert world.facts(whole, "borogove") == {"borogove type bird"}
-    assert whole.queue() == []
+    assert whole.queue("borogove") == []
     assert "borogove: [type] bird" in "".join(message["content"] for message in whole.ask(("user", "A borogove!")))
 
 

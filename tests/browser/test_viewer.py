@@ -9,7 +9,7 @@ from tests.browser.people import Person, address
 from tests.served.learning import Festinger
 
 BUTTONS = re.compile(
-    r"\b(Teach|Mute|Retire|Put it back|Run resolution|Save|Reset(?! filters)|Import|Preview"
+    r"\b(Teach|Mute(?! patterns)|Retire|Put it back|Run resolution|Save|Reset(?! filters)|Import|Preview"
     r"|Keep|Take|Undo|Decide|Delete|Add)\b"
 )
 

@@ -142,7 +142,7 @@ def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger
     history = Conversation(whole)
     history.say("kreacher belongs to Grimmauld Place")
     whole.wait_recalled("kreacher: [membership] grimmauld_place")
-    disputed = history.say("No, kreacher belongs to Hogwarts Castle")
+    disputed = history.say("Kreacher belongs to Hogwarts Castle")
     assert disputed == {3: block("kreacher: [membership?] grimmauld_place | hogwarts_castle — conflict pending")}
     whole.wait(lambda: whole.queue("kreacher"))
     before = whole.edges("kreacher")
