@@ -13,6 +13,7 @@ from memory.recall.mentions import Beginning, MaybeReading, Mentions
 from proxy.domain.prefixes import Spot, Thread
 
 HOUR = 3600.0
+SAME_S = 0.001  # two times are one: what comes back from Postgres is rounded
 BLOCKS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
 SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
 KEY_BYTES = 200  # a digest and its places in dicts
@@ -86,6 +87,13 @@ def _size_of(block: Block) -> int:
     return CHARACTER_BYTES * len(block.text) + FACT_BYTES * len(block.facts)
 
 
+def _is_rebuilt(known: Conversation, beginning: Injection) -> bool:
+    """Whether another process has begun the conversation anew, also where it did so because it knew nothing of this:
+    then its prompt has none of the blocks that stood here."""
+    is_later = beginning.at > known.at + SAME_S
+    return is_later or (known.top, known.system) != (beginning.block, beginning.system)
+
+
 class Conversations:
     """``record`` takes every change, for the other processes and for the time after a restart."""
 
@@ -147,10 +155,13 @@ class Conversations:
         if injection.place:
             if known is not None:
                 self._put(known, injection.place, injection.block, injection.at)
-        elif known is None or (known.top, known.system) != (injection.block, injection.system):
-            self._add(
-                Conversation(injection.conversation, injection.keys, injection.block, injection.system, injection.at)
-            )
+        elif known is None or _is_rebuilt(known, injection):
+            top, system, at = injection.block, injection.system, injection.at
+            rebuilt = Conversation(injection.conversation, injection.keys, top, system, at)
+            for place, (block, put_at) in known.blocks.items() if known is not None else ():
+                if put_at > at:
+                    rebuilt.put(place, block, put_at)
+            self._add(rebuilt)
 
     # --- bounds ---
 

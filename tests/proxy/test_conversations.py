@@ -381,6 +381,19 @@ def test_a_conversation_that_was_rebuilt_elsewhere_is_rebuilt_here_with_nothing_
     assert standing(one.memory, asked, NOW + 3) == ("new top", {})
 
 
+def test_what_a_process_put_there_that_knew_nothing_of_the_conversation_is_all_that_stands() -> None:
+    one, other, third = begun(), begun(), Process()
+    asked = thread(*HELLO, *MORE)
+    put(one.memory, asked, "as it was", NOW + 1)
+    other.told.clear()
+
+    other.memory.begin(asked, Block("top"), "a SYSTEM", NOW + 2)
+    put(other.memory, thread(*HELLO, *MORE, *MORE), "as it is", NOW + 2)
+    third.hears(*one.told, *other.told)
+
+    assert standing(third.memory, thread(*HELLO, *MORE, *MORE), NOW + 3) == ("top", {5: "as it is"})
+
+
 def test_an_older_beginning_does_not_replace_a_newer_one() -> None:
     one = begun("newer")
 
