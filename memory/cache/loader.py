@@ -13,10 +13,10 @@ from psycopg.rows import TupleRow
 
 from memory.cache.shared import Shared
 from memory.cache.small_tables import read_agents, read_config, read_dimensions, read_mutes, read_teachers
-from memory.cache.state import Cache, RulingRow
+from memory.cache.state import Cache
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
-from memory.domain.types import EdgeRow, SoasRow, TripleIds
+from memory.domain.types import EdgeRow, RulingRow, SoasRow, TripleIds
 
 Value = TypeVar("Value")
 

@@ -14,21 +14,10 @@ from memory.cache.expectations import PROVISIONAL_S, Expectations
 from memory.cache.recently_salient import RecentlySalient
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import rank
-from memory.domain.types import GEOGRAPHY, EdgeRow, Slot, SoasRow, TripleIds
+from memory.domain.types import GEOGRAPHY, EdgeRow, RulingRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
 LATELY_MET_MAX = 20_000  # words that nothing is known of: some 9 MB
-
-
-@dataclass(frozen=True, slots=True)
-class RulingRow:
-    """What was decided about a triple: who had said it by then, the opening of the conversation (empty for none), when
-    (seconds since the epoch), and the dimension in which the fact stands now, if it does."""
-
-    agents: tuple[str, ...]
-    conversation: bytes
-    decided_at: float
-    moved_to: int | None = None
 
 
 @dataclass(slots=True)

@@ -92,6 +92,17 @@ class EdgeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RulingRow:
+    """What was decided about a triple: who had said it by then, the opening of the conversation (empty for none), when
+    (seconds since the epoch), and the dimension in which the fact stands now, if it does."""
+
+    agents: tuple[str, ...]
+    conversation: bytes
+    decided_at: float
+    moved_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Triple:
     """A fact in words: the concept is (``is_isa``), or is part of, the parent, in one dimension."""
 

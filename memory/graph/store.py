@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from memory.db.connections import columns
@@ -19,7 +18,7 @@ from memory.domain.judging import PLAIN, Manner
 from memory.domain.timing import is_dated
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
-from memory.models import Dimension, Edge, EdgeHistory, Evidence, MutePattern, Soas, Source
+from memory.models import Dimension, Edge, EdgeHistory, Source
 
 # Read together with an edge: else showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")
@@ -98,27 +97,6 @@ def lock_closing_edge(ids: TripleIds) -> Edge | None:
     """The same, locked; the caller holds the lock of the dimension, so nobody else changes the way up."""
     closing = find_closing_edge(ids)
     return lock_edge((closing.concept_id, closing.dim_id)) if closing is not None else None
-
-
-def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
-    """The names that users speak of and of which nothing is known, the most salient first; ``with_sentences`` each with
-    the newest sentence that names it, as ``sentence``."""
-    # What is the parent of something, or a dimension, is explained by that.
-    newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")
-    unexplained = Soas.objects.filter(
-        ~Exists(Edge.objects.filter(concept=OuterRef("pk"))),
-        ~Exists(Edge.objects.filter(parent=OuterRef("pk"))),
-        alias=None,
-        is_common=False,
-        is_muted=False,
-        novelty=0,
-        saliency__gte=least_saliency,
-        conversation_count__gt=0,
-    )
-    unexplained = MutePattern.leave_out(unexplained)
-    if with_sentences:
-        unexplained = unexplained.annotate(sentence=Subquery(newest.values("sentence")[:1]))
-    return unexplained.order_by("-saliency", "-pk")  # as an index has it
 
 
 # --- writing edges ---

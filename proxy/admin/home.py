@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from memory import llm
 from memory.admin.base import Page, ReadOnly
-from memory.graph.store import find_unexplained
+from memory.graph.unexplained import find_unexplained
 from memory.models import Config
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago

@@ -16,6 +16,7 @@ import orjson
 
 from memory import bounds
 from memory.cache.state import Cache
+from memory.domain.steps import Steps
 from memory.domain.switches import Restrictions
 from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
@@ -156,10 +157,8 @@ class Enricher:
         # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
         # contradiction its question mark.
         if learns:
-            with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
-            answered = sum(bool(message.text) for message in messages[: count_answered(messages)])
-            new = await turn.run(self.encounters.observe(conversation, with_text, now, agent, answered=answered))
-            anticipate(self.cache, new, now, agent=agent, conversation=conversation)
+            observing = self._observe(messages, readings, conversation, now, agent)
+            anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
         unread = sum(len(m.text) for m, reading in zip(messages, readings, strict=True) if is_read and reading is None)
         if unread:
             self.counts.partial += 1
@@ -193,6 +192,19 @@ class Enricher:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
         return done
+
+    def _observe(
+        self,
+        messages: Sequence[Message],
+        readings: Sequence[Reading | None],
+        conversation: bytes,
+        now: float,
+        agent: str,
+    ) -> Steps[list[Reading]]:
+        """What is new, and said now."""
+        with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
+        answered = sum(bool(message.text) for message in messages[: count_answered(messages)])
+        return self.encounters.observe(conversation, with_text, now, agent, answered=answered)
 
     def _why_not_ask(self, agent: str, payload: Payload, readings: Sequence[Reading | None]) -> str:
         # A question tells the agent to run gutask: that takes tools, those of the request or of the prompt's text.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.db.transactions import GraphChanged, run_transaction
@@ -185,7 +185,7 @@ def _refuse_seed(name: str) -> None:
         raise InvalidDecision(f"{name} is one of the dimensions that every installation has: it stays as it is.")
 
 
-def _find_edges(word: Soas) -> "store.QuerySet[Edge]":
+def _find_edges(word: Soas) -> QuerySet[Edge]:
     return Edge.objects.filter(Q(concept=word) | Q(parent=word) | Q(dim=word))
 
 

@@ -15,11 +15,11 @@ from hypothesis.extra.django import TestCase
 
 from memory.cache import sync
 from memory.cache.loader import BATCH_ROWS, refresh_soas
-from memory.cache.state import Cache, RulingRow
+from memory.cache.state import Cache
 from memory.cache.sync import NAME, Coherence
 from memory.db.connections import Connection, open_connection
 from memory.domain.recall.selection import Bounds, in_force
-from memory.domain.types import EdgeRow
+from memory.domain.types import EdgeRow, RulingRow
 from memory.graph.store import ensure_tokens
 from tests import waiting
 

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from memory.cache.loader import BATCH_ROWS, Touched, load_cache
-from memory.cache.state import Cache, RulingRow
+from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.types import SoasRow
+from memory.domain.types import RulingRow, SoasRow
 from memory.ingest.encounters import Encounters
 
 NOW = 1_800_000_000.0

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
-from memory.cache.state import Cache, RulingRow
+from memory.cache.state import Cache
 from memory.domain.mute_patterns import compile_patterns
 from memory.domain.recall.rendering import Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
-from memory.domain.types import EdgeRow, Message, SoasRow
+from memory.domain.types import EdgeRow, Message, RulingRow, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Allowance, Reader
 from memory.recall.anticipation import anticipate

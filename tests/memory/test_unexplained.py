@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from memory import bootstrap
 from memory.domain.types import Triple
-from memory.graph.store import Attribution, find_unexplained
+from memory.graph.store import Attribution
+from memory.graph.unexplained import find_unexplained
 from memory.models import Evidence, MutePattern, Soas, Source
 from resolution.intake.assertions import assert_fact
 

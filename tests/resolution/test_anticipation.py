@@ -9,11 +9,11 @@ from django.db import transaction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.cache.state import Cache, RulingRow
+from memory.cache.state import Cache
 from memory.domain.channels import Channel
 from memory.domain.cues.extractor import CueMatch, Kind
 from memory.domain.statement import select_statements
-from memory.domain.types import EdgeRow, SoasRow, TripleIds
+from memory.domain.types import EdgeRow, RulingRow, SoasRow, TripleIds
 from memory.graph import store
 from memory.ingest.reader import Reading
 from memory.models import Dimension, Edge, Observation, Soas, Source

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory import bootstrap
-from memory.graph.store import find_unexplained
+from memory.graph.unexplained import find_unexplained
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Evidence, Soas
 from resolution.decisions import DecisionError
 from resolution.decisions.merging import delete_dimension, merge, preview
