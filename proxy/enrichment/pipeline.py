@@ -8,9 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, TypedDict
 
 import orjson
 
@@ -37,17 +35,16 @@ from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.request_records import RequestInfo, name_request, request_event
 from proxy.enrichment.turns import Turn, Turns
-from proxy.telemetry.events import Events, shorten_reasons
+from proxy.telemetry.events import Events
 from proxy.telemetry.prompt_texts import find_last_user_text
-from proxy.upstream.modelfiles import NAME_MAX, is_model_name
 from proxy.upstream.relay import StreamGuard
 
 logger = logging.getLogger(__name__)
 
 CANNOT_ANSWER = "the agent has no tools, and has taught nothing so far"
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
-MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has over {NAME_MAX} or unprintable characters")
 NOT_ENRICHED = "forwarded with the blocks of earlier turns only"
 BOUNDS = {
     Excess.BYTES: bounds.define(Excess.BYTES, f"prompts of over {JSON_MAX_BYTES:,} bytes, {NOT_ENRICHED}"),
@@ -66,16 +63,6 @@ class Counts:
     partial: int = 0
     loops: int = 0
     errors: int = 0
-
-
-class RequestInfo(TypedDict):
-    """Which request it was. ``at`` is in seconds since the epoch."""
-
-    request: str
-    agent: str
-    model: str
-    wire: str
-    at: float
 
 
 @dataclass(slots=True)
@@ -130,8 +117,7 @@ class Enricher:
             return Enriched(body)
 
     async def _enrich(self, path: str, body: bytes, agent: str, off: Restrictions, turn: Turn) -> Enriched:
-        started, now = time.perf_counter(), time.time()
-        wire = FORMATS[path]
+        started, now, wire = time.perf_counter(), time.time(), FORMATS[path]
         read = await turn.run(read_request(wire, body))
         if read.excess is not None:
             BOUNDS[read.excess].count_bite(path=path, bytes=len(body))
@@ -184,10 +170,8 @@ class Enricher:
             self._apply(wire, read.payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
             self.encounters.note_asked(placed.recollection.asked, now)
-
         # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
-        event = request_event(asked, placed, off, unread, started)
-        event["conversation"] = conversation.hex()
+        event = request_event(asked, placed, off, unread, started) | {"conversation": conversation.hex()}
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
@@ -313,31 +297,6 @@ def count_answered(messages: Sequence[Message]) -> int:
     while end and messages[end - 1].role == "assistant":
         end -= 1
     return next((index + 1 for index in range(end - 1, -1, -1) if messages[index].role == "assistant"), 0)
-
-
-def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> RequestInfo:
-    if not is_model_name(prompt.model):
-        MODEL_NAME.count_bite(characters=len(prompt.model))
-    model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
-    request = token_hex(8)  # so that nobody guesses one to ask /why about
-    return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
-
-
-def request_event(
-    asked: RequestInfo, placed: Placed | None, off: Restrictions, unread: int, started: float
-) -> dict[str, Any]:
-    """What ``/why`` and the live view say of the request."""
-    reasons, left_out = shorten_reasons(placed.recollection.reasons if placed is not None else {})
-    return {
-        **asked,
-        "block": placed.text if placed is not None else "",
-        "style": placed.recollection.style if placed is not None else "",
-        "reasons": reasons,
-        "reasons_left_out": left_out,
-        "restrictions": dict(off),
-        "unread_characters": unread,
-        "enrich_ms": round((time.perf_counter() - started) * 1000, 3),
-    }
 
 
 def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:

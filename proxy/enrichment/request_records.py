@@ -1,0 +1,49 @@
+"""What is told of a request: in ``/why``, in the live view, in the log of loops."""
+
+import time
+from secrets import token_hex
+from typing import Any, TypedDict
+
+from memory import bounds
+from memory.domain.switches import Restrictions
+from proxy.domain.formats.base import Prompt, WireFormat
+from proxy.enrichment.placement import Placed
+from proxy.telemetry.events import shorten_reasons
+from proxy.upstream.modelfiles import NAME_MAX, is_model_name
+
+MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has over {NAME_MAX} or unprintable characters")
+
+
+class RequestInfo(TypedDict):
+    """Which request it was. ``at`` is in seconds since the epoch."""
+
+    request: str
+    agent: str
+    model: str
+    wire: str
+    at: float
+
+
+def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> RequestInfo:
+    if not is_model_name(prompt.model):
+        MODEL_NAME.count_bite(characters=len(prompt.model))
+    model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
+    request = token_hex(8)  # so that nobody guesses one to ask /why about
+    return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
+
+
+def request_event(
+    asked: RequestInfo, placed: Placed | None, off: Restrictions, unread: int, started: float
+) -> dict[str, Any]:
+    """What ``/why`` and the live view say of the request."""
+    reasons, left_out = shorten_reasons(placed.recollection.reasons if placed is not None else {})
+    return {
+        **asked,
+        "block": placed.text if placed is not None else "",
+        "style": placed.recollection.style if placed is not None else "",
+        "reasons": reasons,
+        "reasons_left_out": left_out,
+        "restrictions": dict(off),
+        "unread_characters": unread,
+        "enrich_ms": round((time.perf_counter() - started) * 1000, 3),
+    }
