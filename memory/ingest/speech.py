@@ -13,6 +13,7 @@ from memory.domain.text.sentences import find_code
 from memory.domain.text.tokenizer import find_words
 
 TEXT_MAX: Final = 65_536  # characters of one message
+NAMES_MAX: Final = 300  # of one message that are looked for in its sentences; each line is searched for each of them
 IDENTIFIERS_MAX: Final = 300  # of one message
 WORD_BYTES: Final = 150  # of one that is kept, roughly
 
@@ -37,10 +38,13 @@ def read_speech(cache: Cache, role: str, text: str, wanted: Set[str] | None = No
     spoken: dict[str, str] = {}
     if role == "user":
         prose = yield from mask_all_but_prose(text)
-        names, words = set[str](), find_words(prose)
-        for name in words.tokens | words.emphasised:
+        names, words = list[str](), find_words(prose)
+        # Those written as names first, in an order that is the same in every process.
+        for name in (*sorted(words.emphasised), *sorted(words.tokens - words.emphasised)):
             if (wanted is None or name in wanted) and may_be_asked(name, cache, known_words):
-                names.add(name)
+                names.append(name)
+            if len(names) == NAMES_MAX:
+                break
             yield
         spoken = yield from find_spoken_of(prose, names, cache, known_words)
         code = extract_code(text, prose)

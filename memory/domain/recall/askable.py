@@ -27,7 +27,7 @@ from memory.domain.text.tokenizer import NamesInside, Token
 LETTERS_MIN: Final = 3
 ACRONYM_MAX: Final = 4  # letters: a longer word in capitals is a name
 SENTENCES_MAX: Final = 3  # that are read for one name
-LINE_MAX: Final = 1_000  # characters of a line that are read around a name
+SENTENCE_MAX: Final = 1_000  # characters: nobody speaks of a name in a longer one, and each name costs its reading
 COMMON_SHARE: Final = 0.5  # of a sentence's other words
 
 _JOINTS: Final = re.compile(r"[_\-.'@+]")
@@ -116,8 +116,11 @@ def find_spoken_of(
         if not missing:
             break
         lowered = line.lower()
-        for token in [token for token, run in missing.items() if run in lowered]:
-            for sentence in _sentences_naming(line, lowered, missing[token]):
+        here = [token for token, run in missing.items() if run in lowered]
+        finder = SentenceFinder(line) if here else None
+        yield
+        for token in here:
+            for sentence in _sentences_naming(finder, line, lowered, missing[token]):
                 tries[token] -= 1
                 passage = read_passage(sentence, (), vocabulary, names_inside)
                 if written := _find_in(passage, token, vocabulary, known):
@@ -129,14 +132,15 @@ def find_spoken_of(
     return found
 
 
-def _sentences_naming(line: str, lowered: str, run: str) -> list[str]:
+def _sentences_naming(finder: SentenceFinder | None, line: str, lowered: str, run: str) -> list[str]:
     """The first sentences of a line with a run of letters in them."""
-    if len(lowered) != len(line):
+    if finder is None or len(lowered) != len(line):
         return []  # one letter of Unicode becomes two
-    finder, sentences, at = SentenceFinder(line), list[str](), 0
+    sentences, at = list[str](), 0
     while len(sentences) < SENTENCES_MAX and (at := lowered.find(run, at)) >= 0:
         sentence = finder.sentence_at(at)
-        sentences.append(line[max(sentence.start, at - LINE_MAX) : min(sentence.end, at + LINE_MAX)])
+        if sentence.end - sentence.start <= SENTENCE_MAX:
+            sentences.append(line[sentence.start : sentence.end])
         at = max(sentence.end, at + 1)
     return sentences
 

@@ -1,5 +1,7 @@
 """Which names a message speaks of, so that somebody may be asked about them."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,6 +110,15 @@ def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictiona
 )
 def test_nothing_that_anybody_is_asked_about(text: str, dictionary: Dictionary) -> None:
     assert find_spoken(text, dictionary) == {}
+
+
+def test_of_a_flood_of_names_without_an_end_no_sentence_is_read(dictionary: Dictionary, monkeypatch: Any) -> None:
+    looked_up: list[str] = []
+    monkeypatch.setattr(known_words, "is_foreign", looked_up.append)
+    names = [f"zorb{number}x" for number in range(1_000)]
+
+    assert finish(find_spoken_of(f"We asked {' '.join(names)} for it.", names, dictionary, known_words)) == {}
+    assert looked_up == []
 
 
 def test_words_that_code_uses_as_its_own() -> None:
