@@ -40,8 +40,11 @@ def read_speech(cache: Cache, role: str, text: str, wanted: Set[str] | None = No
         prose = yield from mask_all_but_prose(text)
         names, words = list[str](), find_words(prose)
         # Those written as names first, in an order that is the same in every process.
-        for name in (*sorted(words.emphasised), *sorted(words.tokens - words.emphasised)):
-            if (wanted is None or name in wanted) and may_be_asked(name, cache, known_words):
+        written, others = words.emphasised - cache.nameless, words.tokens - words.emphasised - cache.nameless
+        for name in (*sorted(written), *sorted(others)):
+            # Of what something is known nobody is asked, so its sentences are not read for it.
+            is_open = (wanted is None or name in wanted) and not cache.is_concept(name)
+            if is_open and may_be_asked(name, cache, known_words):
                 names.append(name)
             if len(names) == NAMES_MAX:
                 break
