@@ -220,8 +220,9 @@ def complete_reading(cache: Cache, reading: Reading) -> Reading:
     if reading.text:
         _hide_secrets(reading, blank_secrets(reading.text))
         finish(read_statements(cache, reading))
-        reading.speech = finish(read_speech(cache, reading.role, reading.text))
-        _put_words(cache, reading, find_words(reading.text))
+        found = find_words(reading.text)
+        reading.speech = finish(read_speech(cache, reading.role, reading.text, words=found))
+        _put_words(cache, reading, found)
     return reading
 
 
@@ -256,7 +257,7 @@ def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
                 TOO_MANY_STATEMENTS.count_bite()
                 break
         reading.triples = tuple(triples)
-    reading.speech = yield from read_speech(cache, reading.role, text)
+    reading.speech = yield from read_speech(cache, reading.role, text, words=found)
     _put_words(cache, reading, found)
 
 

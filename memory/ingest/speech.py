@@ -10,7 +10,7 @@ from memory.domain.recall.askable import find_spoken_of, may_be_asked
 from memory.domain.steps import Steps
 from memory.domain.text.prose import extract_code, iter_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import find_code
-from memory.domain.text.tokenizer import find_words
+from memory.domain.text.tokenizer import WordSets, find_words
 
 TEXT_MAX: Final = 65_536  # characters of one message
 NAMES_MAX: Final = 300  # of one message that are looked for in its sentences; each line is searched for each of them
@@ -32,13 +32,18 @@ class Speech:
         return WORD_BYTES * (len(self.spoken) + len(self.identifiers))
 
 
-def read_speech(cache: Cache, role: str, text: str, wanted: Set[str] | None = None) -> Steps[Speech]:
-    """Of the wanted words, or of all, those that somebody could be asked about."""
+def read_speech(
+    cache: Cache, role: str, text: str, wanted: Set[str] | None = None, *, words: WordSets | None = None
+) -> Steps[Speech]:
+    """Of the wanted words, or of all, those that somebody could be asked about. ``words``: those of the text, where
+    they are known."""
     text = text[:TEXT_MAX]
     spoken: dict[str, str] = {}
     if role == "user":
         prose = yield from mask_all_but_prose(text)
-        names, words = list[str](), find_words(prose)
+        if words is None or prose != text:
+            words = find_words(prose)
+        names: list[str] = []
         # Those written as names first, in an order that is the same in every process.
         written, others = words.emphasised - cache.nameless, words.tokens - words.emphasised - cache.nameless
         for name in (*sorted(written), *sorted(others)):

@@ -1,6 +1,6 @@
 """Which unknown concepts of a prompt are asked about: seldom, and only names that users speak of."""
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -12,7 +12,7 @@ from memory.domain.recall.rendering import Block
 from memory.domain.recall.selection import Candidate, by_priority
 from memory.domain.steps import finish
 from memory.ingest.reader import Reading, find_hidden, find_stated
-from memory.ingest.speech import read_speech
+from memory.ingest.speech import Speech, read_speech
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 
@@ -54,7 +54,8 @@ def choose_askable(
     in_order = by_priority(unknown)
     # By each name that a concept goes by, the concept's own.
     token_of = {name: one.token for one in in_order for name in (one.token, *cache.spellings.get(one.row.id, ()))}
-    spoken = _find_spoken(cache, token_of.keys(), mentions.by_user)
+    heard: dict[int, Speech] = {}  # of messages that are not read yet, by identity: each is looked at once
+    spoken = _find_spoken(cache, token_of.keys(), mentions.by_user, heard)
     written = {token: spoken.get(token, token) for name, token in token_of.items() if name in spoken}
     reasons |= dict.fromkeys(
         (one.token for one in in_order if one.token not in written), "no name that a user speaks of"
@@ -66,7 +67,7 @@ def choose_askable(
     left_out: dict[str, str] = {}
     for found, reason in (
         (find_hidden(mentions.readings, names), "part of a secret"),
-        (_find_identifiers(cache, mentions.readings, names), "an identifier of code"),
+        (_find_identifiers(cache, mentions.readings, names, heard), "an identifier of code"),
         (find_stated(mentions.readings, names), "stated in this prompt"),
     ):
         left_out |= {token_of[name]: reason for name in found}
@@ -74,7 +75,9 @@ def choose_askable(
     return [replace(one, written=written[one.token]) for one in first if one.token not in left_out]
 
 
-def _find_spoken(cache: Cache, tokens: Collection[str], by_user: Sequence[Reading]) -> dict[str, str]:
+def _find_spoken(
+    cache: Cache, tokens: Collection[str], by_user: Sequence[Reading], heard: dict[int, Speech]
+) -> dict[str, str]:
     spoken: dict[str, str] = {}
     for reading in by_user:
         if reading.speech.spoken:
@@ -86,12 +89,15 @@ def _find_spoken(cache: Cache, tokens: Collection[str], by_user: Sequence[Readin
     room = UNREAD_MAX
     for reading in unread if wanted else ():
         if room > 0 and not wanted.isdisjoint(reading.names):
-            spoken |= finish(read_speech(cache, reading.role, reading.text[:room], wanted)).spoken
+            speech = heard[id(reading)] = finish(read_speech(cache, reading.role, reading.text[:room], wanted))
+            spoken |= speech.spoken
             room -= len(reading.text)
     return spoken
 
 
-def _find_identifiers(cache: Cache, readings: Sequence[Reading], tokens: Set[str]) -> set[str]:
+def _find_identifiers(
+    cache: Cache, readings: Sequence[Reading], tokens: Set[str], heard: Mapping[int, Speech]
+) -> set[str]:
     """Those of the names that the prompt's code uses for itself."""
     if not tokens:
         return set()
@@ -100,7 +106,9 @@ def _find_identifiers(cache: Cache, readings: Sequence[Reading], tokens: Set[str
     for reading in reversed(readings):
         found.update(reading.speech.identifiers.intersection(tokens))
         if reading.text and room > 0 and not reading.names.isdisjoint(tokens):
-            speech = finish(read_speech(cache, reading.role, reading.text[:room], tokens))
+            speech = heard.get(id(reading))
+            if speech is None:
+                speech = finish(read_speech(cache, reading.role, reading.text[:room], tokens))
             found.update(speech.identifiers.intersection(tokens))
             room -= len(reading.text)
     return found

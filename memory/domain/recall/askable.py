@@ -118,11 +118,13 @@ def find_spoken_of(
         lowered = line.lower()
         here = [token for token, run in missing.items() if run in lowered]
         finder = SentenceFinder(line) if here else None
+        passages: dict[str, Passage] = {}  # several names often stand in one sentence
         yield
         for token in here:
             for sentence in _sentences_naming(finder, line, lowered, missing[token]):
                 tries[token] -= 1
-                passage = read_passage(sentence, (), vocabulary, names_inside)
+                if (passage := passages.get(sentence)) is None:
+                    passage = passages[sentence] = read_passage(sentence, (), vocabulary, names_inside)
                 if written := _find_in(passage, token, vocabulary, known):
                     found[token] = written
                     break

@@ -5,27 +5,12 @@ from hypothesis import strategies as st
 
 from memory.domain.cues.extractor import find_cues
 from memory.domain.text.snippets import ELLIPSIS, STATEMENT_MAX, sentence_stating, share_a_sentence
+from tests.memory.domain.hostile import NoWords
 from tests.memory.domain.test_evidence import texts
 
 
-class Nothing:
-    """A vocabulary without a word."""
-
-    def is_common(self, token: str) -> bool:
-        return False
-
-    def is_concept(self, token: str) -> bool:
-        return False
-
-    def is_place(self, token: str) -> bool:
-        return False
-
-    def find_dimension(self, concept: str, parent: str) -> str | None:
-        return None
-
-
 def stated(text: str) -> list[str]:
-    return [sentence_stating(text, cue.start, cue.end) for cue in find_cues(text, vocabulary=Nothing())]
+    return [sentence_stating(text, cue.start, cue.end) for cue in find_cues(text, vocabulary=NoWords())]
 
 
 def test_a_statement_is_kept_with_the_sentence_around_it() -> None:
