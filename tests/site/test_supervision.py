@@ -84,14 +84,18 @@ def test_a_program_that_stands_still_is_replaced(supervisor: Supervisor):
 
 def test_what_supervisord_has_given_up_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(supervision, "RETRIES_MAX", 0)
-    supervisor = Supervisor(tmp_path, [Program("failing", ["false"], stop_wait_s=5)])
+    mended = tmp_path / "mended"
+    program = Program("failing", ["sh", "-c", f"test -e {mended} && exec sleep 1000"], stop_wait_s=5)
+    supervisor = Supervisor(tmp_path, [program])
     try:
         supervisor.wait_listening()
         supervisor.start("failing")
         assert eventually(lambda: is_given_up(supervisor), within_s=20)
 
+        mended.touch()
         supervisor.start_given_up()
 
+        assert eventually(lambda: sleeping(tmp_path), within_s=20)
         assert not is_given_up(supervisor)
     finally:
         supervisor.stop()
