@@ -12,6 +12,8 @@ from memory.domain.mute_patterns import PatternMistake, clean_pattern, compile_p
 from memory.models.graph import Soas
 from memory.settings import registry
 
+SLUG = r"^[a-z0-9][a-z0-9._-]{0,63}$"  # of a project
+
 
 def http_address(text: str) -> None:
     """Refuses what is no http(s) address. Names without a dot are fine, as containers have them."""
@@ -113,6 +115,35 @@ class Config(models.Model):
             raise ValidationError({"value": str(mistake)}) from mistake
 
 
+class Project(models.Model):
+    """What memories and episodes belong to. Facts are shared by all; without a project, so are the others."""
+
+    slug = models.CharField(max_length=64, help_text="How requests name it: small letters, digits and . _ -")
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, default="", db_default="")
+    is_open = models.BooleanField(
+        "open", default=False, db_default=False, help_text="Requests without a token may name it, too."
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "project"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slug"], name="project_slug_unique", violation_error_message="This project exists."
+            ),
+            models.CheckConstraint(
+                condition=Q(slug__regex=SLUG),
+                name="project_slug_is_plain",
+                violation_error_message="A slug is at most 64 small letters, digits and . _ - and begins with a letter"
+                " or a digit.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
 class Agent(models.Model):
     """Someone who speaks to Festinger with a token of his own. Only the token's SHA-256 is kept."""
 
@@ -124,6 +155,11 @@ class Agent(models.Model):
         AUTO = "auto", "if it has taught by gutask before, or its request has tools"
         ALWAYS = "always", "always"
         NEVER = "never", "never"
+
+    class Episodes(models.TextChoices):
+        DEFAULT = "default", "as the setting has it"
+        ON = "on", "kept"
+        OFF = "off", "not kept"
 
     name = models.CharField(max_length=100)
     token_hash = models.CharField(max_length=64, editable=False)
@@ -145,6 +181,25 @@ class Agent(models.Model):
         db_default=CanTeach.AUTO,
         help_text="Whether it is asked about unknown names.",
     )
+    episodes = models.CharField(
+        max_length=8,
+        choices=Episodes,
+        default=Episodes.DEFAULT,
+        db_default=Episodes.DEFAULT,
+        help_text="Whether its conversations are kept to be found again.",
+    )
+    project = models.ForeignKey(
+        Project,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="agents",
+        help_text="What it remembers belongs to it, where a request names no other.",
+    )
+    allowed_projects = models.ManyToManyField(
+        Project, blank=True, related_name="allowed_agents", help_text="Which its requests may name besides."
+    )
+    allows_all_projects = models.BooleanField("may name any project", default=False, db_default=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -158,6 +213,7 @@ class Agent(models.Model):
             models.CheckConstraint(
                 condition=Q(can_teach__in=["auto", "always", "never"]), name="agent_can_teach_is_known"
             ),
+            models.CheckConstraint(condition=Q(episodes__in=["default", "on", "off"]), name="agent_episodes_is_known"),
             models.CheckConstraint(condition=Q(token_hash__regex=r"^[0-9a-f]{64}$"), name="agent_token_is_hashed"),
         ]
 

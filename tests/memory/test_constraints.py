@@ -26,6 +26,15 @@ GOOD: dict[str, dict[str, Any]] = {
     "mute_pattern": {"pattern": "self.*"},
     "observation": {"kind": "triple", "digest": DIGEST, "concept": "a", "parent": "b", "dimension": "d", **SAID},
 }
+MEMORY = {"text": "The user prefers rebase.", "agent": "dobby", "source": "stated"}
+GOOD |= {
+    "project": {"slug": "hogwarts", "name": "Hogwarts"},
+    "embedder": {"name": "builtin", "dimensions": 256},
+    "episode": {"digest": DIGEST, "conversation": b"x" * 16, "text": "I moved it.", "lexemes": "", **SAID},
+    "memory": MEMORY,
+    "memory_lineage": {"memory_id": A, "kind": "episode", "row": 7},
+    "memory_history": {"memory_id": A, "action": "create", "actor": "dobby"},
+}
 QUESTION = {"kind": "concept", "parent": "", "dimension": ""}
 NOT_A_NUMBER = float("nan")
 
@@ -44,6 +53,33 @@ BAD_ROWS = [
     BadRow("soas_scores_are_in_range", "soas", {"novelty": 1.1}),
     BadRow("soas_scores_are_in_range", "soas", {"novelty": -0.1}),
     BadRow("soas_scores_are_in_range", "soas", {"saliency": -0.1}),
+    BadRow("project_slug_unique", "project", beside={}),
+    *(BadRow("project_slug_is_plain", "project", {"slug": slug}) for slug in ("", "Hogwarts", "a b", "-a")),
+    BadRow("embedder_unique", "embedder", beside={}),
+    BadRow("embedder_dimensions_are_in_range", "embedder", {"dimensions": 0}),
+    BadRow("episode_unique", "episode", beside={}),
+    BadRow("episode_digest_is_whole", "episode", {"digest": b"x" * 16}),
+    BadRow("episode_conversation_is_whole", "episode", {"conversation": DIGEST}),
+    BadRow("episode_role_is_known", "episode", {"role": "tool"}),
+    BadRow("episode_says_something", "episode", {"text": ""}),
+    BadRow("episode_quoted_parts_have_two_ends", "episode", {"quoted": [1, 2, 3]}),
+    BadRow("memory_says_something", "memory", {"text": ""}),
+    BadRow("memory_category_is_known", "memory", {"category": "gossip"}),
+    BadRow("memory_status_is_known", "memory", {"status": "pending", "archived_at": SAID["said_at"]}),
+    BadRow("memory_source_is_known", "memory", {"source": "hearsay"}),
+    BadRow("memory_channel_is_known", "memory", {"channel": "radio"}),
+    BadRow("memory_confidence_is_in_range", "memory", {"confidence": 1.1}),
+    BadRow("memory_confidence_is_in_range", "memory", {"confidence": NOT_A_NUMBER}),
+    BadRow("memory_evidence_is_counted", "memory", {"evidence_count": -1}),
+    BadRow("memory_only_merged_ones_have_a_winner", "memory", {"merged_into_id": A}),
+    BadRow("memory_only_superseded_ones_have_a_successor", "memory", {"superseded_by_id": A}),
+    BadRow("memory_is_archived_when_it_holds_no_more", "memory", {"archived_at": SAID["said_at"]}),
+    BadRow("memory_is_archived_when_it_holds_no_more", "memory", {"status": "deprecated"}),
+    BadRow("memory_lineage_unique", "memory_lineage", beside={}),
+    BadRow("memory_lineage_kind_is_known", "memory_lineage", {"kind": "rumour"}),
+    BadRow("memory_history_action_is_known", "memory_history", {"action": "vanish"}),
+    BadRow("memory_history_channel_is_known", "memory_history", {"channel": "radio"}),
+    BadRow("agent_episodes_is_known", "agent", {"episodes": "some"}),
     BadRow("dimension_on_collision_is_known", "dimension", {"on_collision": "ignore"}),
     BadRow("dimension_is_not_split_from_itself", "dimension", {"split_from_id": D}),
     BadRow("urd_one_parent_per_dimension", "urd", {"parent_id": C}, beside={}),
@@ -134,6 +170,7 @@ BAD_ROWS = [
 @pytest.fixture(autouse=True)
 def words() -> None:
     add_words()
+    insert("memory", {"id": A, **MEMORY})
 
 
 @pytest.mark.parametrize("table", GOOD)

@@ -1,0 +1,282 @@
+"""What was said, and what is remembered of it. The embeddings stand in tables of their own, which are only there where
+Postgres has the extension ``vector`` (memory/semantic/vectors)."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector, SearchVectorField
+from django.db import models
+from django.db.models import F, Func, Q
+from django.db.models.functions import Mod, Now
+from django.db.models.lookups import Exact
+
+from memory.models.graph import CHANNELS, IS_CHANNEL
+from memory.models.messages import DIGEST_BYTES, OctetLength
+from memory.models.operating import Project
+
+CONVERSATION_BYTES = 16
+EPISODE_CHARACTERS = 4_000
+MEMORY_CHARACTERS = 500
+
+
+class Cardinality(Func):
+    """PostgreSQL's ``cardinality``."""
+
+    function = "cardinality"
+    output_field = models.IntegerField()
+
+
+class Embedder(models.Model):
+    """What turned texts into vectors: only vectors of the same one are compared."""
+
+    name = models.CharField(max_length=200)
+    dimensions = models.IntegerField()
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "embedder"
+        constraints = [
+            models.UniqueConstraint(fields=["name", "dimensions"], name="embedder_unique"),
+            models.CheckConstraint(
+                condition=Q(dimensions__gte=1, dimensions__lte=4000), name="embedder_dimensions_are_in_range"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.dimensions})"
+
+
+class Episode(models.Model):
+    """One message of a user or of the model, without what surrounds it, its secrets masked."""
+
+    class Role(models.TextChoices):
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    digest = models.BinaryField(help_text="The message's, as in seen_message.")
+    conversation = models.BinaryField(help_text="The digest of its opening.")
+    agent = models.CharField(max_length=120)
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    project = models.ForeignKey(Project, models.PROTECT, null=True, blank=True, related_name="episodes")
+    role = models.CharField(max_length=10, choices=Role)
+    text = models.CharField(max_length=EPISODE_CHARACTERS)
+    # Start and end of each part that only passes on the words of others, in characters.
+    quoted = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
+    # Weight A: what a user says; C: the model's answer; D: what a message only quotes.
+    lexemes = SearchVectorField(editable=False)
+    said_at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True, blank=True, help_text="When it was looked through for memories.")
+    embedded_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it is found by its words only.")
+    attempts = models.IntegerField(default=0, db_default=0)
+    next_attempt_at = models.DateTimeField(db_default=Now())
+    claimed_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "episode"
+        indexes = [
+            GinIndex(fields=["lexemes"], name="episode_words"),
+            models.Index(fields=["agent", "person", "-id"], name="episode_of_a_speaker"),
+            models.Index(fields=["project", "-id"], name="episode_of_a_project"),
+            models.Index(fields=["conversation", "id"], name="episode_of_a_conversation"),
+            models.Index(fields=["said_at"], name="episode_by_age"),
+            models.Index(fields=["next_attempt_at", "id"], condition=Q(read_at=None), name="episode_unread"),
+            models.Index(fields=["-id"], condition=Q(embedded_at=None), name="episode_unembedded"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["digest"], name="episode_unique"),
+            models.CheckConstraint(
+                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="episode_digest_is_whole"
+            ),
+            models.CheckConstraint(
+                condition=Exact(OctetLength("conversation"), CONVERSATION_BYTES), name="episode_conversation_is_whole"
+            ),
+            models.CheckConstraint(condition=Q(role__in=["user", "assistant"]), name="episode_role_is_known"),
+            models.CheckConstraint(condition=~Q(text=""), name="episode_says_something"),
+            models.CheckConstraint(
+                condition=Exact(Mod(Cardinality("quoted"), 2), 0),
+                name="episode_quoted_parts_have_two_ends",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class Memory(models.Model):
+    """A sentence that holds until another takes its place. memory/semantic/store.py alone writes it."""
+
+    class Category(models.TextChoices):
+        IDENTITY = "identity"
+        PREFERENCE = "preference"
+        PROJECT = "project"
+        EPISODIC = "episodic"
+        OTHER = "other"
+
+    class Status(models.TextChoices):
+        CANDIDATE = "candidate", "waits as a candidate"
+        ACTIVE = "active"
+        DEPRECATED = "deprecated", "too uncertain to be given"
+        MERGED_INTO = "merged_into", "merged into another"
+        SUPERSEDED = "superseded", "replaced by a newer one"
+        INVALID = "invalid", "taken back"
+
+    class Source(models.TextChoices):
+        STATED = "stated", "read in a message"
+        EXTRACTED = "extracted", "a model concluded it"
+        WRITTEN = "written", "written over HTTP, MCP or gutask"
+        OPERATOR = "operator", "an operator"
+        IMPORTED = "imported"
+
+    text = models.CharField(max_length=MEMORY_CHARACTERS)
+    category = models.CharField(max_length=10, choices=Category, default=Category.OTHER, db_default=Category.OTHER)
+    project = models.ForeignKey(Project, models.PROTECT, null=True, blank=True, related_name="memories")
+    agent = models.CharField(max_length=120)
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    slot = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="What there can be one of; empty: many."
+    )
+    slot_version = models.SmallIntegerField(default=0, db_default=0, help_text="Of the rules that found the slot.")
+    confidence = models.FloatField(default=1.0, db_default=1.0)
+    status = models.CharField(max_length=11, choices=Status, default=Status.ACTIVE, db_default=Status.ACTIVE)
+    is_disputed = models.BooleanField(
+        "disputed", default=False, db_default=False, help_text="Whether another contradicts it, and nobody has decided."
+    )
+    source = models.CharField(max_length=10, choices=Source)
+    channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
+    conversation = models.BinaryField(null=True, blank=True, help_text="Where it was said.")
+    evidence_count = models.IntegerField(default=1, db_default=1)
+    merged_into = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="merged")
+    superseded_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="superseded")
+    said_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    last_updated = models.DateTimeField(db_default=Now(), help_text="The last evidence for it.")
+    archived_at = models.DateTimeField(null=True, blank=True)
+    embedded_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it is found by its words only.")
+    lexemes = models.GeneratedField(
+        expression=SearchVector("text", config="english"), output_field=SearchVectorField(), db_persist=True
+    )
+
+    class Meta:
+        db_table = "memory"
+        verbose_name_plural = "memories"
+        indexes = [
+            GinIndex(fields=["lexemes"], name="memory_words"),
+            models.Index(fields=["project", "category", "slot"], condition=~Q(slot=""), name="memory_of_a_slot"),
+            models.Index(fields=["agent", "person", "-id"], name="memory_of_a_speaker"),
+            models.Index(fields=["project", "-id"], name="memory_of_a_project"),
+            models.Index(fields=["status", "-id"], name="memory_by_status"),
+            models.Index(fields=["-id"], condition=Q(embedded_at=None), name="memory_unembedded"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="memory_says_something"),
+            models.CheckConstraint(
+                condition=Q(category__in=["identity", "preference", "project", "episodic", "other"]),
+                name="memory_category_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["candidate", "active", "deprecated", "merged_into", "superseded", "invalid"]),
+                name="memory_status_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(source__in=["stated", "extracted", "written", "operator", "imported"]),
+                name="memory_source_is_known",
+            ),
+            models.CheckConstraint(condition=IS_CHANNEL, name="memory_channel_is_known"),
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0, confidence__lte=1),
+                name="memory_confidence_is_in_range",
+                violation_error_message="Confidence is between 0 and 1.",
+            ),
+            models.CheckConstraint(condition=Q(evidence_count__gte=0), name="memory_evidence_is_counted"),
+            models.CheckConstraint(
+                condition=Q(merged_into=None) | Q(status="merged_into") & ~Q(merged_into=F("id")),
+                name="memory_only_merged_ones_have_a_winner",
+            ),
+            models.CheckConstraint(
+                condition=Q(superseded_by=None) | Q(status="superseded") & ~Q(superseded_by=F("id")),
+                name="memory_only_superseded_ones_have_a_successor",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["candidate", "active"], archived_at=None)
+                | ~Q(status__in=["candidate", "active"]) & Q(archived_at__isnull=False),
+                name="memory_is_archived_when_it_holds_no_more",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class MemoryLineage(models.Model):
+    """One row that a memory was derived from, or that supports it."""
+
+    class Kind(models.TextChoices):
+        MEMORY = "memory"
+        EPISODE = "episode"
+
+    memory = models.ForeignKey(Memory, models.CASCADE, db_index=False, related_name="lineage")
+    kind = models.CharField(max_length=8, choices=Kind)
+    row = models.BigIntegerField(help_text="The id of the episode or the memory; it may be gone.")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "memory_lineage"
+        verbose_name_plural = "lineage of memories"
+        indexes = [models.Index(fields=["kind", "row"], name="memory_lineage_by_row")]
+        constraints = [
+            models.UniqueConstraint(fields=["memory", "kind", "row"], name="memory_lineage_unique"),
+            models.CheckConstraint(condition=Q(kind__in=["memory", "episode"]), name="memory_lineage_kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} from {self.kind} {self.row}"
+
+
+class MemoryHistory(models.Model):
+    """What happened to a memory. Rows go only with what they tell of, when it is forgotten."""
+
+    class Action(models.TextChoices):
+        CREATE = "create"
+        CONFIRM = "confirm"
+        EDIT = "edit"
+        PROMOTE = "promote"
+        DISPUTE = "dispute"
+        SUPERSEDE = "supersede"
+        MERGE = "merge"
+        DEPRECATE = "deprecate"
+        INVALIDATE = "invalidate"
+        RESTORE = "restore"
+        UNDO = "undo"
+
+    memory = models.ForeignKey(Memory, models.CASCADE, db_index=False, related_name="history")
+    action = models.CharField(max_length=10, choices=Action)
+    before = models.JSONField(null=True, blank=True)
+    after = models.JSONField(null=True, blank=True)
+    actor = models.CharField(max_length=120)
+    channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
+    conversation = models.BinaryField(null=True, blank=True)
+    reason = models.TextField(blank=True, default="", db_default="")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "memory_history"
+        verbose_name = "change of a memory"
+        verbose_name_plural = "changes of memories"
+        indexes = [
+            models.Index(fields=["memory", "-id"], name="memory_history_of_a_memory"),
+            models.Index(fields=["action", "-id"], name="memory_history_by_action"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    action__in=[
+                        *("create", "confirm", "edit", "promote", "dispute", "supersede", "merge", "deprecate"),
+                        *("invalidate", "restore", "undo"),
+                    ]
+                ),
+                name="memory_history_action_is_known",
+            ),
+            models.CheckConstraint(condition=IS_CHANNEL, name="memory_history_channel_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.memory_id}"

@@ -1,0 +1,1 @@
+"""Pure Python: no Django, no I/O."""

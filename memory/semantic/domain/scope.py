@@ -1,0 +1,21 @@
+"""Whose words are whose: who speaks, and what they may be given."""
+
+from typing import Final, NamedTuple
+
+PERSON_MAX: Final = 200  # characters of the name that a client gives its user
+# Of these kinds of memories, and of episodes, only whoever said them is given any.
+PERSONAL: Final = frozenset({"identity", "preference", "episodic"})
+
+
+class Speaker(NamedTuple):
+    """An agent, and the person behind it where the client tells one from another."""
+
+    agent: str  # as memory.domain.voices has it
+    person: str = ""
+
+
+class Scope(NamedTuple):
+    """For whom something is remembered or searched. ``project`` is its id; None is the project that all share."""
+
+    speaker: Speaker
+    project: int | None = None
