@@ -23,7 +23,7 @@ from proxy import runtime
 from proxy.config_file.watcher import apply_overrides, environment, read_at
 from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object
-from proxy.enrichment.dry_run import DryRun, Heard, run_dry
+from proxy.enrichment.dry_run import DryRun, HeardMessage, run_dry
 from proxy.enrichment.turns import Turns
 from proxy.upstream.client import Upstream
 from proxy.upstream.modelfiles import Modelfiles
@@ -60,7 +60,7 @@ RETRACTED: Final = {
 }
 
 
-class NotUnderstood(ValueError):
+class Untriable(ValueError):
     """It is no request that can be tried; the text says why, in a sentence."""
 
 
@@ -107,15 +107,15 @@ class Explanation:
 
 
 def read_body(text: str, path: str = "") -> tuple[str, bytes]:
-    """The path of a whole request, and its body. Raises NotUnderstood."""
+    """The path of a whole request, and its body. Raises Untriable."""
     body = text.encode("utf-8", "replace")
     payload = parse_object(body)
     if not payload:
-        raise NotUnderstood("It is not a JSON object: a request's body begins with { and ends with }.")
+        raise Untriable("It is not a JSON object: a request's body begins with { and ends with }.")
     path = path or guess_path(payload) or ""
     if path not in FORMATS:
         fields = ", ".join(sorted({wire.long_field for wire in FORMATS.values()}))
-        raise NotUnderstood(f"It is no prompt: it has none of the fields {fields}.")
+        raise Untriable(f"It is no prompt: it has none of the fields {fields}.")
     return path, body
 
 
@@ -198,7 +198,7 @@ def _find_unsalient(cache: Cache, run: DryRun, recollection: Recollection) -> It
             yield name, f"not salient: met {format_count(met, 'time')}, {needed} are needed"
 
 
-def _describe_stated(heard: Heard, outcomes: dict[Any, Outcome]) -> Iterator[Stated]:
+def _describe_stated(heard: HeardMessage, outcomes: dict[Any, Outcome]) -> Iterator[Stated]:
     known = {(one.subject, one.parent, one.dimension, one.is_isa): one for one in heard.statements}
     for match in heard.reading.triples or ():
         triple = (match.subject, match.parent, match.dimension, match.is_isa)
@@ -216,7 +216,7 @@ def _describe_stated(heard: Heard, outcomes: dict[Any, Outcome]) -> Iterator[Sta
         yield Stated(fact, match, statement.evidence, sentence, outcome.status)
 
 
-def _explain_silence(match: CueMatch, heard: Heard) -> str:
+def _explain_silence(match: CueMatch, heard: HeardMessage) -> str:
     """Why a statement that was found is not handed on."""
     if match.kind is Kind.RETRACTS and any(one.instead_of == match.parent for one in heard.statements):
         return "is replaced by what the same sentence says next."

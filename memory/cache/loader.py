@@ -18,7 +18,7 @@ from memory.db.connections import Connection
 from memory.domain.steps import Steps
 from memory.domain.types import EdgeRow, RulingRow, SoasRow, TripleIds
 
-Value = TypeVar("Value")
+Cell = TypeVar("Cell")
 
 SLICE_S = 0.003  # of the event loop, between two turns of the others
 BATCH_ROWS = 250  # some 0.5 ms of work, between two looks at the clock
@@ -130,12 +130,12 @@ class Pace:
             await asyncio.sleep(self._rest_s)
             self._until = time.perf_counter() + self._slice_s
 
-    async def run(self, steps: Steps[Value]) -> Value:
+    async def run(self, steps: Steps[Cell]) -> Cell:
         while True:
             try:
                 next(steps)
             except StopIteration as stop:
-                result: Value = stop.value
+                result: Cell = stop.value
                 return result
             await self.step()
 
@@ -253,7 +253,7 @@ async def read_decided(
     return by_concept
 
 
-async def in_slices(items: list[Value]) -> AsyncIterator[list[Value]]:
+async def in_slices(items: list[Cell]) -> AsyncIterator[list[Cell]]:
     pace = Pace()
     for start in range(0, len(items), SWEPT_ROWS):
         yield items[start : start + SWEPT_ROWS]

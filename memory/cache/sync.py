@@ -56,7 +56,7 @@ class Follower(Protocol):
 
 
 @dataclass(slots=True)
-class Changes:
+class Announced:
     """What was announced in one go."""
 
     followed: Collection[str] = ()  # tables that followers read
@@ -204,7 +204,7 @@ class Coherence:
 
     async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
         """Applies what was announced, with one query for each table."""
-        changes = Changes(self._followers.keys())
+        changes = Announced(self._followers.keys())
         for payload in payloads:
             try:
                 changes.add(payload)

@@ -3,16 +3,16 @@
 from collections.abc import Generator
 from typing import TypeVar
 
-Result = TypeVar("Result")
+Work = TypeVar("Work")
 
-Steps = Generator[None, None, Result]
+Steps = Generator[None, None, Work]
 
 
-def finish(steps: Steps[Result]) -> Result:
+def finish(steps: Steps[Work]) -> Work:
     """All steps at once, for callers that nobody waits beside."""
     while True:
         try:
             next(steps)
         except StopIteration as stop:
-            result: Result = stop.value
+            result: Work = stop.value
             return result

@@ -16,7 +16,7 @@ from memory.domain.types import SoasRow
 from memory.ingest import snippet_store, unexplained
 from memory.ingest.encounters import Batch, Encounters
 from memory.ingest.extraction import NewMessage
-from memory.ingest.vocabulary import WORDS_A_STATEMENT, Vocabulary
+from memory.ingest.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Flusher:
         self._store_statements = store_statements
         self._dsn = dsn
         self._flushing = asyncio.Lock()
-        self._vocabulary = Vocabulary(cache)
+        self._vocabulary = VocabularyWriter(cache)
 
     async def run(self) -> None:
         while True:

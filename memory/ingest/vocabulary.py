@@ -53,7 +53,7 @@ UPSERT = f"""
 """
 
 
-class Vocabulary:
+class VocabularyWriter:
     """The table ``soas``, as far as messages add to it."""
 
     def __init__(self, cache: Cache) -> None:

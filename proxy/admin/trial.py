@@ -13,7 +13,7 @@ from memory.admin.base import add_pages
 from memory.models import Agent
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
-from proxy.explanation import Explanation, NotUnderstood, explain_in_server, read_body
+from proxy.explanation import Explanation, Untriable, explain_in_server, read_body
 from proxy.telemetry.live_feed import ids_of
 
 TEXT_MAX: Final = 1_000_000  # characters
@@ -54,15 +54,15 @@ def try_text(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             context |= show(look_at(text, kind, agent or NOBODY))
-        except NotUnderstood as mistake:
+        except Untriable as mistake:
             context["mistake"] = str(mistake)
     return render(request, "proxy/trial.html", {**admin.site.each_context(request), **context})
 
 
 def look_at(text: str, kind: str, agent: str) -> Explanation:
-    """Raises NotUnderstood."""
+    """Raises Untriable."""
     if not text.strip():
-        raise NotUnderstood("There is no text to try.")
+        raise Untriable("There is no text to try.")
     if kind in ROLES:
         return explain_in_server(TEXT_PATH, write_prompt(text, kind), agent)
     return explain_in_server(*read_body(text, kind if kind in FORMATS else ""), agent)

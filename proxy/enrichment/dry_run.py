@@ -32,7 +32,7 @@ TEXT_PATH = "/api/chat"  # how a mere text is asked about
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardMessage:
     """A message that would be new, what would be learned from it, and its text as it is read."""
 
     message: NewMessage
@@ -53,7 +53,7 @@ class DryRun:
     body: bytes  # as it would be sent
     prompt: Prompt | None
     placed: Placed | None
-    heard: tuple[Heard, ...]
+    heard: tuple[HeardMessage, ...]
     step: str = ""
     answer: bytes = b""
     unread_characters: int = 0
@@ -135,7 +135,7 @@ async def run_dry(
     for message in encounters.heard:
         text = message.reading.text  # secrets are blanked when all is read
         await turn.run(read_rest(world, message.reading))
-        heard.append(Heard(message, text, tuple(extract_statements(world, message))))
+        heard.append(HeardMessage(message, text, tuple(extract_statements(world, message))))
         await turn.step()
     return DryRun(
         agent=agent,

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from typing import Final
 
-from memory.domain.steps import Result, Steps
+from memory.domain.steps import Steps, Work
 
 SLICE_S: Final = 0.003  # of the event loop, between two turns of the others
 
@@ -55,12 +55,12 @@ class Turn:
             await self._turns.wait()
             self._until = time.perf_counter() + self._turns.slice_s
 
-    async def run(self, steps: Steps[Result]) -> Result:
+    async def run(self, steps: Steps[Work]) -> Work:
         while True:
             try:
                 next(steps)
             except StopIteration as stop:
-                result: Result = stop.value
+                result: Work = stop.value
                 return result
             if time.perf_counter() >= self._until:  # as step does, which costs more: there are hundreds of steps
                 await self.step()

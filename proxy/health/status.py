@@ -28,8 +28,8 @@ class SignState(StrEnum):
 
 
 GOOD, WARNING, BAD, UNKNOWN = SignState
-Judgement = tuple[SignState, str, str]  # a sign without its part
-WITHOUT_DATABASE: Final[Judgement] = (UNKNOWN, "Unknown while the database does not answer.", "")
+Assessment = tuple[SignState, str, str]  # a sign without its part
+WITHOUT_DATABASE: Final[Assessment] = (UNKNOWN, "Unknown while the database does not answer.", "")
 # What /health counts, in words.
 LOSSES: Final = {
     "dropped_observations": ("statement", "statements"),
@@ -82,7 +82,7 @@ def worst(all_signs: Iterable[Sign]) -> SignState:
 # --- the parts ---
 
 
-def judge_upstream(found: Findings) -> Judgement:
+def judge_upstream(found: Findings) -> Assessment:
     upstream = found.server["upstream"]
     if upstream["reachable"]:
         version = f", version {upstream['version']}" if upstream.get("version") else ""
@@ -94,7 +94,7 @@ def judge_upstream(found: Findings) -> Judgement:
     )
 
 
-def judge_database(found: Findings) -> Judgement:
+def judge_database(found: Findings) -> Assessment:
     # Outside of a server, Django's own connection has just answered: else there would be no findings to judge.
     if not found.lacks_database:
         return GOOD, "It answers.", ""
@@ -106,7 +106,7 @@ def judge_database(found: Findings) -> Judgement:
     )
 
 
-def judge_listener(found: Findings) -> Judgement:
+def judge_listener(found: Findings) -> Assessment:
     if found.lacks_database:
         return WITHOUT_DATABASE
     if not found.server["ready"]:
@@ -125,7 +125,7 @@ def judge_listener(found: Findings) -> Judgement:
     return GOOD, f"{cache['tokens']:,} words and {cache['edges']:,} facts loaded; receiving changes.", ""
 
 
-def judge_servers(found: Findings) -> Judgement:
+def judge_servers(found: Findings) -> Assessment:
     ages_s = found.ages_s.get("proxy", [])
     # A server writes its heartbeat over a connection like the one that just failed: old ones say nothing about it.
     if found.lacks_database:
@@ -135,7 +135,7 @@ def judge_servers(found: Findings) -> Judgement:
     return judge_processes(ages_s, "server process", "server processes", "proxy")
 
 
-def judge_processes(ages_s: Sequence[float], one: str, many: str, log: str) -> Judgement:
+def judge_processes(ages_s: Sequence[float], one: str, many: str, log: str) -> Assessment:
     """Of a part with at least one process, whose others may have died."""
     late = [age_s for age_s in ages_s if age_s > LATE_S]
     if not late:
@@ -151,7 +151,7 @@ def judge_processes(ages_s: Sequence[float], one: str, many: str, log: str) -> J
     )
 
 
-def judge_worker(found: Findings) -> Judgement:
+def judge_worker(found: Findings) -> Assessment:
     ages_s = found.ages_s.get("worker", [])
     if ages_s and ages_s[0] <= LATE_S:  # at least one is at work, however many others have died
         return judge_processes(ages_s, "worker", "workers", "worker")
@@ -163,7 +163,7 @@ def judge_worker(found: Findings) -> Judgement:
     )
 
 
-def judge_beat(found: Findings) -> Judgement:
+def judge_beat(found: Findings) -> Assessment:
     age_s = next(iter(found.ages_s.get("beat", [])), None)
     if age_s is not None and age_s <= LATE_S:
         return GOOD, f"Its messages arrive; the last {format_duration(age_s)} ago.", ""
@@ -178,7 +178,7 @@ def judge_beat(found: Findings) -> Judgement:
     )
 
 
-def judge_broker(found: Findings) -> Judgement:
+def judge_broker(found: Findings) -> Assessment:
     broker = found.broker
     if broker.error:
         return (
@@ -198,7 +198,7 @@ def judge_broker(found: Findings) -> Judgement:
     return GOOD, f"{waiting}{oldest}.", ""
 
 
-def judge_learning(found: Findings) -> Judgement:
+def judge_learning(found: Findings) -> Assessment:
     learning = found.learning
     least = "" if learning.is_counted_whole else "at least "
     waiting = (
@@ -231,7 +231,7 @@ def judge_learning(found: Findings) -> Judgement:
     return GOOD, f"{sentence}.", ""
 
 
-def judge_models(found: Findings) -> Judgement:
+def judge_models(found: Findings) -> Assessment:
     models = found.models
     if models.missing:
         return (
@@ -255,7 +255,7 @@ def judge_models(found: Findings) -> Judgement:
     return GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today.", ""
 
 
-def judge_config_file(found: Findings) -> Judgement:
+def judge_config_file(found: Findings) -> Assessment:
     config = found.server["config"]
     if config["error"]:
         return (
@@ -268,14 +268,14 @@ def judge_config_file(found: Findings) -> Judgement:
     return GOOD, f"{says}{overridden}.", ""
 
 
-def judge_settings(found: Findings) -> Judgement:
+def judge_settings(found: Findings) -> Assessment:
     if not found.config_mistakes:
         return GOOD, "All are valid.", ""
     mistakes = end_sentence("; ".join(found.config_mistakes))
     return BAD, f"{mistakes} The default is used instead.", "Correct the value in the settings."
 
 
-def judge_losses(found: Findings) -> Judgement:
+def judge_losses(found: Findings) -> Assessment:
     lost = [format_count(found.server[key], *words) for key, words in LOSSES.items() if found.server[key]]
     if not lost:
         return GOOD, "Nothing was lost since this process started.", ""
@@ -286,7 +286,7 @@ def judge_losses(found: Findings) -> Judgement:
     )
 
 
-def judge_bounds(found: Findings) -> Judgement:
+def judge_bounds(found: Findings) -> Assessment:
     bites = {name: count for name, count in found.server["bounds"].items() if count}
     # Nothing is wrong where a bound holds: this tells who wonders why a request was cut or refused.
     reached = ", ".join(f"{bounds.describe(name)} ({count:,})" for name, count in bites.items())
@@ -305,7 +305,7 @@ def end_sentence(sentence: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-PARTS: Final[dict[str, Callable[[Findings], Judgement]]] = {
+PARTS: Final[dict[str, Callable[[Findings], Assessment]]] = {
     "Upstream": judge_upstream,
     "Database": judge_database,
     "Listener": judge_listener,

@@ -16,7 +16,7 @@ from resolution.decisions import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import DecidedTriple, Decision
 from resolution.views import decision_diff
-from resolution.views.conflict_detail import Decided
+from resolution.views.conflict_detail import DecisionInWords
 from resolution.views.conflict_list import Filters
 from resolution.views.phrases import describe_decision
 
@@ -54,7 +54,7 @@ class DecisionAdmin(ReadOnly, ReadPage):
             return None
         return {
             "title": f"Decision {decision.pk}",
-            "decided": Decided(decision, self.what(decision)),
+            "decided": DecisionInWords(decision, self.what(decision)),
             "by": self.by(decision),
             "changes": decision_diff.changes(decision),
         }

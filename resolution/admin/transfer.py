@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 from memory.admin.base import add_pages
 from resolution import transfer
 from resolution.admin.pages import actor_of
-from resolution.transfer import Differences, NotPermitted, Refused, Report, Unreadable
+from resolution.transfer import Differences, ImportRefused, NotPermitted, Report, UnreadableFile
 from resolution.transfer.uploads import Busy, Upload, folder
 
 CONTENT_TYPE: Final = "application/x-ndjson"
@@ -81,7 +81,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         differences, anew = read_choice(request.GET), "again" in request.GET
         try:
             report = uploaded.preview(differences, anew=anew)
-        except Unreadable as error:
+        except UnreadableFile as error:
             context |= {"upload": uploaded, "unreadable": str(error)}
         else:
             if anew:  # or it would be made anew whenever the page is loaded again
@@ -197,7 +197,7 @@ def import_upload(request: HttpRequest) -> HttpResponse:
             skip_invalid = request.POST.get("skip_invalid") == "true"
             may = request.user.has_perm
             uploaded.import_it(actor_of(request), differences, skip_invalid=skip_invalid, may=may)
-        except (Unreadable, Refused, NotPermitted, Busy) as error:
+        except (UnreadableFile, ImportRefused, NotPermitted, Busy) as error:
             messages.error(request, str(error))
     return redirect("admin:resolution_transfer")  # which says what was imported
 

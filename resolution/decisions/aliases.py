@@ -24,14 +24,14 @@ from resolution.models import Claim
 logger = logging.getLogger(__name__)
 
 
-class Named(NamedTuple):
+class NamedConcept(NamedTuple):
     """``status``: as that of a fact."""
 
     status: Literal["inserted", "confirmed", "superseded"]
     alias: Alias
 
 
-def name_concept(alias: str, concept: str, said: Attribution) -> Named:
+def name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
     """Gives the concept another name. Raises DecisionError."""
     named = run_transaction(lambda: _name_concept(alias, concept, said))
     logger.info("alias.named", extra={"concept": named.alias.concept_id, "status": named.status})
@@ -53,7 +53,7 @@ def drop_alias(alias: str, said: Attribution) -> Alias:
     return run_transaction(drop)
 
 
-def _name_concept(alias: str, concept: str, said: Attribution) -> Named:
+def _name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
     for name in (alias, concept):
         if mistake := find_name_mistake(name):
             raise InvalidDecision(f"{mistake}.")
@@ -68,7 +68,7 @@ def _name_concept(alias: str, concept: str, said: Attribution) -> Named:
         if is_weaker(known.channel, said.channel):
             known.channel, known.agent = said.channel, said.agent
             known.save(update_fields=["channel", "agent"])
-        return Named("confirmed", known)
+        return NamedConcept("confirmed", known)
     for other in filter(None, (known, *standing.filter(concept=words[alias]))):
         _refuse_stronger(other, said)
     if said.channel != Channel.OPERATOR:
@@ -78,7 +78,7 @@ def _name_concept(alias: str, concept: str, said: Attribution) -> Named:
         known.delete()
     make_alias(words[alias], words[concept], said)
     made = standing.get(pk=words[alias].pk)
-    return Named("inserted" if known is None else "superseded", made)
+    return NamedConcept("inserted" if known is None else "superseded", made)
 
 
 def _refuse_stronger(row: Alias, said: Attribution) -> None:

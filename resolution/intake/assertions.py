@@ -18,7 +18,7 @@ from memory.models import Dimension, Edge
 from resolution.actors import Actor
 from resolution.intake.candidates import HEDGED, CandidateBook
 from resolution.intake.conflict_queue import OPEN
-from resolution.intake.quotas import Excess, Quotas
+from resolution.intake.quotas import OverLimit, Quotas
 from resolution.intake.settlement import UNKNOWN, Outcome, Settlement
 from resolution.models import Candidate, Claim
 
@@ -141,7 +141,7 @@ def _wait(
     return Outcome("candidate", triple, existing=existing, reason=reason)
 
 
-def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: Excess) -> Outcome:
+def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: OverLimit) -> Outcome:
     """Whoever waits for an answer is told; what a prompt states waits for an operator."""
     if assertion.attribution.channel == Channel.GUTASK or assertion.manner.kind is Kind.RETRACTS:
         return Outcome("over_quota", assertion.triple, reason=str(excess), excess=excess)

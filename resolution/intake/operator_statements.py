@@ -147,7 +147,7 @@ def _find_common_words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The vocabulary for a statement of which one knows what it is about (memory.domain.cues.subjects.Vocabulary)."""
+    """The vocabulary for a statement of which one knows what it is about (as noun_phrases.Vocabulary has it)."""
 
     concept: str
     common: frozenset[str]

@@ -40,7 +40,7 @@ ADD: Final = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class OverLimit:
     """Which limit a statement exceeds; ``until`` it does, None where only an operator can make room."""
 
     setting: str
@@ -95,7 +95,7 @@ class Quotas:
             self._used[row.agent] = Counter({name: getattr(row, name) for name in COUNTS})
         self._crowding = _find_crowding([one.triple for one in new])
 
-    def find_excess(self, assertion: Assertion) -> Excess | None:
+    def find_excess(self, assertion: Assertion) -> OverLimit | None:
         """The limit that the statement would exceed in the graph or the queue; where there is none, it counts."""
         triple, said = assertion.triple, assertion.attribution
         if assertion.manner.kind is Kind.RETRACTS:
@@ -124,12 +124,12 @@ class Quotas:
             crowding.lonely[triple.concept] += 1
         return None
 
-    def _find_retraction_excess(self, said: Attribution) -> Excess | None:
+    def _find_retraction_excess(self, said: Attribution) -> OverLimit | None:
         excess = self._find_overuse("facts", said) if said.channel in METERED else None
         self._new[self._group_of(said)]["exceeded"] += excess is not None
         return excess
 
-    def find_candidate_excess(self, said: Attribution) -> Excess | None:
+    def find_candidate_excess(self, said: Attribution) -> OverLimit | None:
         """The same for one more candidate."""
         excess = self._find_overuse("candidates", said)
         if excess is not None:
@@ -146,7 +146,7 @@ class Quotas:
             for agent, counts in sorted(self._new.items()):
                 cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
 
-    def _find_overuse(self, count: str, said: Attribution) -> Excess | None:
+    def _find_overuse(self, count: str, said: Attribution) -> OverLimit | None:
         if said.channel == Channel.EXPLAINED:  # the calls of the model are limited
             return None
         group = self._group_of(said)
@@ -154,17 +154,17 @@ class Quotas:
         now = max(self._new[group][count], self._expected[group][count])
         if self._used.get(group, Counter())[count] + now < getattr(self._tuning, setting):
             return None
-        return Excess(setting, self._hour + timedelta(hours=1))
+        return OverLimit(setting, self._hour + timedelta(hours=1))
 
-    def _find_crowd(self, triple: Triple, disputed: int, *, is_free: bool) -> Excess | None:
+    def _find_crowd(self, triple: Triple, disputed: int, *, is_free: bool) -> OverLimit | None:
         crowding, tuning = self._crowding, self._tuning
         if not is_free:
-            return Excess("conflict_members_max", None) if disputed >= tuning.conflict_members_max else None
+            return OverLimit("conflict_members_max", None) if disputed >= tuning.conflict_members_max else None
         if crowding.facts[triple.concept] >= tuning.facts_per_concept_max:
-            return Excess("facts_per_concept_max", None)
+            return OverLimit("facts_per_concept_max", None)
         is_new = triple.dimension not in crowding.dimensions
         if is_new and crowding.lonely[triple.concept] >= tuning.new_dimensions_per_concept_max:
-            return Excess("new_dimensions_per_concept_max", None)
+            return OverLimit("new_dimensions_per_concept_max", None)
         return None
 
     def _group_of(self, said: Attribution) -> str:

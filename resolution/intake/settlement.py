@@ -17,7 +17,7 @@ from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
 from resolution.intake.conflict_queue import Queue, rebase
-from resolution.intake.quotas import Excess
+from resolution.intake.quotas import OverLimit
 from resolution.models import Claim, CollisionType, DecidedTriple
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Outcome:
     existing: Triple | None = None
     decided: DecidedTriple | None = None
     reason: str = ""
-    excess: Excess | None = None
+    excess: OverLimit | None = None
 
 
 class Settlement:

@@ -61,7 +61,7 @@ COPY: Final = """
 """
 
 
-class Refused(Exception):
+class ImportRefused(Exception):
     """The file has mistakes, and nothing was imported."""
 
     def __init__(self, report: Report) -> None:
@@ -77,7 +77,7 @@ class Contents:
     # each kind: a file has no largest size, and reading 10,000 lines twice takes a fifth of a second.
 
     def __init__(self, file: BinaryIO, progress: ReportProgress, importer: str = "") -> None:
-        """Raises Unreadable."""
+        """Raises UnreadableFile."""
         self.report = Report()  # with the mistakes
         self.rights: set[str] = set()  # what the importer has to be allowed to do
         self.counts: Counter[str] = Counter()  # lines by kind
@@ -141,7 +141,7 @@ class Contents:
 
 
 def preview(file: BinaryIO, differences: Differences = "queue", progress: ReportProgress = ignore_progress) -> Report:
-    """What an import would come to, without the lines that have mistakes. Raises Unreadable."""
+    """What an import would come to, without the lines that have mistakes. Raises UnreadableFile."""
     by = Attribution("", Source.OPERATOR, 1.0, timezone.now(), role=IMPORTED)
     with transaction.atomic():
         contents = Contents(file, progress)
@@ -166,7 +166,7 @@ def import_file(
     """Imports all of the file or, where this raises, nothing. ``name`` is what the history calls the file. ``may``:
     whether the actor has a permission.
 
-    Raises Unreadable, NotPermitted, and Refused for mistakes unless they are to be skipped."""
+    Raises UnreadableFile, NotPermitted, and ImportRefused for mistakes unless they are to be skipped."""
     reason = f"imported from {name or 'a file'}"
     by = Attribution(actor.signature, Source.OPERATOR, 1.0, timezone.now(), reason, IMPORTED)
 
@@ -175,14 +175,14 @@ def import_file(
         if missing := sorted(right for right in contents.rights if not may(right)):
             raise NotPermitted(missing)
         if contents.report.mistakes_count and not skip_invalid:
-            raise Refused(contents.report)
+            raise ImportRefused(contents.report)
         _write(contents, by, differences, progress)
         return contents.report
 
     try:
         report = run_transaction(work)
     except (IntegrityError, DataError) as error:
-        raise interchange.Unreadable(
+        raise interchange.UnreadableFile(
             f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported."
         ) from error
     logger.info("graph.imported", extra={**report.facts, "mistakes": report.mistakes_count})

@@ -36,7 +36,7 @@ _COMPRESSED: Final = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\
 _SHOWN_MAX: Final = 80  # characters of a wrong value
 
 
-class Unreadable(ValueError):
+class UnreadableFile(ValueError):
     """This is not an exported file, or not one that this version reads; the message says why."""
 
 
@@ -92,7 +92,7 @@ def _convert_to_utc(time: datetime) -> datetime:
 Name = Annotated[str, AfterValidator(_check_name)]
 Concept = Annotated[Name, AfterValidator(_refuse_grammar)]  # that facts are about
 NoNull = AfterValidator(_refuse_null)
-Agent = Annotated[str, Field(max_length=120), NoNull]
+AgentName = Annotated[str, Field(max_length=120), NoNull]
 Digest = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,32}$")]  # in hexadecimal
 Time = Annotated[AwareDatetime, AfterValidator(_convert_to_utc)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -156,7 +156,7 @@ class AliasLine(_Line):
     alias: Concept
     concept: Concept
     channel: Channel = Channel.OPERATOR
-    agent: Agent = ""
+    agent: AgentName = ""
     at: Time | None = None
 
     @model_validator(mode="after")
@@ -174,7 +174,7 @@ class FactLine(_TripleLine):
     confidence: Share = 1.0
     source: Source = Source.OPERATOR
     channel: Channel | None = None  # by the source where none is given
-    agent: Agent = ""
+    agent: AgentName = ""
     is_corroborated: bool = False
     said_at: Time | None = None
     last_confirmed: Time | None = None
@@ -190,7 +190,7 @@ class DecidedLine(_TripleLine):
     kind: Literal["decided"] = "decided"
     decision: DecidedTriple.Kind
     moved_to: Name | None = None
-    agents: list[Agent] = []
+    agents: list[AgentName] = []
     conversation: Digest = ""
     decided_at: Time
 
@@ -207,7 +207,7 @@ class ConflictLine(_TripleLine):
     confidence: Share
     source: Source
     channel: Channel | None = None  # by source and role where none is given
-    agent: Agent = ""
+    agent: AgentName = ""
     role: Annotated[str, Field(max_length=16), NoNull] = ""
     conversation: Digest = ""
     evidence: Annotated[str, Field(max_length=500), NoNull] = ""
@@ -257,7 +257,7 @@ def format_line(kind: str, values: Iterable[Any]) -> bytes:
 
 def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake | Miscount]]:
     """The lines after the header with their numbers, from the beginning of the file on, one by one. If there are more
-    or fewer than it says, a Miscount is last. Raises Unreadable."""
+    or fewer than it says, a Miscount is last. Raises UnreadableFile."""
     file.seek(0)
     numbered = _read_numbered(file)
     number, first = next(numbered, (0, b""))
@@ -284,7 +284,7 @@ def _read_numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
         if number == 1:
             for magic, name in _COMPRESSED.items():
                 if piece.startswith(magic):
-                    raise Unreadable(f"The file is compressed ({name}): unpack it first.")
+                    raise UnreadableFile(f"The file is compressed ({name}): unpack it first.")
             piece = piece.removeprefix(b"\xef\xbb\xbf")  # the byte order mark of some editors
         is_whole = piece.endswith(b"\n") or len(piece) < LINE_MAX_BYTES
         rest = piece
@@ -300,25 +300,25 @@ def _read_numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
 def _read_header(text: bytes | None) -> Any:
     """How many lines follow; None if the header does not say."""
     if text == b"":
-        raise Unreadable("The file is empty.")
+        raise UnreadableFile("The file is empty.")
     try:
         header = orjson.loads(text or b"")
     except orjson.JSONDecodeError:
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise Unreadable(
+        raise UnreadableFile(
             "This is not an export of Festinger: its first line is not"
             f' {{"format": "{FORMAT}", "version": {VERSION}, ...}}.'
         )
     if header.get("version") != VERSION:
-        raise Unreadable(
+        raise UnreadableFile(
             f"The file has version {header.get('version')} of the format; this Festinger reads version {VERSION}."
         )
     counts = header.get("counts")
     if counts is None:
         return None
     if not isinstance(counts, dict) or not all(type(count) is int for count in counts.values()):
-        raise Unreadable('The "counts" in the first line are not numbers.')
+        raise UnreadableFile('The "counts" in the first line are not numbers.')
     return sum(counts.values())
 
 

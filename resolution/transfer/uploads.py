@@ -75,7 +75,7 @@ class Upload:
         return is_here
 
     def preview(self, differences: Differences, *, anew: bool = False) -> Report:
-        """What an import would come to; not older than PREVIEW_KEPT, or made ``anew``. Raises Unreadable."""
+        """What an import would come to; not older than PREVIEW_KEPT, or made ``anew``. Raises UnreadableFile."""
         kept = None if anew else self._read_report(f"preview-{differences}")
         if kept is not None and kept.made_at is not None and timezone.now() - kept.made_at < PREVIEW_KEPT:
             return kept

@@ -10,7 +10,7 @@ from memory.models import Edge, EdgeHistory, Evidence
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, Decision
 from resolution.views import conflict_facts
-from resolution.views.conflict_list import RELATED, Row, with_support
+from resolution.views.conflict_list import RELATED, ConflictRow, with_support
 from resolution.views.origins import find_origin, find_origins
 from resolution.views.phrases import (
     STATING,
@@ -47,7 +47,7 @@ class TimelineEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionInWords:
     """A decision on the conflict, in words."""
 
     decision: Decision
@@ -76,12 +76,12 @@ class Names:
 class Dossier:
     """All that an operator needs to decide."""
 
-    row: Row
+    row: ConflictRow
     ring: list[str]
     history: list[TimelineEntry]
     known: list[Side]
-    rivals: list[Row]
-    decided: list[Decided]
+    rivals: list[ConflictRow]
+    decided: list[DecisionInWords]
     sentences: list[Evidence]
     names: Names
     why_it_waits: str
@@ -106,7 +106,7 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
     slots = {(edge.concept_id, edge.dim_id): edge for edge in (*ring, *edges)}
     standing = conflict_facts.in_the_way(claim, slots)
     history, statements = _history(claim, standing)
-    row = Row(
+    row = ConflictRow(
         claim,
         existing_side(claim, standing, statements),
         incoming_side(claim),
@@ -119,8 +119,8 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
         ring=[str(edge) for edge in ring],
         history=history,
         known=[edge_side(edge) for edge in facts],
-        rivals=[Row(rival, row.existing, incoming_side(rival)) for rival in others if rival.status in OPEN],
-        decided=[Decided(row, describe_decision(row.kind, row.arguments, claim)) for row in _decisions(claim)],
+        rivals=[ConflictRow(rival, row.existing, incoming_side(rival)) for rival in others if rival.status in OPEN],
+        decided=[DecisionInWords(row, describe_decision(row.kind, row.arguments, claim)) for row in _decisions(claim)],
         sentences=list(sentences[:SENTENCES_MAX]),
         names=_names(claim, facts),
         why_it_waits=why_it_waits(claim, standing),

@@ -195,7 +195,7 @@ def _about(words: str, is_whole: bool) -> Q:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ConflictRow:
     """A conflict in the list."""
 
     claim: Claim
@@ -221,12 +221,14 @@ class Row:
         return seal(self.claim)
 
 
-def rows(claims: Iterable[Claim]) -> list[Row]:
+def rows(claims: Iterable[Claim]) -> list[ConflictRow]:
     """In one query. The claims come with what they refer to (RELATED)."""
     found = list(claims)
     edges = conflict_facts.edges_in(slot for row in found for slot in conflict_facts.slots(row))
     return [
-        Row(row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), describe_proposal(row))
+        ConflictRow(
+            row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), describe_proposal(row)
+        )
         for row in found
     ]
 

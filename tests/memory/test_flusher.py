@@ -24,7 +24,7 @@ from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage
 from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
-from memory.ingest.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT, Vocabulary
+from memory.ingest.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT, VocabularyWriter
 from memory.settings.registry import Tuning
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
@@ -205,7 +205,7 @@ def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pyt
     monkeypatch.setattr("memory.ingest.flusher.PORTION_BYTES", 1)
     turns = 0
 
-    class Breaking(Vocabulary):
+    class Breaking(VocabularyWriter):
         async def count_words(self, connection: Connection, new: Iterable[NewMessage]) -> None:
             nonlocal turns
             turns += 1
@@ -213,7 +213,7 @@ def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pyt
                 raise TimeoutError
             await super().count_words(connection, new)
 
-    monkeypatch.setattr("memory.ingest.flusher.Vocabulary", Breaking)
+    monkeypatch.setattr("memory.ingest.flusher.VocabularyWriter", Breaking)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()

@@ -23,7 +23,7 @@ from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
 from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, DecidedTriple
-from resolution.transfer import Differences, Refused, Report, writer
+from resolution.transfer import Differences, ImportRefused, Report, writer
 from resolution.transfer.interchange import FORMAT, VERSION, Mistake
 from tests.flushing import emptying_history
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
@@ -466,7 +466,7 @@ class TestMistakes:
     def test_nothing_is_taken_in_and_all_are_told(self) -> None:
         file = file_of(fact("aa isa b type"), fact("aa isa A type"), {"kind": "song"}, fact("c isa c type"))
 
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(ImportRefused) as refused:
             take_in(file)
 
         assert [mistake.line for mistake in refused.value.report.mistakes] == [3, 4, 5]
@@ -703,7 +703,7 @@ def test_what_postgres_refuses_is_told_and_nothing_is_imported() -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE soas ADD CONSTRAINT no_kvasir CHECK (token <> 'kvasir')")
 
-    with pytest.raises(transfer.Unreadable, match=r"Postgres refuses [^.]*no_kvasir"):
+    with pytest.raises(transfer.UnreadableFile, match=r"Postgres refuses [^.]*no_kvasir"):
         take_in(file_of(fact("aa isa b type"), fact("kvasir isa b type")))
 
     assert not Soas.objects.exists()

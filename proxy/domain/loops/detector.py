@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part
-from proxy.domain.loops.history import Turn, Turns
+from proxy.domain.loops.history import Exchange, Exchanges
 from proxy.domain.loops.memo import TextMemo
 from proxy.domain.loops.near_duplicates import Gist, differ
 from proxy.domain.loops.normalization import fold
@@ -55,7 +55,7 @@ class _Search:
         self._memo = memo
         self._parts = parts
         self._rules = rules
-        self._turns = Turns(memo, parts, rules.window)
+        self._turns = Exchanges(memo, parts, rules.window)
         self._requests: list[Gist] | None = None  # read where they are needed
 
     def find_row(self) -> Loop | None:
@@ -88,7 +88,7 @@ class _Search:
                 return self._build_loop("cycle", count, period, length // period * period)
         return None
 
-    def _count_alike(self, last: Turn, is_alike: Callable[[Turn, Turn], bool]) -> int:
+    def _count_alike(self, last: Exchange, is_alike: Callable[[Exchange, Exchange], bool]) -> int:
         """How many of the last outputs are alike, with the same result each."""
         texts = last.result.texts
         length = 1
@@ -113,7 +113,7 @@ class _Search:
             return False
         return self._is_near(one, other) if one.result.is_person else self._is_same(one, other)
 
-    def _is_same(self, earlier: Turn, later: Turn) -> bool:
+    def _is_same(self, earlier: Exchange, later: Exchange) -> bool:
         one, other = earlier.output, later.output
         if one.exact == other.exact:
             return True
@@ -133,7 +133,7 @@ class _Search:
         heard = (part.text for part in self._parts[max(0, before - ID_SEARCH_MAX) : before] if part.role != "assistant")
         return any(name in text or name.upper() in text for text in heard)
 
-    def _is_near(self, earlier: Turn, later: Turn) -> bool:
+    def _is_near(self, earlier: Exchange, later: Exchange) -> bool:
         """Whether two texts say the same in other words."""
         if self._is_same(earlier, later):
             return True
@@ -175,7 +175,7 @@ class _Search:
         )
 
 
-def _find_removable(kept: Sequence[Turn], others: Sequence[Turn]) -> frozenset[int]:
+def _find_removable(kept: Sequence[Exchange], others: Sequence[Exchange]) -> frozenset[int]:
     """The places of the other outputs and their results, as far as they can be taken out."""
     # Where the last output was only complained about, the last result stays: else the model would not see any.
     if kept[0].result.texts is None:

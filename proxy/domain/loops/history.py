@@ -24,7 +24,7 @@ class TurnResult(NamedTuple):
     is_person: bool = False  # nothing shows that a program has sent it
 
 
-class Turn(NamedTuple):
+class Exchange(NamedTuple):
     raw: RawTurn
     output: Output
     result: TurnResult
@@ -34,7 +34,7 @@ class Turn(NamedTuple):
         return [*self.raw.output, *self.raw.following]
 
 
-class Turns:
+class Exchanges:
     """Of no more than the ``window`` last outputs. The circuit breaker's answers are none."""
 
     def __init__(self, memo: TextMemo, parts: Sequence[Part], window: int) -> None:
@@ -42,11 +42,11 @@ class Turns:
         self._parts = parts
         self._window = window
         self._unread = self._read_outputs()
-        self._read: list[Turn] = []
+        self._read: list[Exchange] = []
         self._automatic: frozenset[int] | None = None  # hashes of what programs say; read where it is needed
         self._last_human: Sequence[Part] = ()
 
-    def get(self, index: int) -> Turn | None:
+    def get(self, index: int) -> Exchange | None:
         """The newest has index 0."""
         while len(self._read) <= index and (unread := next(self._unread, None)):
             raw, output = unread
@@ -54,12 +54,12 @@ class Turns:
             if result.is_person:
                 self._last_human = self._last_human or raw.following
             if not output.is_made_up:
-                self._read.append(Turn(raw, output, result))
+                self._read.append(Exchange(raw, output, result))
             elif result.is_person:
                 self._unread = iter(())  # told of the loop, a human has said something: what came before is over
         return self._read[index] if index < len(self._read) else None
 
-    def first(self, count: int) -> list[Turn]:
+    def first(self, count: int) -> list[Exchange]:
         """The newest ones, as far as they have been asked for."""
         return self._read[:count]
 

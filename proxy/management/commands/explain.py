@@ -19,7 +19,7 @@ from memory.ingest.reader import describe_match, unwrap_message
 from proxy.config_file.parser import RulesMistakes
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
-from proxy.explanation import KINDS, Explanation, NotUnderstood, explain, read_body, read_graph, run_alone
+from proxy.explanation import KINDS, Explanation, Untriable, explain, read_body, read_graph, run_alone
 
 ROLES = ("user", "assistant", "system", "tool")
 STANDARD_INPUT = "-"
@@ -57,7 +57,7 @@ class Command(BaseCommand):
                 path, body = read_body(read_file(request), path or "")
             elif not jsonl:
                 path, body = TEXT_PATH, write_prompt(sys.stdin.read() if lines is None else str(text), role)
-        except NotUnderstood as mistake:
+        except Untriable as mistake:
             raise CommandError(str(mistake)) from mistake
         cache = asyncio.run(read_graph())
         if not cache.soas_by_token:

@@ -14,7 +14,7 @@ from memory.models import Source
 from resolution import transfer
 from resolution.actors import Actor
 from resolution.management.commands.resolve_conflicts import INTERRUPTED, Progress, quiet, user
-from resolution.transfer import Refused, Report, Unreadable
+from resolution.transfer import ImportRefused, Report, UnreadableFile
 
 
 class Command(BaseCommand):
@@ -49,9 +49,9 @@ class Command(BaseCommand):
                         skip_invalid=skip_invalid,
                         progress=progress.show_share,
                     )
-        except Unreadable as error:
+        except UnreadableFile as error:
             raise CommandError(str(error)) from None
-        except Refused as refused:
+        except ImportRefused as refused:
             progress.end()
             self.print_mistakes(refused.report)
             raise CommandError(f"{refused} --skip-invalid leaves out these lines.") from None

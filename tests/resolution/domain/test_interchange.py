@@ -22,7 +22,7 @@ from resolution.transfer.interchange import (
     FactLine,
     Miscount,
     Mistake,
-    Unreadable,
+    UnreadableFile,
 )
 
 HEADER = b'{"format":"festinger","version":1}\n'
@@ -123,7 +123,7 @@ def test_blank_lines_and_the_marks_of_editors_are_no_mistakes() -> None:
     ],
 )
 def test_what_is_no_such_file_is_told_from_the_start(content: bytes, why: str) -> None:
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(UnreadableFile, match=why):
         read(content)
 
 
