@@ -10,11 +10,12 @@ from proxy.domain.formats.base import Payload, Prompt
 
 HelperTask = Literal["title", "tags", "follow-up questions"]
 
-HELPER_MAX: Final = 2_000  # characters of the whole prompt: an agent's own are longer
+HELPER_MAX: Final = 2_000  # characters of the prompt, less the history in it: an agent's own are longer
 SENTENCE_MAX: Final = 500  # characters
 # Where a person may ask the same: in a conversation, or without its history beside the request.
 CONSTRAINTS_OF_PERSONS_MIN: Final = 2
 
+_HISTORY: Final = re.compile(rf"<({english.HISTORY_TAGS})>", re.IGNORECASE)
 _BLOCK: Final = re.compile(
     rf"<({english.HISTORY_TAGS})\b[^>\n]{{0,99}}>.*?(?:</\1>|\Z)|^(```|~~~|---|===|\"{{3}})[^\n]*\n.*?(?:^\2[^\n]*|\Z)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
@@ -53,17 +54,31 @@ _SMART: Final = str.maketrans("‘’“”", "''\"\"")
 def find_helper_task(prompt: Prompt, payload: Payload) -> HelperTask | None:
     """What a program asks for with this prompt; None for all others."""
     parts = prompt.parts
-    if sum(len(part.text) for part in parts) >= HELPER_MAX or payload.get("tools") or payload.get("functions"):
+    if payload.get("tools") or payload.get("functions"):
         return None
     if any(part.role == "tool" or part.calls or part.has_media for part in parts):
         return None
-    said = [part for part in parts if part.role != "system"]
-    system = "\n".join(part.text for part in parts if part.role == "system")
+    texts: list[str] = []
+    room = HELPER_MAX
+    for part in parts:
+        texts.append(_leave_out_history(part.text))
+        room -= len(texts[-1])
+        if room <= 0:
+            return None
+    said = [(part.role, text) for part, text in zip(parts, texts, strict=True) if part.role != "system"]
+    system = "\n".join(text for part, text in zip(parts, texts, strict=True) if part.role == "system")
     if (task := _find_request(system)) is not None:
         return task
-    if not said or said[-1].role != "user":
+    if not said or said[-1][0] != "user":
         return None
-    return _find_request(said[-1].text, may_be_person=True, is_alone=len(said) == 1)
+    return _find_request(said[-1][1], may_be_person=True, is_alone=len(said) == 1)
+
+
+def _leave_out_history(text: str) -> str:
+    """The text less what stands between the tags of a history; the tags stay."""
+    opening = _HISTORY.search(text, 0, HELPER_MAX)
+    closing = text.rfind(f"</{opening[1]}>") if opening is not None else -1
+    return text if opening is None or closing < opening.end() else text[: opening.end()] + text[closing:]
 
 
 def _find_request(text: str, *, may_be_person: bool = False, is_alone: bool = True) -> HelperTask | None:

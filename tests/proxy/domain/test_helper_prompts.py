@@ -39,6 +39,24 @@ def test_what_is_long_has_tools_or_pictures_is_no_helper() -> None:
         assert find_helper_task(Prompt("m", [part], has_system=False, is_stream=False), {}) is None
 
 
+HISTORY = "USER: gnommoweb is a repo.\n" * 1_000 + "ASSISTANT: </chat_history> ends it\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "task"),
+    [
+        (f"{TITLE}\n<chat_history>\n{HISTORY}</chat_history>", "title"),
+        (f"<Conversation>\n{HISTORY}</Conversation>\n{TITLE}", "title"),
+        (f"{TITLE}\n<chat_history>\n{HISTORY.replace('</chat_history>', 'that')}", None),
+        (f"{TITLE}\n{HISTORY}", None),
+        (f"Translate it to French.\n<chat_history>\n{HISTORY}{TITLE}</chat_history>", None),
+    ],
+    ids=["between tags", "before the request", "without an end", "without tags", "a request within it"],
+)
+def test_the_history_that_a_program_sends_with_it_may_be_long(text: str, task: str | None) -> None:
+    assert find_helper_task(prompt(("user", text)), {}) == task
+
+
 FRAGMENTS = sorted(word for word in " ".join(row["turns"][-1][1] for row in ROWS).split() if len(word) < 20)
 
 
