@@ -16,7 +16,7 @@ from memory.domain.cues.extractor import CueMatch, Kind
 from memory.domain.cues.refusals import find_refusals
 from memory.domain.formatting import format_count, format_fact
 from memory.domain.statement import Statement
-from memory.domain.types import Triple
+from memory.domain.types import NAMES, Triple
 from memory.models.graph import CHANNELS
 from memory.recall.recollect import Recollection
 from proxy import runtime
@@ -210,6 +210,8 @@ def _describe_stated(heard: HeardMessage, outcomes: dict[Any, Outcome]) -> Itera
         outcome = outcomes[_key_of(statement)]
         existing = _words_of(outcome.existing) if outcome.existing is not None else "another fact"
         became = BECAME.get(outcome.status, outcome.status).format(existing)
+        if match.dimension == NAMES and outcome.status in ("inserted", "superseded"):
+            became = "becomes another name"
         if match.kind is Kind.RETRACTS and outcome.status in RETRACTED:
             became = RETRACTED[outcome.status].format(existing)
         sentence = f"{became}. {outcome.reason}" if outcome.reason else f"{became}."

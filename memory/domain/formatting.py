@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from memory.domain.types import GEOGRAPHY, MEMBERSHIP, TYPE
+from memory.domain.types import GEOGRAPHY, MEMBERSHIP, NAMES, TYPE
 
 UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -15,6 +15,7 @@ VERBS: Final = {
     "owned-by": "is owned by",
     "tech": "is built with",
     "uses": "uses",
+    NAMES: "is another name of",
 }
 # By sound, as far as spelling tells it: an app, a user, a unit, a European one.
 _TAKES_AN: Final = re.compile(r"(?!eu|uni(?![nm])|us[aeb]|uti)[aeiou]|hour")

@@ -9,6 +9,7 @@ from memory.domain.channels import TENTATIVE, Channel, channel_of_role, is_weake
 from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import Kind
 from memory.domain.judging import Manner
+from memory.domain.types import NAMES
 from memory.domain.voices import is_registered, voice_of
 
 EVIDENCE_MAX: Final = 500  # characters
@@ -49,7 +50,7 @@ def select_statements(matches: Iterable[CueMatch], *, may_change: bool) -> list[
     for match in matches:
         kind = match.kind
         if match.channel in TENTATIVE or not may_change:
-            if kind is Kind.RETRACTS:
+            if kind is Kind.RETRACTS or match.dimension == NAMES:
                 continue
             kind = Kind.STATES
         key = (match.subject, match.parent, match.dimension, match.is_isa)

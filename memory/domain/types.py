@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 TYPE = "type"
 MEMBERSHIP = "membership"
 GEOGRAPHY = "geography"
+# In the place of a dimension, and no word: the concept of the triple is another name of its parent.
+NAMES = "="
 
 # name, question, is_isa
 SEED_DIMENSIONS = (
@@ -111,7 +113,13 @@ class Triple:
     dimension: str
     is_isa: bool
 
+    @property
+    def is_naming(self) -> bool:
+        return self.dimension == NAMES
+
     def __str__(self) -> str:
+        if self.is_naming:
+            return f"{self.concept} = {self.parent}"
         relation = "-isa" if self.is_isa else "-ispart"
         return f"{self.concept} {relation} {self.parent} in context of {self.dimension}"
 

@@ -14,7 +14,7 @@ from proxy.api.changes import PageQuery, apply_change, caller_with
 from proxy.api.visibility import sees_words_of
 from proxy.errors import NotFound
 from resolution.actors import Actor
-from resolution.intake.assertions import promote
+from resolution.decisions.naming import promote
 from resolution.intake.candidates import dismiss
 from resolution.models import Candidate
 

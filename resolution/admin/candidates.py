@@ -15,7 +15,7 @@ from memory.domain.name_shapes import ADDRESS, HOST, LONG
 from memory.models import Soas
 from resolution.admin.concept_flags import mute
 from resolution.admin.pages import actor_of, render_origin
-from resolution.intake.assertions import promote
+from resolution.decisions.naming import TWO_NAMES, promote
 from resolution.intake.candidates import dismiss
 from resolution.models import Candidate
 from resolution.views.origins import find_origins
@@ -26,6 +26,7 @@ WHY = {
     "explained": "a model's conclusion",
     "quarantined": "its agent was quarantined",
     "another fact stands": "another fact stands in its place",
+    TWO_NAMES: "much changes with it: promoting it makes the first a name of the second, its facts included",
     "only believed": "its speaker only believes it, or has it from others",
     **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, ADDRESS, HOST)},
 }

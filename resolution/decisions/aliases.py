@@ -72,7 +72,7 @@ def _name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
     for other in filter(None, (known, *standing.filter(concept=words[alias]))):
         _refuse_stronger(other, said)
     if said.channel != Channel.OPERATOR:
-        _refuse_doubtful(words[alias], words[concept], said)
+        refuse_doubtful(alias, concept, said)
     _refuse_used(words[alias])
     if known is not None:
         known.delete()
@@ -86,13 +86,13 @@ def _refuse_stronger(row: Alias, said: Attribution) -> None:
         raise DecisionError(f"{row.soas} is an alias of {row.concept}, says {row.agent}: an operator can change that.")
 
 
-def _refuse_doubtful(alias: Soas, concept: Soas, said: Attribution) -> None:
-    """What only an operator may say, and what is too much of an agent."""
-    if alias.is_common:
+def refuse_doubtful(alias: str, concept: str, said: Attribution) -> None:
+    """What only an operator may say, and what is too much of an agent. Raises DecisionError."""
+    if Soas.objects.filter(token=alias, is_common=True).exists():
         raise DecisionError(f"{alias} is a word of the dictionary: an operator can make an alias of it.")
-    if (doubt := find_doubt(concept.token, alias.token, TYPE)) is not None:
+    if (doubt := find_doubt(concept, alias, TYPE)) is not None:
         raise DecisionError(f"{doubt.name} is {doubt.why}: an operator can make an alias of it.")
-    counted = Assertion(Triple(concept.token, alias.token, TYPE, True), said)  # as much as a fact
+    counted = Assertion(Triple(concept, alias, TYPE, True), said)  # as much as a fact
     quotas = Quotas({})
     quotas.read([counted])
     if (excess := quotas.find_excess(counted)) is not None:

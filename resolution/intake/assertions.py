@@ -15,29 +15,17 @@ from memory.domain.types import Triple
 from memory.graph.aliases import find_concepts, rename
 from memory.graph.store import Assertion, Attribution
 from memory.models import Dimension, Edge
-from resolution.actors import Actor
 from resolution.intake.candidates import HEDGED, CandidateBook
 from resolution.intake.conflict_queue import OPEN
 from resolution.intake.quotas import OverLimit, Quotas
 from resolution.intake.settlement import UNKNOWN, Outcome, Settlement
-from resolution.models import Candidate, Claim
+from resolution.models import Claim
 
 
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
     """Places the fact, or queues what it collides with, in a transaction of its own, unless its agent has stated too
     much."""
     return run_transaction(lambda: settle([Assertion(fact, attribution)], is_metered=True))[0]
-
-
-def promote(candidate_id: int, actor: Actor) -> Outcome | None:
-    """States the candidate as the actor's own; None where it waits no more."""
-
-    def run() -> Outcome | None:
-        waiting = Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN)
-        row = waiting.first()
-        return settle([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
-
-    return run_transaction(run)
 
 
 def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
@@ -63,11 +51,11 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
             outcomes.append(Outcome("needless", assertion.triple, reason="A belief takes nothing back."))
         elif assertion.manner.kind is Kind.RETRACTS and not _may_be_known(assertion.triple):
             outcomes.append(_withdraw(book, assertion, Outcome("needless", assertion.triple, reason=UNKNOWN)))
-        elif (vouched := _vouch(book, assertion)) is None:
-            outcomes.append(_wait(book, quotas, assertion))
+        elif (vouched := vouch(book, assertion)) is None:
+            outcomes.append(wait(book, quotas, assertion))
         elif quotas is not None and (doubt := _find_doubt(book, vouched)) is not None:
             reason = f"It waits for an operator: {doubt.name} is {doubt.why}."
-            outcomes.append(_wait(book, quotas, vouched, doubt.why, reason=reason))
+            outcomes.append(wait(book, quotas, vouched, doubt.why, reason=reason))
         elif quotas is not None and (excess := quotas.find_excess(vouched)) is not None:
             outcomes.append(_put_off(book, quotas, vouched, excess))
         else:
@@ -93,7 +81,7 @@ def _rename(one: Assertion, names: Mapping[str, str]) -> Assertion:
     )
 
 
-def _vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
+def vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     """The statement as it may be placed; None where it has to wait."""
     is_certain = assertion.attribution.channel not in TENTATIVE and not assertion.manner.is_hedged
     return assertion if is_certain else book.vouch(assertion)
@@ -120,7 +108,7 @@ def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
     return find_doubt(triple.concept, triple.parent, triple.dimension)
 
 
-def _wait(
+def wait(
     book: CandidateBook,
     quotas: Quotas | None,
     assertion: Assertion,
@@ -145,7 +133,7 @@ def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: 
     """Whoever waits for an answer is told; what a prompt states waits for an operator."""
     if assertion.attribution.channel == Channel.GUTASK or assertion.manner.kind is Kind.RETRACTS:
         return Outcome("over_quota", assertion.triple, reason=str(excess), excess=excess)
-    return _wait(book, quotas, assertion, excess.setting)
+    return wait(book, quotas, assertion, excess.setting)
 
 
 def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Assertion]) -> Iterator[Outcome]:
@@ -155,7 +143,7 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
     for assertion in assertions:
         outcome = settlement.settle(assertion)
         if outcome.status == "candidate":
-            outcome = _wait(book, quotas, assertion, "another fact stands", outcome.existing)
+            outcome = wait(book, quotas, assertion, "another fact stands", outcome.existing)
         elif assertion.manner.kind is Kind.RETRACTS:
             outcome = _withdraw(book, assertion, outcome)
         elif outcome.status not in ("invalid", "outdated", "decided"):

@@ -12,7 +12,7 @@ from memory.domain.cues.patterns import find_forms
 from memory.domain.fact_syntax import FactMistake, find_name_mistake, parse_fact
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import Triple
+from memory.domain.types import NAMES, Triple
 from memory.graph.aliases import find_concepts, rename
 from memory.models import Soas
 from resolution.actors import Actor
@@ -134,6 +134,8 @@ def _read_clause(concept: str, clause: str) -> list[Triple]:
         triples = find_cues(sentence, vocabulary=words, as_typed=True)
         if any(one.kind is Kind.RETRACTS for one in triples):
             raise NotUnderstood(f'"{clause}" takes a fact back: use Retire beside that fact.')
+        if any(one.dimension == NAMES for one in triples):
+            raise NotUnderstood(f'"{clause}" gives it another name: use Other names.')
         if triples:
             return [Triple(one.subject, one.parent, one.dimension, one.is_isa) for one in triples]
     raise NotUnderstood(f'No fact was found in "{clause}". {HINT}')

@@ -23,11 +23,12 @@ from memory.domain.cues.modality import Kind
 from memory.domain.judging import PLAIN, Manner
 from memory.domain.llm.concept_prompt import Explained
 from memory.domain.statement import Statement, storable
-from memory.domain.types import Triple
+from memory.domain.types import NAMES, Triple
 from memory.graph.store import Assertion, Attribution
 from memory.llm import explain_concept
 from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, Soas, Source
-from resolution.intake.assertions import Outcome, settle
+from resolution.decisions.naming import settle
+from resolution.intake.assertions import Outcome
 from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
@@ -78,8 +79,8 @@ def _settle(rows: Sequence[Observation]) -> None:
 def _portions(rows: Sequence[Observation]) -> Iterator[Sequence[Observation]]:
     """Those that are settled together."""
     # What is taken back, corrected or only believed is settled by itself, for what that does depends on all before it:
-    # facts in other dimensions, claims that get room, candidates. It is rare.
-    for is_plain, group in groupby(rows, key=lambda row: _manner(row) == PLAIN):
+    # facts in other dimensions, claims that get room, candidates. The same holds of names. Both are rare.
+    for is_plain, group in groupby(rows, key=lambda row: _manner(row) == PLAIN and row.dimension != NAMES):
         some = list(group)
         yield from [some] if is_plain else ([row] for row in some)
 

@@ -10,9 +10,9 @@ from memory.graph import store
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
+from resolution.decisions.naming import promote
 from resolution.decisions.service import decide
 from resolution.domain.verdicts import Verdict
-from resolution.intake.assertions import promote
 from resolution.intake.candidates import CandidateBook, expire
 from resolution.models import Candidate, Claim
 from tests.resolution.worlds import OPERATOR, fact, facts, say

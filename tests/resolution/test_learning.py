@@ -16,7 +16,7 @@ from memory.db import transactions
 from memory.db.transactions import GraphChanged
 from memory.graph import placement
 from memory.graph.store import Assertion
-from memory.models import Edge, EdgeHistory, Observation
+from memory.models import Alias, Edge, EdgeHistory, Observation
 from resolution import tasks
 from resolution.models import Claim
 from resolution.workers import leases, observations
@@ -70,6 +70,18 @@ def test_each_row_says_what_became_of_it() -> None:
         ("done", "invalid"),
     ]
     assert list(Claim.objects.order_by("pk").values_list("collision_type", flat=True)) == ["isa_isa", "cycle"]
+
+
+def test_a_name_is_given_among_other_statements() -> None:
+    observe("kvasir isa relay type")
+    observe("kvs = kvasir =", said_at=NOW + timedelta(seconds=1))
+    observe("kvs ispart tyr runs-on", said_at=NOW + timedelta(seconds=2))
+
+    assert settle_due() == 3
+
+    assert outcomes() == [("done", "inserted")] * 3
+    assert str(Alias.objects.get()) == "kvs = kvasir"
+    assert Edge.objects.get(dim__token="runs-on", parent__token="tyr").concept.token == "kvasir"
 
 
 def test_an_edge_keeps_who_said_it_and_the_conflict_in_which_conversation() -> None:

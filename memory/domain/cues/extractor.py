@@ -11,7 +11,7 @@ from memory.domain.channels import READ_TRUST, Channel, channel_of_role
 from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import Kind, Surroundings
 from memory.domain.cues.noun_phrases import Vocabulary
-from memory.domain.cues.patterns import OPERATORS, Cue, Form, find_forms
+from memory.domain.cues.patterns import NAMING, OPERATORS, Cue, Form, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
@@ -22,6 +22,7 @@ from memory.domain.text.quotations import find_quotations, is_quoted
 from memory.domain.text.sentences import MASK, SentenceFinder, mask
 from memory.domain.text.tokenizer import NamesInside
 from memory.domain.text.unicode import normalise
+from memory.domain.types import NAMES
 
 __all__ = [
     "CueMatch", "Kind", "PossibleCues", "Vocabulary", "find_cues", "find_possible_cues", "iter_cues",
@@ -38,6 +39,7 @@ _SET_OFF_MAX: Final = 60  # characters between two commas
 _TOPIC_MAX: Final = 300  # characters from a cue to that of the next sentence
 _SENTENCE_OPENS: Final = re.compile(r"[.!)] +\Z")
 _PRONOUN_OPENS: Final = re.compile(rf"[.!)] +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z")
+_SUBJECT_BEHIND: Final = NAMING | {Form.CALLED, Form.MOVED, Form.OWNS}
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
 
@@ -107,6 +109,8 @@ def iter_cues(
         via = Channel.QUOTED if is_quoted(quotations, match.start, match.end) else channel
         if via is channel and not match.is_hedged:
             known.concepts.add(match.subject)
+            if match.dimension == NAMES:
+                known.concepts.add(match.parent)
         yield replace(match, confidence=round(match.confidence * READ_TRUST[via], 4), channel=via)
 
 
@@ -181,7 +185,7 @@ def iter_names_near_cues(
     parts = {name: [part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names}
     for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
-        if as_parents or cue.form in (Form.CALLED, Form.MOVED, Form.OWNS):
+        if as_parents or cue.form in _SUBJECT_BEHIND:
             around += text[cue.end : cue.end + _GLANCE]
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         near.update(name for name in names if all(part in spelled for part in parts[name]))
@@ -240,6 +244,8 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
     # Asked before the sentence is read, which costs a hundred times as much.
     if cue.form is Form.MOVED:
         return "from" in sentence[cue.start : cue.end + _GLANCE]
+    if cue.form is Form.RENAMED:
+        return " to " in sentence[cue.start : cue.end + _GLANCE]
     head = sentence[max(0, cue.start - _GLANCE) : cue.start].rstrip(_BESIDE)
     if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
         return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1

@@ -1,4 +1,5 @@
-"""Reads the forms whose subject may stand behind: `a VM called zwiebel`, `we moved kvasir from tyr to baldur`."""
+"""Reads the forms whose subject may stand behind: `a VM called zwiebel`, `we moved kvasir from tyr to baldur`; and two
+names of one thing: `we renamed kvasir to ran`."""
 
 import re
 from bisect import bisect_left
@@ -7,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
-from memory.domain.cues.modality import Modality
+from memory.domain.cues.modality import Kind, Modality
 from memory.domain.cues.naming import is_distinctive, is_name_called
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
 from memory.domain.cues.parents import find_stops, make_parent
 from memory.domain.cues.patterns import Cue, Form
-from memory.domain.cues.subjects import read_subjects
+from memory.domain.cues.subjects import read_apposed, read_subjects
 from memory.domain.language.english import nouns
 from memory.domain.text.function_words import is_closed_class, split_words
 from memory.domain.text.tokenizer import Token
-from memory.domain.types import TYPE
+from memory.domain.types import NAMES, TYPE
 
 _UNITS_MAX: Final = 5  # words between `a` and `called`
 _OWN: Final = split_words("our my")
@@ -162,3 +163,62 @@ def _read_object(passage: Passage, cue: Cue, stops: set[int], vocabulary: Vocabu
     if len(named) != 1 or named[0] not in phrase.tokens[-2:]:
         return None, 0
     return Subject(named[0].text, named[0].start, named[0].end), phrase.next_end
+
+
+def read_names(
+    passage: Passage,
+    cue: Cue,
+    following: Collection[Cue],
+    barrier: int,
+    modality: Modality,
+    vocabulary: Vocabulary,
+) -> tuple[Named, Kind] | None:
+    """Two names of one thing, the concept's own as the parent; None unless something is known about one of them. A
+    change says that it is called so from now on."""
+    stops, words = find_stops(cue, following), passage.text[cue.start : cue.end]
+    first: Subject | None
+    if cue.form is not Form.RENAMED or words.endswith("to"):
+        first, at = _read_called(passage, cue, barrier, modality, vocabulary), cue.end
+    else:
+        phrase = read_phrase(passage, cue.end, stops)
+        first = _read_name(passage, phrase, vocabulary)
+        at = phrase.next_end if phrase is not None and phrase.next_word in ("to", "as") else -1
+        index = bisect_left(passage.starts, cue.start)
+        before = {token.text for token in passage.tokens[max(0, index - 2) : index]}
+        if words == "renamed" and not _NEVER_BEFORE.isdisjoint(before):
+            return None
+    phrase = read_phrase(passage, at, stops) if first is not None and at >= 0 and not cue.is_denied else None
+    second = _read_name(passage, phrase, vocabulary)
+    if first is None or phrase is None or second is None or phrase.determiner in (*_INDEFINITE, *_OWN):
+        return None
+    pair = first.concept, second.concept
+    if len(set(pair)) == 1 or any(map(_FILE.search, pair)) or not any(map(vocabulary.is_concept, pair)):
+        return None
+    is_other_first = cue.form is Form.RENAMED or cue.adverb == "now" or cue.form is Form.IS_SHORT or "short" in words
+    other, own = pair if is_other_first else (second.concept, first.concept)
+    kind = Kind.CHANGES if cue.form is Form.RENAMED or cue.adverb == "now" else Kind.STATES
+    return Named(other, own, NAMES, False, min(first.start, cue.start), second.end), kind
+
+
+def _read_called(
+    passage: Passage, cue: Cue, barrier: int, modality: Modality, vocabulary: Vocabulary
+) -> Subject | None:
+    """What stands before the words that give it another name."""
+    if cue.form is Form.RENAMED:
+        return _read_moved(passage, cue, barrier, modality, vocabulary)
+    if cue.form is Form.ALIASED:
+        subjects = read_apposed(passage, cue, barrier=barrier, vocabulary=vocabulary)
+    else:
+        clause_start = modality.clause_start(cue.start)
+        subjects = read_subjects(
+            passage, cue, clause_start=clause_start, barrier=barrier, allows_initial=False, vocabulary=vocabulary
+        )
+    return subjects[0] if len(subjects) == 1 else None
+
+
+def _read_name(passage: Passage, phrase: Phrase | None, vocabulary: Vocabulary) -> Subject | None:
+    """The one name of a phrase, which ends with it."""
+    named = [token for token in phrase.tokens if is_distinctive(passage, token, vocabulary)] if phrase else []
+    if phrase is None or named != [phrase.tokens[-1]] or phrase.is_numbered:
+        return None
+    return Subject(named[0].text, named[0].start, named[0].end)

@@ -5,8 +5,16 @@ from enum import Enum
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from memory.domain.types import NAMES
+
 # Confidence, by how little a form leaves to guess.
 _OPERATOR, VERB, _ELLIPTICAL = 0.9, 0.8, 0.7
+
+
+_ALIASED: Final = (
+    "(?:(?:also|sometimes|formerly|previously|better) (?:called|named|known as|referred to as)"
+    r"|a\.?k\.?a\.?|short for)"
+)
 
 
 class Form(Enum):
@@ -15,12 +23,14 @@ class Form(Enum):
 
     # Within a group the order is that of the search: a longer form stands before one that it begins with.
     # After `is` or `are`:
+    IS_SHORT = ("(?:short|another name|(?:an?|the) (?:alias|nickname|abbreviation)) (?:for|of)", NAMES, False, VERB)
     IS_KIND_OF = ("an? (?:kind|type|instance) of", "type", True, VERB)
     IS_PART_OF = ("(?:an? )?(?:part|member)s? of", "membership", False, VERB)
     IS_A = ("an?", "type", True, VERB)
     IS_ONE_OF = ("one of (?:our|my)", "type", True, VERB)
     IS_OUR = ("(?:our|my|its|their|his|her)", "type", True, VERB)
     IS_THE = ("the", "type", True, VERB)  # only with `of Z`
+    IS_ALSO = ("(?:called|named|known as|referred to as)", NAMES, False, VERB)  # with `also` or `now`
     IS_OWNED_BY = ("owned by", "owned-by", False, VERB)
     IS_HOSTED = ("(?:hosted (?:by|on|at)|deployed (?:on|to)|running on)", "runs-on", False, VERB)
     IS_CONTAINED = ("contained in", "membership", False, VERB)
@@ -55,6 +65,10 @@ class Form(Enum):
     )
     # `moved from P to Q`; without `from` what is moved stands behind: `we moved kvasir from P to Q`.
     MOVED = ("(?:moved|migrated|relocated|transferred)(?: from)?", "runs-on", False, VERB)
+    # `Kvasir, also known as Ran,` and `Kvasir (aka Ran)`: the mark belongs to the cue.
+    ALIASED = (rf", {_ALIASED}|\({_ALIASED}", NAMES, False, _ELLIPTICAL)
+    # `was renamed to Q`, `renamed from P to Q`; else what is renamed stands behind: `we renamed P to Q`.
+    RENAMED = ("renamed(?: from| to)?", NAMES, False, VERB)
     # After `are`, only with several subjects: `kvasir and odin are services`.
     ARE = ("(?= )", "type", True, VERB)
 
@@ -65,6 +79,7 @@ class Form(Enum):
         self.confidence = confidence
 
 
+NAMING: Final = frozenset({Form.IS_ALSO, Form.IS_SHORT, Form.ALIASED, Form.RENAMED})
 OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 # These stand where a verb is missing, as in notes; within a sentence that has one they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
@@ -74,7 +89,7 @@ PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
 _VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON]
 _OTHERS: Final = [
-    form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION, Form.LISTED)
+    form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION, Form.LISTED, Form.ALIASED)
 ]
 
 # What may stand between copula and object.
@@ -92,14 +107,14 @@ def _alternatives(forms: list[Form]) -> str:
 _BEGINNING: Final = re.compile(
     r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
     r"|deploy|contai|locat|writt|act|al|bas"
-    r"|both |curr|essen|itself|just|now|simpl|still)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
+    r"|both |curr|essen|itself|just|now|simpl|still|short |anoth)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
     r"|she['\u2019]s|writt|are[ n]|belon|runs? o"
     r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|own(?:ed|s )|t(?:ype o|ransf)"
-    r"|m(?:ember o|igr|oved)|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo)"
+    r"|m(?:ember o|igr|oved)|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo|renamed)"
 )
 # The rarer mark is in front, not the space: that is what the search leaps to.
 _ARTICLE: Final = "(?:our|my|an?) "
-_APPOSED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (", ", r"\("))
+_APPOSED: Final = tuple(re.compile(rf"{mark}(?:{_ARTICLE}|(?P<aliased>{_ALIASED} ))") for mark in (", ", r"\("))
 _LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", "- ", "\u2013 ", "\u2014 "))
 _IN_ASCII: Final = 2  # of these
 _HEAD: Final = re.compile(
@@ -160,7 +175,7 @@ def find_forms(text: str) -> list[Cue]:
     listed = _LISTED[:_IN_ASCII] if small.isascii() else _LISTED
     cues += [cue for pattern in listed for found in pattern.finditer(small) if (cue := _make_listed(small, found))]
     apposed = [
-        Cue(Form.APPOSITION, found.start(), found.end() - 1)
+        Cue(Form.ALIASED if found["aliased"] else Form.APPOSITION, found.start(), found.end() - 1)
         for pattern in _APPOSED
         for found in pattern.finditer(small)
         if small[found.start()] == "," or small[found.start() - 1 : found.start()] == " "
@@ -197,6 +212,8 @@ def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
     if form is Form.IS_THE and small.find(" of ", end, end + _NEAR) < 0:
         return None
     if form in NOTES and text[start].isupper():  # `TYPE Type of the file`: the words of a definition
+        return None
+    if form is Form.IS_ALSO and adverb not in ("also", "now"):
         return None
     if (denied and (adverb or "") not in _DENIED_ADVERBS) or (form in OPERATORS and not text[start:end].isupper()):
         return None

@@ -10,11 +10,11 @@ from memory.domain.cues.clauses import Subject
 from memory.domain.cues.continuations import Last, continued_subjects
 from memory.domain.cues.matches import HEDGED_TRUST, CueMatch, Topic
 from memory.domain.cues.modality import ALONE, Kind, Modality, Surroundings
-from memory.domain.cues.moves import read_called, read_move
+from memory.domain.cues.moves import read_called, read_move, read_names
 from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_parent
-from memory.domain.cues.patterns import APPOSED, VERB, Cue, Form
+from memory.domain.cues.patterns import APPOSED, NAMING, VERB, Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_listed, read_subjects
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
@@ -101,7 +101,7 @@ class _SentenceReader:
         self._wraps_at = len(passage.text.rstrip()) if around.is_wrapped else -1
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
-        if cue.form in (Form.CALLED, Form.MOVED):
+        if cue.form in (Form.CALLED, Form.MOVED) or cue.form in NAMING:
             return self._read_named(cue, following) if is_hopeful else []
         referred = self._read_pronoun(cue) if is_hopeful and self._topic else []
         continued = referred or continued_subjects(self._passage.text, self._last, cue)
@@ -308,11 +308,14 @@ class _SentenceReader:
         )
 
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
-        """The two forms whose subject may stand behind them."""
+        """The forms whose subject may stand behind them, and those of two names."""
         if cue.form is Form.CALLED:
             allowed = self._last.parent.phrase.start if self._last is not None else -1
             named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
             pairs = [(named, Kind.STATES)] if named is not None else []
+        elif cue.form in NAMING:
+            names = read_names(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
+            pairs = [names] if names is not None else []
         else:
             move = read_move(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
             pairs = [(move.origin, Kind.RETRACTS), (move.destination, Kind.CHANGES)] if move is not None else []

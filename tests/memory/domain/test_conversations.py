@@ -74,6 +74,17 @@ def test_long_conversations_are_read_with_few_mistakes():
         ("kvasir runs on a small VM called mole", "kvasir mole [runs-on]; mole vm [type]"),
         ("Team Green owns billing-api.", "billing-api team_green [owned-by]"),
         ("Team Green no longer owns billing-api.", "-billing-api team_green [owned-by]"),
+        # two names of one thing
+        ("kvasir is a relay. It's up. kvasir is also known as kvs", "kvasir relay [type]; kvs kvasir [=]"),
+        ("kvasir is a relay. kvs (short for kvasir) is up", "kvasir relay [type]; kvs kvasir [=]"),
+        ("kvasir is a relay. kvs is short for kvasir, by the way", "kvasir relay [type]; kvs kvasir [=]"),
+        ("kvasir (aka kvs) is down; kvasir is a relay", "kvasir relay [type]"),  # nothing is known of it yet
+        ("kvasir is a relay. Runar, formerly known as Kvasir, is up", "kvasir relay [type]; kvasir runar [=]"),
+        ("kvasir is a relay. We've just renamed the box kvasir to `runar-2`.",
+         "kvasir relay [type]; >kvasir runar-2 [=]"),
+        ("kvasir is a relay. It was renamed from kvasir to runar.", "kvasir relay [type]; >kvasir runar [=]"),
+        ("kvasir is a relay. kvasir is now called Runar.", "kvasir relay [type]; >kvasir runar [=]"),
+        ("kvasir is a relay. I think kvasir was renamed to runar", "kvasir relay [type]; >kvasir runar [=]?"),
         # phrases
         ("kvasir is running on the Fargate cluster shop-prod", "kvasir shop-prod [runs-on]"),
         ("kvasir is a bigger relay", "kvasir relay [type]"),
@@ -113,6 +124,8 @@ def test_what_people_say_at_length_is_read(text, expected, dictionary):
         "Canopy owns CI", "Anna owns a Kiox 300", "if Team Green owns billing-api", "the process owns billing-api",
         # kinds, settings
         "the MCU is an nRF9160", "the PV inverter is a Fronius", "the Ghent office is in a WeWork",
+        # no names, or not given yet
+        "I renamed kvasir to runar", "kvasir.py was renamed to runar.py", "kvasir was renamed to runar",
         # not said, or taken back
         "kvasir is a relay. Hm, or a toaster?", "kvasir is a toy",
         "I believe kvasir is a relay, but the log says otherwise", "kvasir is written in Flutter - Dart, I mean",
@@ -125,6 +138,20 @@ def test_what_people_say_at_length_is_read(text, expected, dictionary):
 )  # fmt: skip
 def test_what_looks_like_a_statement_is_left_out(text, dictionary):
     assert told(text, dictionary) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We should rename kvasir to runar", "kvasir will be renamed to runar", "If kvasir was renamed to runar, wait",
+        "kvasir wasn't renamed to runar", "kvasir is also known as the beast", "kvasir is now known as a worker",
+        "kvasir was renamed to something shorter", "Was kvasir renamed to runar?",
+        "kvasir is also called by the ops team",
+        "Ana will have renamed kvasir to runar", "kvasir was going to be renamed to runar", "rename kvasir to runar",
+    ],
+)  # fmt: skip
+def test_what_gives_no_name_is_left_out(text, dictionary):
+    assert told(f"kvasir is a relay. {text}", dictionary) == ["kvasir relay [type]"]
 
 
 def test_a_pronoun_stands_only_for_what_is_clear(dictionary):
