@@ -13,11 +13,13 @@ UPPER: Final = frozenset(map(chr, _UPPER_CODES))
 
 
 class _Alphabet(NamedTuple):
-    """Pieces of regular expressions: one letter or digit, what may follow it in a word, a letter that is upper case."""
+    """Pieces of regular expressions: one letter or digit, what may follow it in a word, a letter that is upper case,
+    a character of a word."""
 
     letter: str
     rest: str
     upper: str
+    inner: str  # without its brackets
 
 
 Run = tuple[str, str, str, str]  # what is found in one: see `Patterns.capitals`
@@ -32,29 +34,31 @@ class Patterns(NamedTuple):
     inside: re.Pattern[str]  # any first character that stands inside a sentence
 
 
-ASCII: Final = _Alphabet("[A-Za-z0-9]", "[A-Za-z0-9]*", "[A-Z]")
-UNICODE_WITHOUT_MARKS: Final = _Alphabet(r"[^\W_]", r"[^\W_]*", f"[{character_class(_UPPER_CODES)}]")
+ASCII: Final = _Alphabet("[A-Za-z0-9]", "[A-Za-z0-9]*", "[A-Z]", "A-Za-z0-9_")
+UNICODE_WITHOUT_MARKS: Final = _Alphabet(
+    r"[^\W_]", r"[^\W_]*", f"[{character_class(_UPPER_CODES)}]", rf"\w{LETTER_MARK_CLASS}"
+)
 UNICODE: Final = UNICODE_WITHOUT_MARKS._replace(rest=rf"[^\W_]*(?:[{LETTER_MARK_CLASS}]+[^\W_]*)*")
 
-# A capital stands inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it, and
-# at most two opening marks stand between. Fixed widths, because a lookbehind needs them.
-_BEFORE: Final = rf"[\w{LETTER_MARK_CLASS},;'\"]"
 _OPENING: Final = "[\"'(*_`\\[]"
-_INSIDE: Final = rf"(?<={_BEFORE} .)|(?<={_BEFORE} {_OPENING}.)|(?<={_BEFORE} {_OPENING}{_OPENING}.)"
 
 
 @cache
 def patterns_of(alphabet: _Alphabet) -> Patterns:
-    letter, rest, upper = alphabet
+    letter, rest, upper, inner = alphabet
     joined = f"(?:{_JOINER}{letter}{rest})*"
     word = letter + rest + joined
     capitalised = upper + rest + joined
     at_start = f"(?<!{letter}.)(?<!{letter}{_JOINER}.)"
     more = f"(?: {capitalised})*"
-    capitals = f"({upper}{at_start}(?:{_INSIDE}|(?<=(.))){rest}{joined}{more})(?:{NUMBER})?"
+    # A capital stands inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it,
+    # and at most two opening marks stand between. Fixed widths, because a lookbehind needs them.
+    before = rf"[{inner},;'\"]"
+    inside = rf"(?<={before} .)|(?<={before} {_OPENING}.)|(?<={before} {_OPENING}{_OPENING}.)"
+    capitals = f"({upper}{at_start}(?:{inside}|(?<=(.))){rest}{joined}{more})(?:{NUMBER})?"
     return Patterns(
         run=re.compile(f"({capitalised}{more})( (?=\\d))?|{word}"),
         word=re.compile(word),
         capitals=re.compile(capitals),
-        inside=re.compile(f".(?:{_INSIDE})"),
+        inside=re.compile(f".(?:{inside})"),
     )
