@@ -1,0 +1,129 @@
+"""Searches for what is given by itself, from a server's event loop: over connections of its own, within a deadline, and
+for a few prompts at a time. What cannot be answered so is left out and counted."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from memory.db.connections import Connection, first_line, open_connection
+from memory.domain.timing import LogThrottle
+from memory.semantic.domain.found import LEAST_CONFIDENCE_UNASKED, Found, Related
+from memory.semantic.domain.scope import Scope
+from memory.semantic.search import Dialogue, Wish, find
+
+logger = logging.getLogger(__name__)
+
+NAME: Final = "search"
+IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its own
+DEADLINE_MS: Final = 15
+LONGER_MS: Final = 500  # for what nobody waits for
+GIVEN_MAX: Final = 5  # of memories, and of episodes
+CONNECT_AGAIN_S: Final = 1.0
+LOG_EVERY_S: Final = 60.0
+
+
+@dataclass(slots=True)
+class Counts:
+    """Of the searches: ``late`` ones met the deadline, ``skipped`` ones found all connections busy, or none."""
+
+    asked: int = 0
+    answered: int = 0
+    found: int = 0
+    late: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+
+class Searcher:
+    """``run`` keeps the connections while the server lives."""
+
+    def __init__(self, dsn: str) -> None:
+        self.counts = Counts()
+        self._dsn = make_conninfo(dsn, options="-c jit=off")
+        self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+        self._log = LogThrottle(LOG_EVERY_S)
+
+    @property
+    def is_connected(self) -> bool:
+        return not self._idle.empty()
+
+    async def run(self) -> None:
+        """Keeps the connections open until it is cancelled."""
+        await asyncio.gather(*(self._keep_connection() for _ in range(IN_FLIGHT_MAX)))
+
+    async def _keep_connection(self) -> None:
+        while True:
+            try:
+                async with open_connection(self._dsn, NAME) as opened:
+                    self._idle.put_nowait(opened)
+                    while not opened.closed:  # noqa: ASYNC110 - a connection cannot be awaited while others use it
+                        await asyncio.sleep(CONNECT_AGAIN_S)
+            except (psycopg.Error, OSError) as error:
+                self._complain("search.not_connected", error)
+            await asyncio.sleep(CONNECT_AGAIN_S)
+
+    async def find_related(
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, is_urgent: bool = True
+    ) -> Related | None:
+        """What users said themselves that belongs to the texts, but not from this conversation; None where it cannot
+        be told in time. Not urgent is what is searched while a model answers."""
+        self.counts.asked += 1
+        try:
+            opened = self._take()
+        except asyncio.QueueEmpty:
+            self.counts.skipped += 1
+            return None
+        wish = Wish(scope, "\n".join(texts), "both", LEAST_CONFIDENCE_UNASKED, True, conversation)
+        deadline_ms = DEADLINE_MS if is_urgent else LONGER_MS
+        try:
+            # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
+            async with asyncio.timeout(2 * deadline_ms / 1000):
+                found = await self._converse(opened, find(wish, time.time()), deadline_ms)
+        except (psycopg.errors.QueryCanceled, TimeoutError):
+            self.counts.late += 1
+            return None
+        except psycopg.Error as error:
+            self.counts.failed += 1
+            self._complain("search.failed", error)
+            return None
+        finally:
+            await self._put_back(opened)
+        self.counts.answered += 1
+        self.counts.found += bool(found)
+        return Related(
+            [each for each in found if each.kind == "memory"][:GIVEN_MAX],
+            [each for each in found if each.kind == "episode"][:GIVEN_MAX],
+        )
+
+    def _take(self) -> Connection:
+        """Raises asyncio.QueueEmpty."""
+        while (opened := self._idle.get_nowait()).closed:
+            pass
+        return opened
+
+    async def _put_back(self, opened: Connection) -> None:
+        if opened.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            self._idle.put_nowait(opened)
+        else:  # it was cut off while it was at work: nobody knows for how long it still is
+            await opened.close()
+
+    async def _converse(self, opened: Connection, dialogue: Dialogue, deadline_ms: int) -> list[Found]:
+        await opened.execute(f"SET statement_timeout = {deadline_ms}")
+        try:
+            statement, arguments = next(dialogue)
+            while True:
+                cursor = await opened.execute(statement.encode(), arguments)
+                statement, arguments = dialogue.send(await cursor.fetchall())
+        except StopIteration as end:
+            found: list[Found] = end.value
+        return found
+
+    def _complain(self, event: str, error: Exception) -> None:
+        if self._log.is_due(time.monotonic()):
+            logger.warning(event, extra={"error": first_line(error)})

@@ -1,0 +1,92 @@
+"""What is found again, by whom."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import pytest
+
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.search import search
+from memory.semantic.searcher import Searcher
+from tests.memory.semantic.said import ANN, digest_of, remembered, said
+
+DATABASE = "We moved the billing database to Postgres 17 last week."
+PREFERENCE = "The user prefers rebase to merge commits."
+
+
+def texts(*args: object, **options: object) -> list[str]:
+    return [each.text for each in search(*args, **options)]  # type: ignore[arg-type]
+
+
+@pytest.mark.django_db
+def test_what_was_said_is_found_by_other_forms_of_its_words() -> None:
+    said(DATABASE)
+    said("The cat sleeps on the sofa.")
+
+    assert texts(ANN, "which version are our billing databases?") == [DATABASE]
+
+
+@pytest.mark.django_db
+def test_memories_are_found_beside_episodes() -> None:
+    remembered(PREFERENCE, category="preference")
+    said("I rebased the feature branch yesterday.")
+
+    found = search(ANN, "rebase or merge?")
+
+    assert [(each.kind, each.category) for each in found] == [("memory", "preference"), ("episode", "")]
+
+
+@pytest.mark.django_db
+def test_by_itself_only_what_users_said_themselves_is_given() -> None:
+    said(DATABASE, role="assistant")
+    said(f"Look: > {DATABASE}", quoted=[6, 8 + len(DATABASE)])
+    said(f"Billing is slow. > {DATABASE}", quoted=[17, 19 + len(DATABASE)])
+    remembered(DATABASE, channel="quoted")
+
+    assert texts(ANN, "billing database", own_words_only=True) == ["Billing is slow."]
+
+
+@pytest.mark.django_db
+def test_quotes_and_operators_in_a_question_are_words() -> None:
+    said("It's O'Brien's C:\\temp & a | b ! folder")
+
+    assert texts(ANN, "o'brien's c:\\temp ' & | !") == ["It's O'Brien's C:\\temp & a | b ! folder"]
+
+
+def searching(dsn: str, ask: Callable[[Searcher], Awaitable[object]]) -> object:
+    async def run() -> object:
+        searcher = Searcher(dsn)
+        keeping = asyncio.create_task(searcher.run())
+        try:
+            for _ in range(500):
+                if searcher.is_connected:
+                    break
+                await asyncio.sleep(0.01)
+            return await ask(searcher)
+        finally:
+            keeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await keeping
+
+    return asyncio.run(run())
+
+
+def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
+    said(DATABASE, talk="earlier")
+    said("Tell me about our billing database.", talk="now")
+    remembered(PREFERENCE, confidence=0.5)
+
+    related = searching(
+        dsn, lambda searcher: searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16))
+    )
+
+    assert [each.text for each in related.episodes] == [DATABASE]
+    assert related.memories == []
+
+
+def test_without_a_connection_a_search_is_skipped(dsn: str) -> None:
+    searcher = Searcher("postgresql://nobody@127.0.0.1:1/none")
+
+    assert asyncio.run(searcher.find_related(Scope(Speaker("a")), ["billing"], b"")) is None
+    assert searcher.counts.skipped == 1
