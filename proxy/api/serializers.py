@@ -9,6 +9,7 @@ from django.db.models import Prefetch, QuerySet
 from memory.domain.name_shapes import find_doubt
 from memory.domain.types import Slot
 from memory.models import Edge
+from resolution.decisions.naming import TWO_NAMES
 from resolution.intake.conflict_queue import IN_ORDER
 from resolution.models import Candidate, Claim, Conflict, Decision, Run
 from resolution.views import conflict_facts, conflict_list
@@ -116,7 +117,7 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
         "conversations": row.conversations,
         "evidence": row.evidence,
         "why": row.why,
-        "needs_operator": find_doubt(row.concept, row.parent, row.dimension) is not None,
+        "needs_operator": row.why == TWO_NAMES or find_doubt(row.concept, row.parent, row.dimension) is not None,
         "state": row.state,
         "resolved_by": row.resolved_by,
         "first_said_at": row.first_said_at,

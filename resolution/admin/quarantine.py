@@ -15,8 +15,10 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from memory.domain.formatting import format_count
 from memory.models import Agent
 from resolution.admin.pages import actor_of
-from resolution.decisions.quarantine import describe_quarantine, find_suspects, quarantine
+from resolution.decisions.quarantine import describe_quarantine, quarantine
+from resolution.decisions.suspects import find_suspects
 from resolution.models import Run
+from resolution.views.phrases import describe_history, names_in
 
 SHOWN = 50  # facts, and conflicts
 NAMES_OFFERED = 200
@@ -48,10 +50,12 @@ def quarantine_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse
         agent: str = form.cleaned_data["agent"]
         since: datetime | None = form.cleaned_data["since"]
         found = find_suspects(agent, since)
-        if request.method == "POST" and (found.facts or found.claims):
+        if request.method == "POST" and found:
             run = quarantine(found, actor_of(request), Run.Trigger.QUARANTINE, describe_quarantine(agent, since))
             messages.success(request, f"{format_count(len(found.unvouched), 'fact')} went to the candidates.")
             return redirect("admin:resolution_run_change", run.pk)
         context |= {"found": found, "facts": found.facts[:SHOWN], "claims": found.claims[:SHOWN], "agent": agent}
+        tokens = names_in(row.before for row in found.retracted[:SHOWN])
+        context["retracted"] = [describe_history(row, tokens) for row in found.retracted[:SHOWN]]
     context["agents"] = Agent.objects.order_by("name").values_list("name", flat=True)[:NAMES_OFFERED]
     return TemplateResponse(request, "resolution/quarantine.html", context)

@@ -52,6 +52,8 @@ OUTCOMES = {
     "relocate": "relocated",
     "dismiss": "dismissed",
     "quarantined": "facts put among the candidates",
+    "restored": "facts that it had taken back, returned",
+    "names": "other names taken away",
     "kept": "facts kept, for others vouch for them",
     "moved": "moved",
     "united": "held by both",

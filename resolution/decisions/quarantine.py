@@ -2,27 +2,23 @@
 with a decision for each concept keeps what was changed, and is undone like any other."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Final
 
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.db.connections import chunks
 from memory.db.transactions import run_transaction
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
-from memory.domain.timing import FIRST_DATED, is_dated
+from memory.domain.channels import Channel
 from memory.domain.types import Triple, TripleIds
-from memory.domain.voices import voice_of
 from memory.graph import store
-from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
+from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Edge, EdgeHistory, Soas, Source
+from memory.models import Alias, Edge, EdgeHistory, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions.snapshots import (
@@ -30,86 +26,15 @@ from resolution.decisions.snapshots import (
     find_differences,
     read_key,
     read_triple,
+    take_names,
     take_surroundings,
 )
+from resolution.decisions.suspects import PORTION, SURE, Suspect, Suspects, find_own_names, find_unvouched
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.intake.conflict_queue import OPEN, rebase
 from resolution.models import Claim, DecidedTriple, Decision, Run
 
-PORTION: Final = 100  # facts, or conflicts, of one transaction
-# How sure one is of a fact that only this channel has vouched for: the history keeps what all voices came to together.
-SURE: Final = {Channel.OPERATOR: 1.0, Channel.GUTASK: 1.0, Channel.USER: 0.8}
-UNDATED: Final = Q(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC))
-STATED: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM)
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """A row of the history in which somebody stated a fact."""
-
-    agent: str
-    source: str
-    channel: str
-    at: datetime
-    words: str
-    replaced: Snapshot | None  # the fact that gave way to it
-
-
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """A fact that the agent brought. ``voucher``: the strongest who said so independently; ``replaced``: what was there
-    before the agent spoke."""
-
-    edge: Edge
-    words: str
-    voucher: Heard | None = None
-    replaced: Snapshot | None = None
-    is_corroborated: bool = False  # by several vouchers
-
-
-@dataclass(slots=True)
-class Suspects:
-    """What a quarantine takes out: ``facts`` that somebody vouches for stay, with that voice's confidence."""
-
-    facts: list[Suspect] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-
-    @property
-    def unvouched(self) -> list[Suspect]:
-        return [one for one in self.facts if one.voucher is None]
-
-
-def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
-    """What is in the graph, and what waits in the queue, because this agent has said it (since then)."""
-    edges = Edge.objects.filter(agent=agent).exclude(source__in=[Source.OPERATOR, Source.FESTINGER])
-    said = Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
-    if since is not None:
-        # Of what was said before its conversation was first read, when that was.
-        edges = edges.filter(Q(said_at__gte=since) | UNDATED & Q(last_confirmed__gte=since))
-        said = said.filter(Q(said_at__gte=since) | UNDATED & Q(created_at__gte=since))
-    found = Suspects(claims=list(said.select_related("concept", "dim", "incoming_parent").order_by("pk")))
-    registered = frozenset(Agent.objects.values_list("name", flat=True))
-    for portion in chunks(_in_words(edges), PORTION):
-        statements = _find_statements(portion)
-        for edge in portion:
-            suspect = _suspect(edge, statements, since, lambda other: _is_independent(other, agent, registered))
-            if suspect is not None:
-                found.facts.append(suspect)
-    return found
-
-
-def find_unvouched(before: datetime) -> Suspects:
-    """What only models, tools and pages have ever stated, first before that time."""
-    found = Suspects()
-    edges = Edge.objects.filter(channel__in=TENTATIVE).exclude(source=Source.FESTINGER)
-    for portion in chunks(_in_words(edges), PORTION):
-        statements = _find_statements(portion)
-        for edge in portion:
-            heard = statements[_key(edge)]
-            is_old = (heard[0].at if heard else edge.said_at) < before
-            if is_old and all(one.channel in TENTATIVE for one in heard):
-                found.facts.append(Suspect(edge, heard[-1].words if heard else ""))
-    return found
+IDS: Final = ("concept_id", "dim_id", "parent_id")
 
 
 def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -> Run:
@@ -124,7 +49,14 @@ def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -
         run_transaction(partial(_take_out, suspects, [], by_run, note))
     for rows in chunks(claims, PORTION):
         run_transaction(partial(_take_out, [], rows, by_run, note))
+    restored = 0
+    for retracted in chunks(found.retracted, PORTION):
+        restored += run_transaction(partial(_put_retracted_back, retracted, by_run, note))
+    for names in chunks(found.names, PORTION):
+        run_transaction(partial(_take_names_back, names, by_run, note))
     counts = {"quarantined": len(found.unvouched), "kept": len(facts) - len(found.unvouched), "dismiss": len(claims)}
+    rare = {"restored": restored, "names": len(found.names)}
+    counts |= {name: count for name, count in rare.items() if count}
     Run.objects.filter(pk=run.pk).update(counts=counts, ended_at=timezone.now())
     run.refresh_from_db()
     return run
@@ -149,77 +81,6 @@ def describe_quarantine(agent: str, since: datetime | None) -> str:
     return f"Quarantine of {agent}{when}"
 
 
-# --- what it is about ---
-
-
-def _in_words(edges: QuerySet[Edge]) -> Iterable[Edge]:
-    return edges.select_related("concept", "parent", "dim").order_by("concept_id", "dim_id").iterator()
-
-
-def _key(edge: Edge) -> tuple[int, int]:
-    return edge.concept_id, edge.parent_id
-
-
-def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Heard]]:
-    """Who stated these facts, by concept and parent, the oldest first; also those of before they were moved."""
-    rows = EdgeHistory.objects.filter(concept_id__in={edge.concept_id for edge in edges}, action__in=STATED)
-    found: dict[tuple[int, int], list[Heard]] = defaultdict(list)
-    for row in rows.exclude(role=store.IMPORTED).order_by("pk"):
-        replaced = row.before if row.action == EdgeHistory.Action.SUPERSEDE else None
-        statement = Heard(row.actor, row.source, row.channel, row.at, row.reason, replaced)
-        if row.after is not None:
-            found[row.concept_id, row.after["parent_id"]].append(statement)
-    # Whoever decided for a fact has said so.
-    decided = Decision.objects.filter(
-        claim__concept_id__in={edge.concept_id for edge in edges},
-        source=Source.OPERATOR,
-        kind__in=[Decision.Kind.UPDATE, Decision.Kind.RELOCATE, Decision.Kind.DECOMPOSE],
-        undone_by=None,
-    )
-    columns = ("claim__concept_id", "claim__incoming_parent_id", "actor", "source", "at", "reason")
-    for concept_id, parent_id, actor, source, at, reason in decided.values_list(*columns):
-        found[concept_id, parent_id].append(Heard(actor, source, Channel.OPERATOR, at, reason, None))
-    return found
-
-
-def _suspect(
-    edge: Edge,
-    statements: Mapping[tuple[int, int], Sequence[Heard]],
-    since: datetime | None,
-    is_independent: Callable[[Heard], bool],
-) -> Suspect | None:
-    heard = statements[_key(edge)]
-    own = [one for one in heard if one.agent == edge.agent]
-    if since is not None and own and own[0].at < since:
-        return None  # it was there before, and only repeated
-    vouchers = [one for one in heard if is_independent(one)]
-    strongest = vouchers[0] if vouchers else None
-    for other in vouchers[1:]:
-        strongest = other if strongest is None or is_weaker(strongest.channel, other.channel) else strongest
-    replaced = next((one.replaced for one in own if one.replaced), None)
-    while replaced is not None and _is_of(replaced, edge.agent, since):  # then it goes as well
-        before = statements.get((edge.concept_id, replaced["parent_id"]), ())
-        replaced = next((one.replaced for one in before if one.agent == edge.agent and one.replaced), None)
-    is_corroborated = len({voice_of(one.agent) for one in vouchers}) > 1
-    return Suspect(edge, own[-1].words if own else "", strongest, replaced, is_corroborated)
-
-
-def _is_of(fact: Snapshot, agent: str, since: datetime | None) -> bool:
-    said_at = datetime.fromisoformat(fact["said_at"])
-    at = said_at if is_dated(said_at.timestamp()) else datetime.fromisoformat(fact["last_confirmed"])
-    return fact["agent"] == agent and (since is None or at >= since)
-
-
-def _is_independent(said: Heard, agent: str, registered: Collection[str]) -> bool:
-    """Whether this is another voice: of those without a token, nobody knows who is who."""
-    if said.source in (Source.OPERATOR, Source.FESTINGER):
-        return True
-    return said.agent != agent and said.channel in SURE and (said.agent in registered or agent in registered)
-
-
-# --- what it changes ---
-
-
 def _take_out(suspects: Sequence[Suspect], claims: Sequence[Claim], actor: Actor, note: str) -> None:
     edges = [one.edge for one in suspects]
     dim_ids = {edge.dim_id for edge in edges} | {row.dim_id for row in claims}
@@ -237,11 +98,12 @@ def _take_out(suspects: Sequence[Suspect], claims: Sequence[Claim], actor: Actor
     Claim.objects.filter(pk__in=[row.pk for row in rows]).update(
         status=Claim.Status.DISMISSED, resolution={"reason": note}, resolved_at=timezone.now(), claimed_until=None
     )
-    rulings.remember({row.incoming: {row.agent} for row in rows}, DecidedTriple.Kind.DISMISSED)
+    stating = [row for row in rows if not row.is_retraction]
+    rulings.remember({row.incoming: {row.agent} for row in stating}, DecidedTriple.Kind.DISMISSED)
     _put_replaced_back(suspects, attribution)
     for one in suspects:
         rebase((one.edge.concept_id, one.edge.dim_id), fill=True)
-    _note_candidates(suspects, [row for row in claims if row.pk in {one.pk for one in rows}])
+    _note_candidates(suspects, [row for row in claims if row.pk in {one.pk for one in stating}])
     after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"]))
     _record(actor, note, *find_differences(before, after))
 
@@ -274,13 +136,44 @@ def _keep(suspects: Collection[Suspect], attribution: Attribution) -> None:
 
 def _put_replaced_back(suspects: Iterable[Suspect], attribution: Attribution) -> None:
     for one in suspects:
-        if one.voucher is not None or one.replaced is None:
-            continue
-        old = Edge(**read_snapshot(Edge, one.replaced))
-        ids = TripleIds(old.concept_id, old.dim_id, old.parent_id)
-        is_word = Soas.objects.filter(pk=old.parent_id, alias=None).exists()
-        if is_word and store.lock_edge(ids.slot) is None and store.find_closing_edge(ids) is None:
-            store.put_back(one.replaced, attribution)
+        if one.voucher is None and one.replaced is not None:
+            _put_back(one.replaced, attribution)
+
+
+def _put_back(snapshot: Snapshot, attribution: Attribution) -> bool:
+    """Whether its place was free."""
+    own = find_own_names(snapshot[name] for name in IDS)
+    snapshot = snapshot | {name: own.get(snapshot[name], snapshot[name]) for name in IDS}
+    ids = TripleIds(snapshot["concept_id"], snapshot["dim_id"], snapshot["parent_id"])
+    is_possible = len(set(ids)) == len(ids) and Soas.objects.filter(pk__in=ids).count() == len(ids)
+    if not is_possible or store.lock_edge(ids.slot) is not None or store.find_closing_edge(ids) is not None:
+        return False
+    store.put_back(snapshot, attribution)
+    return True
+
+
+def _put_retracted_back(rows: Sequence[EdgeHistory], actor: Actor, note: str) -> int:
+    """How many of the facts that the agent took back are in the graph again."""
+    dim_ids, concepts = {row.dim_id for row in rows}, {row.concept_id for row in rows}
+    dim_ids |= set(find_own_names(dim_ids).values())
+    concepts |= set(find_own_names(concepts).values())
+    store.lock_dimensions(dim_ids)
+    before = take_surroundings(concepts, dim_ids)
+    attribution = actor.attribute(note)
+    count = sum(_put_back(row.before, attribution) for row in rows if row.before is not None)
+    for row in rows:
+        rebase((row.concept_id, row.dim_id), fill=False)
+    after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"]))
+    _record(actor, note, *find_differences(before, after))
+    return count
+
+
+def _take_names_back(aliases: Sequence[Alias], actor: Actor, note: str) -> None:
+    words = [row.soas for row in aliases]
+    before = {"aliases": take_names(words)["aliases"], **take_surroundings([], [])}
+    Alias.objects.filter(pk__in=[row.pk for row in aliases]).delete()
+    after = {"aliases": take_names(words)["aliases"], **take_surroundings([], [])}
+    _record(actor, note, *find_differences(before, after))
 
 
 def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> None:

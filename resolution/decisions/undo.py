@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from memory.db.transactions import constraint_of, run_transaction
 from memory.domain.formatting import format_fact
@@ -212,6 +212,9 @@ def _put_aliases_back(decision: Decision) -> None:
     Alias.objects.filter(pk__in=[int(key) for key, was in before.items() if was is None]).delete()
     for key, was in before.items():
         if was is not None:
+            used = Edge.objects.filter(Q(concept=key) | Q(parent=key) | Q(dim=key)).first()
+            if used is not None and after[key] is None:
+                raise DecisionError(f"It can be no name again, for it has facts by now: {used}.")
             Alias.objects.update_or_create(pk=int(key), defaults=read_snapshot(Alias, was))
 
 

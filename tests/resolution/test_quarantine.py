@@ -11,8 +11,12 @@ from django.utils import timezone
 
 from memory.domain.cues.modality import Kind
 from memory.domain.timing import undate
-from memory.models import Agent, Edge, Soas, Source
-from resolution.decisions.quarantine import find_suspects, quarantine, quarantine_at_upgrade
+from memory.graph.store import Attribution
+from memory.models import Agent, Alias, Edge, Soas, Source
+from resolution.decisions.aliases import name_concept
+from resolution.decisions.merging import merge
+from resolution.decisions.quarantine import quarantine, quarantine_at_upgrade
+from resolution.decisions.suspects import find_suspects
 from resolution.decisions.undo import undo_run
 from resolution.models import Candidate, Claim, Run
 from tests.resolution.deciding import update
@@ -66,6 +70,52 @@ def test_what_it_has_corrected_is_as_it_was_before() -> None:
     expel()
 
     assert facts() == {FACT}
+
+
+def test_what_it_has_taken_back_returns_unless_others_have_changed_it_since() -> None:
+    for text in (FACT, "kvasir isa relay type", "skadi isa printer type", "tyr isa host type"):
+        say(text, "dobby")
+    for text in (FACT, "kvasir isa relay type", "skadi isa printer type"):
+        assert take_back(text, "mallory").status == "retired"
+    take_back("tyr isa host type", "dobby")
+    say("kvasir isa daemon type", "mallory")  # in its place
+    say("skadi isa plotter type", "winky")
+    before, everything = graph(), dump()
+
+    run = expel()
+
+    assert facts() == {FACT, "kvasir isa relay type", "skadi isa plotter type"}
+    assert (edge("type").agent, run.counts["restored"]) == ("dobby", 2)
+    report = undo_run(run.pk, OPERATOR)
+    assert report.refused == []
+    assert (graph(), dump()) == (before, everything)
+    assert [str(row) for row in find_suspects("mallory", timezone.now()).retracted] == []
+
+
+def test_names_that_it_gave_end() -> None:
+    say("kvasir isa relay type", "dobby")
+    name_concept("kvs", "kvasir", Attribution("mallory", Source.GUTASK, 1.0, timezone.now()))
+    name_concept("kvas", "kvasir", Attribution("dobby", Source.GUTASK, 1.0, timezone.now()))
+
+    run = expel()
+
+    assert list(Alias.objects.values_list("soas__token", flat=True)) == ["kvas"]
+    undo_run(run.pk, OPERATOR)
+    assert Alias.objects.count() == 2
+
+
+def test_whoever_vouched_under_a_former_name_still_does() -> None:
+    say(BAD, "mallory")
+    say(BAD, "dobby")
+    say("kvasir ispart evil membership", "dobby")
+    say("kvasir ispart evil membership", "mallory")
+    merge("gnommoweb", "gnommo", OPERATOR)
+    merge("evil", "turing", OPERATOR)
+    Edge.objects.update(agent="mallory")
+
+    expel()
+
+    assert facts() == {"gnommo ispart turing runs-on", "kvasir ispart turing membership"}
 
 
 def test_what_it_gave_out_as_old_goes_by_when_it_was_read() -> None:

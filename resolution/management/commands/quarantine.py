@@ -11,10 +11,12 @@ from memory.domain.formatting import format_count
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.decisions import undo
-from resolution.decisions.quarantine import describe_quarantine, find_suspects, quarantine
+from resolution.decisions.quarantine import describe_quarantine, quarantine
+from resolution.decisions.suspects import find_suspects
 from resolution.errors import DecisionError
 from resolution.management.commands.resolve_conflicts import user
 from resolution.models import Run
+from resolution.views.phrases import describe_history, names_in
 
 
 class Command(BaseCommand):
@@ -47,7 +49,12 @@ class Command(BaseCommand):
             self.stdout.write(f"{one.edge}{kept}")
         for row in found.claims:
             self.stdout.write(f"conflict {row.conflict_id}: {row}")
-        if not found.facts and not found.claims:
+        tokens = names_in(row.before for row in found.retracted)
+        for retracted in found.retracted:
+            self.stdout.write(f"{describe_history(retracted, tokens)} (returns where its place is free)")
+        for name in found.names:
+            self.stdout.write(f"{name} (ends)")
+        if not found:
             self.stdout.write(f"Nothing came from {agent}{' since then' if since else ''}.")
         elif dry_run:
             self.stdout.write(f"{format_count(len(found.unvouched), 'fact')} would go; nothing was changed.")

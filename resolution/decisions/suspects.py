@@ -1,0 +1,207 @@
+"""Finds what one agent has brought into the graph, or taken out of it, and who else vouches for it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from memory.db.connections import chunks
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.timing import FIRST_DATED, is_dated
+from memory.domain.voices import voice_of
+from memory.graph import store
+from memory.graph.snapshots import Snapshot
+from memory.models import Agent, Alias, Edge, EdgeHistory, Source
+from resolution.intake.conflict_queue import OPEN
+from resolution.models import Claim, Decision
+
+PORTION: Final = 100  # facts that are read together
+# How sure one is of a fact that only this channel has vouched for: the history keeps what all voices came to together.
+SURE: Final = {Channel.OPERATOR: 1.0, Channel.GUTASK: 1.0, Channel.USER: 0.8}
+UNDATED: Final = Q(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC))
+STATED: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A row of the history in which somebody stated a fact."""
+
+    agent: str
+    source: str
+    channel: str
+    at: datetime
+    words: str
+    replaced: Snapshot | None  # the fact that gave way to it
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A fact that the agent brought. ``voucher``: the strongest who said so independently; ``replaced``: what was there
+    before the agent spoke."""
+
+    edge: Edge
+    words: str
+    voucher: Heard | None = None
+    replaced: Snapshot | None = None
+    is_corroborated: bool = False  # by several vouchers
+
+
+@dataclass(slots=True)
+class Suspects:
+    """What a quarantine takes out: ``facts`` that somebody vouches for stay, with that voice's confidence.
+    ``retracted`` are the rows of the history in which the agent took a fact of others back, the newest first: these
+    facts return. ``names`` are aliases that it gave."""
+
+    facts: list[Suspect] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    retracted: list[EdgeHistory] = field(default_factory=list)
+    names: list[Alias] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.facts or self.claims or self.retracted or self.names)
+
+    @property
+    def unvouched(self) -> list[Suspect]:
+        return [one for one in self.facts if one.voucher is None]
+
+
+def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
+    """What is in the graph, and what waits in the queue, because this agent has said it (since then)."""
+    edges = Edge.objects.filter(agent=agent).exclude(source__in=[Source.OPERATOR, Source.FESTINGER])
+    said = Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
+    if since is not None:
+        # Of what was said before its conversation was first read, when that was.
+        edges = edges.filter(Q(said_at__gte=since) | UNDATED & Q(last_confirmed__gte=since))
+        said = said.filter(Q(said_at__gte=since) | UNDATED & Q(created_at__gte=since))
+    found = Suspects(
+        claims=list(said.select_related("concept", "dim", "incoming_parent").order_by("pk")),
+        retracted=_find_retracted(agent, since),
+        names=_find_names(agent, since),
+    )
+    registered = frozenset(Agent.objects.values_list("name", flat=True))
+    for portion in chunks(_in_words(edges), PORTION):
+        statements = _find_statements(portion)
+        for edge in portion:
+            suspect = _suspect(edge, statements, since, lambda other: _is_independent(other, agent, registered))
+            if suspect is not None:
+                found.facts.append(suspect)
+    return found
+
+
+def find_unvouched(before: datetime) -> Suspects:
+    """What only models, tools and pages have ever stated, first before that time."""
+    found = Suspects()
+    edges = Edge.objects.filter(channel__in=TENTATIVE).exclude(source=Source.FESTINGER)
+    for portion in chunks(_in_words(edges), PORTION):
+        statements = _find_statements(portion)
+        for edge in portion:
+            heard = statements[_key(edge)]
+            is_old = (heard[0].at if heard else edge.said_at) < before
+            if is_old and all(one.channel in TENTATIVE for one in heard):
+                found.facts.append(Suspect(edge, heard[-1].words if heard else ""))
+    return found
+
+
+def _in_words(edges: QuerySet[Edge]) -> Iterable[Edge]:
+    return edges.select_related("concept", "parent", "dim").order_by("concept_id", "dim_id").iterator()
+
+
+def _key(edge: Edge) -> tuple[int, int]:
+    return edge.concept_id, edge.parent_id
+
+
+def _find_retracted(agent: str, since: datetime | None) -> list[EdgeHistory]:
+    """What was not the agent's own, and about whose slot nobody else has said anything since."""
+    later = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), pk__gt=OuterRef("pk"))
+    rows = EdgeHistory.objects.filter(
+        ~Exists(later.exclude(actor=agent).exclude(action=EdgeHistory.Action.CONFIRM)),
+        action=EdgeHistory.Action.RETIRE, actor=agent,
+    ).exclude(source__in=[Source.OPERATOR, Source.FESTINGER])  # fmt: skip
+    rows = rows.filter(at__gte=since) if since is not None else rows
+    found = rows.select_related("concept", "dim").order_by("-pk")
+    return [row for row in found if row.before is not None and not _is_of(row.before, agent, since)]
+
+
+def _find_names(agent: str, since: datetime | None) -> list[Alias]:
+    """Those that it gave; not those that are left of a name it changed, which is a run of its own."""
+    rows = Alias.objects.filter(agent=agent).exclude(channel=Channel.OPERATOR)
+    rows = rows.filter(at__gte=since) if since is not None else rows
+    merged = Decision.objects.filter(kind=Decision.Kind.MERGE, actor=agent, undone_by=None)
+    left = set(merged.values_list("arguments__concept", flat=True))
+    found = rows.select_related("soas", "concept").order_by("pk")
+    return [row for row in found if row.soas.token not in left]
+
+
+def find_own_names(ids: Iterable[int]) -> dict[int, int]:
+    """The concepts, by the ids of all their names that are aliases."""
+    return dict(
+        Alias.objects.filter(Q(pk__in=(known := set(ids))) | Q(concept__in=known)).values_list("pk", "concept_id")
+    )
+
+
+def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Heard]]:
+    """Who stated these facts, by concept and parent, the oldest first; also those of before they were moved."""
+    # What was said under names that have become aliases since, by a merge say, is known by these.
+    own = find_own_names(word_id for edge in edges for word_id in _key(edge))
+    concepts = {edge.concept_id for edge in edges}
+    concepts |= {other for other, concept in own.items() if concept in concepts}
+    rows = EdgeHistory.objects.filter(concept_id__in=concepts, action__in=STATED)
+    found: dict[tuple[int, int], list[Heard]] = defaultdict(list)
+
+    def add(concept_id: int, parent_id: int, heard: Heard) -> None:
+        found[own.get(concept_id, concept_id), own.get(parent_id, parent_id)].append(heard)
+
+    for row in rows.exclude(role=store.IMPORTED).order_by("pk"):
+        replaced = row.before if row.action == EdgeHistory.Action.SUPERSEDE else None
+        statement = Heard(row.actor, row.source, row.channel, row.at, row.reason, replaced)
+        if row.after is not None:
+            add(row.concept_id, row.after["parent_id"], statement)
+    # Whoever decided for a fact has said so.
+    decided = Decision.objects.filter(
+        claim__concept_id__in=concepts,
+        source=Source.OPERATOR,
+        kind__in=[Decision.Kind.UPDATE, Decision.Kind.RELOCATE, Decision.Kind.DECOMPOSE],
+        undone_by=None,
+    )
+    columns = ("claim__concept_id", "claim__incoming_parent_id", "actor", "source", "at", "reason")
+    for concept_id, parent_id, actor, source, at, reason in decided.values_list(*columns):
+        add(concept_id, parent_id, Heard(actor, source, Channel.OPERATOR, at, reason, None))
+    return found
+
+
+def _suspect(
+    edge: Edge,
+    statements: Mapping[tuple[int, int], Sequence[Heard]],
+    since: datetime | None,
+    is_independent: Callable[[Heard], bool],
+) -> Suspect | None:
+    heard = statements[_key(edge)]
+    own = [one for one in heard if one.agent == edge.agent]
+    if since is not None and own and own[0].at < since:
+        return None  # it was there before, and only repeated
+    vouchers = [one for one in heard if is_independent(one)]
+    strongest = vouchers[0] if vouchers else None
+    for other in vouchers[1:]:
+        strongest = other if strongest is None or is_weaker(strongest.channel, other.channel) else strongest
+    replaced = next((one.replaced for one in own if one.replaced), None)
+    while replaced is not None and _is_of(replaced, edge.agent, since):  # then it goes as well
+        before = statements.get((edge.concept_id, replaced["parent_id"]), ())
+        replaced = next((one.replaced for one in before if one.agent == edge.agent and one.replaced), None)
+    is_corroborated = len({voice_of(one.agent) for one in vouchers}) > 1
+    return Suspect(edge, own[-1].words if own else "", strongest, replaced, is_corroborated)
+
+
+def _is_of(fact: Snapshot, agent: str, since: datetime | None) -> bool:
+    said_at = datetime.fromisoformat(fact["said_at"])
+    at = said_at if is_dated(said_at.timestamp()) else datetime.fromisoformat(fact["last_confirmed"])
+    return fact["agent"] == agent and (since is None or at >= since)
+
+
+def _is_independent(said: Heard, agent: str, registered: Collection[str]) -> bool:
+    """Whether this is another voice: of those without a token, nobody knows who is who."""
+    if said.source in (Source.OPERATOR, Source.FESTINGER):
+        return True
+    return said.agent != agent and said.channel in SURE and (said.agent in registered or agent in registered)
