@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.cues.modality import Kind
 from memory.domain.text.frequent_words import FREQUENT
+from memory.domain.timing import is_dated
 
 
 class Act(StrEnum):
@@ -177,6 +178,8 @@ def _judge_plain(said: Incoming, own: Standing | None, graph: Graph, *, supersed
             return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
         if not is_deliberate and _is_other_wording(said.parent, own.parent):
             return Judgement(Act.CANDIDATE, own)
+        if not supersedes and not said.is_dated and is_dated(own.said_at):
+            return Judgement(Act.CANDIDATE, own)  # an old chat is opened again: what stands was said since
         if not supersedes or is_weaker(said.channel, own.channel):
             return Judgement(Act.CONFLICT, own)  # newer words do not displace stronger ones
         if said.said_at < own.said_at:

@@ -276,3 +276,6 @@ def test_what_was_said_before_anybody_read_it_comes_before_all_that_stands() -> 
     assert facts() == {"skadi isa printer type"}
     edge = Edge.objects.get(concept__token="skadi", dim__token="type")
     assert timezone.now() - edge.last_confirmed < timedelta(minutes=1)
+    assert hear("skadi isa plotter type", "corrects") == "superseded"
+    assert hear("skadi isa printer type", said_at=long_ago) == "candidate"
+    assert not Claim.objects.exists()

@@ -7,6 +7,7 @@ import pytest
 from memory.domain.channels import Channel
 from memory.domain.cues.modality import Kind
 from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, Standing, judge, refines
+from memory.domain.timing import undate
 
 SLOT, SPLIT, OTHER_SPLIT, MOVED = 1, 2, 3, 4
 CHANGES, CORRECTS, RETRACTS = Manner(Kind.CHANGES), Manner(Kind.CORRECTS), Manner(Kind.RETRACTS)
@@ -59,6 +60,16 @@ def test_a_plain_statement_is_placed_confirmed_or_disputes() -> None:
     assert act("plotter", SAYS, "printer operator", supersedes=True) == "conflict printer"
     assert act("plotter", SAYS, "printer", supersedes=True, is_dated=False) == "outdated printer"
     assert act("below") == "conflict"
+
+
+def test_a_chat_that_is_opened_again_disputes_nothing_that_was_said_since() -> None:
+    old = Incoming(SLOT, "plotter", "user", said_at=undate(9e8), is_dated=False)
+
+    since, before = (Standing(SLOT, "printer", "user", said_at=at) for at in (1.7e9, undate(8e8)))
+
+    assert judge(old, [since], GRAPH).act == "candidate"
+    assert judge(old, [before], GRAPH).act == "conflict"  # of two old chats nobody knows which is the later
+    assert judge(old, [since], GRAPH, supersedes=True).act == "outdated"
 
 
 @pytest.mark.parametrize("manner", [CHANGES, CORRECTS])
