@@ -1,5 +1,9 @@
 """What a small model makes of a block: right answers to questions whose facts it was told of in other conversations,
-and ordinary tasks that an irrelevant block spoils, by placement and style."""
+and ordinary tasks that an irrelevant block spoils, by placement and style.
+
+A model this small changes its answer with any change of its prompt. How many tasks are spoiled by changes that mean
+nothing stands beside: fewer cannot be told from none.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +14,10 @@ from typing import Final, get_args
 import orjson
 import psycopg
 
-from benchmarks import agent, llm
+from benchmarks import agent, exercises, held_out, llm
 from benchmarks.client import BenchmarkBroken, Connection
 from benchmarks.database import fresh
-from benchmarks.exercises import QUESTIONS, TASKS, Question, Task
+from benchmarks.exercises import Question, Task
 from benchmarks.figures import Figures, Rows
 from benchmarks.loop import run
 from benchmarks.plan import Plan
@@ -29,8 +33,19 @@ WITHOUT: Final = "without Festinger"
 SYSTEM: Final = says("system", "You are a helpful AI assistant.")
 # Every second question comes in the second turn: only there do all placements differ.
 BEFORE: Final = (says("user", "Hello!"), says("assistant", "Hello! How can I help you today?"))
+# Beside them the blocks are measured: none of these should keep anybody from a task.
+NEUTRAL: Final = {
+    "greeted": "Hi! {}",
+    "thanked": "{}\n\nThank you.",
+    "weather before": "The weather is nice today.\n\n{}",
+    "weather after": "{}\n\nThe weather is nice today.",
+}
 STYLED = "UPDATE config SET value = '*{0}={0}' WHERE key = 'recollection_style_by_model'"
 TITLE = "{questions} questions about facts of other conversations, {tasks} tasks with an irrelevant block, SmolLM2-135M"
+SETS: Final[dict[str, tuple[Sequence[Question], Sequence[Task]]]] = {
+    "answers": (exercises.QUESTIONS, exercises.TASKS),
+    "answers held out": (held_out.QUESTIONS, held_out.TASKS),
+}
 AIM = "right >= 60 %, spoiled <= 1: the most right of those that spoil so few is to be the default"
 
 Conversation = list[dict[str, str]]
@@ -41,16 +56,16 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     if reason := llm.missing():
         print(f"\nanswers: skipped, {reason}", file=sys.stderr, flush=True)
         return
-    questions, tasks = QUESTIONS[: plan.llm_exercises], TASKS[: plan.llm_exercises]
-    prompts = write_prompts(home, questions, tasks)
-    different = list(dict.fromkeys(text for of_way in prompts.values() for text in of_way))
-    answer_of = dict(zip(different, llm.answers(different), strict=True))
-    answers = {way: [answer_of[text] for text in of_way] for way, of_way in prompts.items()}
-    rows = rate(questions, tasks, answers)
     standard = f"{defaults()['recollection_placement']}, {defaults()['recollection_style']}"
-    title = TITLE.format(questions=len(questions), tasks=len(tasks))
-    seen = {way: "\n".join(BLOCK.findall(of_way[0])) for way, of_way in prompts.items()}
-    yield Figures("answers", title, rows, {standard: AIM}, seen)
+    for name, (questions, tasks) in SETS.items():
+        questions, tasks = questions[: plan.llm_exercises], tasks[: plan.llm_exercises]
+        prompts = write_prompts(home, questions, tasks)
+        different = list(dict.fromkeys(text for of_way in prompts.values() for text in of_way))
+        answer_of = dict(zip(different, llm.answers(different), strict=True))
+        answers = {way: [answer_of[text] for text in of_way] for way, of_way in prompts.items()}
+        title = TITLE.format(questions=len(questions), tasks=len(tasks))
+        seen = {way: "\n".join(BLOCK.findall(of_way[0])) for way, of_way in prompts.items()}
+        yield Figures(name, title, rate(questions, tasks, answers), {standard: AIM}, seen)
 
 
 # --- the prompts ---
@@ -64,6 +79,13 @@ def write_prompts(home: Path, questions: Sequence[Question], tasks: Sequence[Tas
     ]
     asked += [[SYSTEM, says("user", task.text)] for task in tasks]
     prompts = {WITHOUT: [agent.rendered({"messages": messages}) for messages in asked]}
+    for way, change in NEUTRAL.items():
+        changed = [[SYSTEM, says("user", change.format(task.text))] for task in tasks]
+        prompts[way] = [
+            *prompts[WITHOUT][: len(questions)],
+            *(agent.rendered({"messages": messages}) for messages in changed),
+        ]
+    facts = [fact for of_set, _ in SETS.values() for question in of_set for fact in question.facts]
     with model(home) as mock:
         for placement in PLACEMENTS:
             database = fresh(home)
@@ -71,20 +93,20 @@ def write_prompts(home: Path, questions: Sequence[Question], tasks: Sequence[Tas
                 connection.execute(PLACED.format(placement).encode())
                 connection.execute(STYLED.format("sentences").encode())
             with festinger(home, mock.url, database) as proxy:
-                teach(proxy, [fact for question in QUESTIONS for fact in question.facts])
+                teach(proxy, facts)
                 for style in STYLES:
                     prompts[f"{placement}, {style}"] = run(send(asked, proxy, mock, style))
     return prompts
 
 
 async def send(asked: Sequence[Conversation], proxy: Server, mock: Server, style: Style) -> list[str]:
-    """What becomes of each conversation's last turn. The model's name ends in the style that is set for it: with it,
-    the same texts are another conversation."""
+    """What becomes of each conversation's last turn. The model's name ends in the style that is set for it."""
     prompts = []
     with closing(await Connection.open(proxy.port)) as client, closing(await Connection.open(mock.port)) as witness:
-        for messages in asked:
+        for number, messages in enumerate(asked):
             for turn in range(2, len(messages) + 1, 2):
-                payload = {"model": f"mock-{style}", "messages": messages[:turn], "stream": False}
+                # Many begin alike: by its model each is a conversation of its own, with no block of another.
+                payload = {"model": f"mock-{number}-{style}", "messages": messages[:turn], "stream": False}
                 await client.ask(agent.request("/api/chat", payload))
             prompts.append(agent.rendered(orjson.loads(await witness.ask(LAST))))
             if not BLOCK.search(prompts[-1]):
@@ -97,20 +119,31 @@ async def send(asked: Sequence[Conversation], proxy: Server, mock: Server, style
 
 def rate(questions: Sequence[Question], tasks: Sequence[Task], answers: Mapping[str, Sequence[str]]) -> Rows:
     """``tasks right``: of which those that were right without a block, and are not with it, are spoiled."""
-    exercises: list[Question | Task] = [*questions, *tasks]
-    done = {
-        way: [exercise.is_right(answer) for exercise, answer in zip(exercises, of_way, strict=True)]
-        for way, of_way in answers.items()
-    }
-    alone = done[WITHOUT][len(questions) :]
+    done = {way: judge(questions, tasks, of_way) for way, of_way in answers.items()}
+    _, alone = done[WITHOUT]
     rows: Rows = {}
-    for way, marks in done.items():
-        right, with_block = marks[: len(questions)], marks[len(questions) :]
-        spoiled = sum(could and not can for could, can in zip(alone, with_block, strict=True))
+    for way, (answered, completed) in done.items():
+        spoiled = sum(could and not can for could, can in zip(alone, completed, strict=True))
         rows[way] = {
-            "right": sum(right),
-            "right %": 100 * sum(right) / len(questions),
-            "tasks right": sum(with_block),
+            "right": sum(answered),
+            "right %": 100 * sum(answered) / len(questions),
+            "tasks right": sum(completed),
             "spoiled": spoiled,
         }
     return rows
+
+
+def judge(
+    questions: Sequence[Question], tasks: Sequence[Task], answers: Sequence[str]
+) -> tuple[list[bool], list[bool]]:
+    """Whether each of the questions has its right answer, and each of the tasks."""
+    known = [question for of_set, _ in SETS.values() for question in of_set]
+    said = iter(answers)
+    answered = [question.is_right(next(said)) for question in questions]
+    completed = []
+    for task in tasks:
+        recalled = [
+            parent for question in known if question.concept in task.text.lower() for parent in question.parents
+        ]
+        completed.append(task.is_right(next(said), recalled))
+    return answered, completed

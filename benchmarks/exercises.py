@@ -3,6 +3,7 @@ tasks whose block has nothing to do with them. Each has a check that needs nobod
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 Facts = tuple[str, ...]
@@ -21,11 +22,13 @@ class Question(NamedTuple):
     def concept(self) -> str:
         return self.facts[0].partition(" ")[0]
 
+    @property
+    def parents(self) -> list[str]:
+        return [fact.partition(" -is")[2].split()[1] for fact in self.facts]
+
     def is_right(self, answer: str) -> bool:
-        """Whether the answer names the fact's parent, in whatever spelling."""
-        found = re.search(r"-is(?:a|part) (\S+)", self.facts[0])
-        assert found is not None
-        return re.search(rf"\b{fold(found[1])}s?\b", fold(answer)) is not None
+        """Whether the answer names the first fact's parent, in whatever spelling."""
+        return names(answer, self.parents[0])
 
 
 class Task(NamedTuple):
@@ -37,11 +40,18 @@ class Task(NamedTuple):
     keys: tuple[str, ...] = ()
     words_max: int = 0
 
-    def is_right(self, answer: str) -> bool:
+    def is_right(self, answer: str, recalled: Sequence[str] = ()) -> bool:
+        """``recalled``: the parents that its block shows. An answer that repeats one is not what was asked for."""
+        if any(names(answer, parent) and not names(self.text, parent) for parent in recalled):
+            return False
         if LEAKS.search(answer.lower()) or (self.words_max and len(answer.split()) > self.words_max):
             return False
         told = answer if self.right != self.right.lower() else answer.lower()
         return re.search(self.right, told, re.DOTALL) is not None and (not self.keys or has_keys(answer, self.keys))
+
+
+def names(text: str, parent: str) -> bool:
+    return re.search(rf"\b{re.escape(fold(parent))}s?\b", fold(text)) is not None
 
 
 def fold(text: str) -> str:
@@ -156,7 +166,7 @@ TASKS = (
     Task("Repeat this sentence: The lamp of isandril shines at night.", "the lamp of isandril shines at night"),
     Task("Repeat this sentence: Nobody saw xanbury on Sunday.", "nobody saw xanbury on sunday"),
     Task("Write in capital letters: hello yarrowby", "HELLO YARROWBY"),
-    Task("List the numbers from 1 to 5 for zephrin.", r"1\D+2\D+3\D+4\D+5"),
+    Task("List the numbers from 1 to 5 for zephrin.", "1.*2.*3.*4.*5"),
     Task("Continue the list for jorvane: Monday, Tuesday, Wednesday,", "thursday"),
     Task("Continue the list for falmorra: January, February, March,", "april"),
     Task("Sort these words alphabetically for hexley: pear, apple, fig", "apple.*fig.*pear"),

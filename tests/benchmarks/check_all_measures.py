@@ -23,9 +23,9 @@ def test_the_tables_have_a_row_for_everything_measured(run):
 
 def test_the_json_has_the_figures_of_everything_measured(run, rows):
     of_prompts = "latency throughput streams long_text long_history large_requests"
-    of_conversations = "prefix prefix_time answers turns conversations loops"
+    of_conversations = "prefix prefix_time answers answers_held_out turns conversations loops"
     if llm.missing():
-        of_conversations = of_conversations.replace("prefix_time answers ", "")
+        of_conversations = of_conversations.replace("prefix_time answers answers_held_out ", "")
     of_the_write_path = "placing busy learning consolidation"
     of_large = "scale reload changes start admin_lists admin_pages"
     figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_large}"

@@ -3,24 +3,29 @@
 import pytest
 
 from benchmarks import answers, llm
-from benchmarks.exercises import QUESTIONS, TASKS, Question, Task
+from benchmarks.exercises import Question, Task
 from benchmarks.plan import LLM_EXERCISES, Plan
 
 KVASIR = Question("Where does kvasir run?", ("kvasir -ispart big_iron in context of runs-on", "kvasir -isa indexer"))
 
 
-def test_there_are_as_many_exercises_as_the_plan_says_and_no_question_holds_its_answer():
-    assert (len(QUESTIONS), len(TASKS)) == (LLM_EXERCISES, LLM_EXERCISES)
-    assert [question.text for question in QUESTIONS if question.is_right(question.text)] == []
+SETS = list(answers.SETS.values())
+
+
+@pytest.mark.parametrize(("questions", "tasks"), SETS, ids=answers.SETS)
+def test_there_are_as_many_exercises_as_the_plan_says_and_no_question_holds_its_answer(questions, tasks):
+    assert (len(questions), len(tasks)) == (LLM_EXERCISES, LLM_EXERCISES)
+    assert [question.text for question in questions if question.is_right(question.text)] == []
 
 
 def test_every_exercise_is_about_one_concept_whose_facts_are_taught():
-    concepts = [question.concept for question in QUESTIONS]
+    questions = [question for of_set, _ in SETS for question in of_set]
+    concepts = [question.concept for question in questions]
 
     assert len(set(concepts)) == len(concepts)
-    assert all(fact.startswith(f"{question.concept} -is") for question in QUESTIONS for fact in question.facts)
-    for exercise in (*QUESTIONS, *TASKS):
-        assert len([concept for concept in concepts if concept in exercise.text]) == 1, exercise.text
+    assert all(fact.startswith(f"{question.concept} -is") for question in questions for fact in question.facts)
+    for exercise in (*questions, *(task for _, tasks in SETS for task in tasks)):
+        assert len([concept for concept in concepts if concept in exercise.text.lower()]) == 1, exercise.text
 
 
 @pytest.mark.parametrize(
@@ -41,6 +46,14 @@ def test_every_exercise_is_about_one_concept_whose_facts_are_taught():
 )
 def test_an_answer_is_checked_without_anybodys_judgement(exercise, answer, is_right):
     assert exercise.is_right(answer) is is_right
+
+
+def test_an_answer_that_tells_of_the_block_is_none_to_the_task():
+    task = Task("Who is there? kvasir asks.", "nobody")
+
+    assert task.is_right("Nobody is there.", ["big_iron"])
+    assert not task.is_right("Nobody is there. kvasir runs on Big Iron.", ["big_iron"])
+    assert Task("Write: nobody on big iron", "nobody").is_right("nobody on big iron", ["big_iron"])
 
 
 def test_spoiled_is_what_was_right_without_a_block_only():
