@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from django.conf import settings
 
@@ -14,6 +14,8 @@ from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
 from memory.cache.state import AgentRow, Cache
 from memory.domain.switches import Restrictions, Switch
 from memory.domain.voices import LOOPBACK, name_unregistered
+from memory.semantic.domain.scope import Scope, Speaker
+from proxy.domain import speakers
 from proxy.domain.agent_addresses import AgentAddress
 from proxy.domain.headers import AUTHORIZATION, Headers, filter_for_upstream
 from proxy.errors import ForwardingLoop, NotAllowed
@@ -27,19 +29,34 @@ API_KEY = b"x-api-key"
 VIA = (b"via", b"1.1 " + INSTANCE)
 OFF_FOR_AGENT = "off in the settings of the agent"
 OFF_IN_ADDRESS = "off in the address"
+OFF_IN_REQUEST: Final = "off in the request (X-Festinger-Remember)"
+OFF_IN_SETTINGS: Final = "off in the settings (episodes)"
+NO_TOKEN: Final = "the agent has no token, and does not call from this machine"
+# Whether there is such a project is not for strangers to know.
+NO_SUCH_PROJECT: Final = "the project that the request names is unknown, or not open to its sender"
 PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """``token`` is the row of a valid Festinger token. ``is_local``: from a program on this machine, not through a
-    proxy, nor from a page of another site. ``claimed``: the registered name in the address, without its token."""
+    proxy, nor from a page of another site. ``claimed``: the registered name in the address, without its token.
+    ``person``: whom its headers say it speaks for. ``project``: the id; ``is_astray``: it names one that it may not."""
 
     name: str
     token: AgentRow | None
     is_local: bool
     restrictions: Restrictions = field(default_factory=dict)
     claimed: str = ""
+    person: str = ""
+    project: int | None = None
+    is_astray: bool = False
+
+    def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
+        """For whom a request with this body is remembered and searched; None for nobody."""
+        if self.is_astray:
+            return None
+        return Scope(Speaker(self.name, speakers.find_person(self.person, payload)), self.project)
 
     @property
     def signature(self) -> str:
@@ -63,13 +80,53 @@ def identify(
     is_own = owner is None or (token is not None and token.name.casefold() == given.casefold())
     off: dict[Switch, str] = dict.fromkeys(address.off, OFF_IN_ADDRESS) if address is not None else {}
     off |= dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
+    is_local = is_loopback(peer) and not _is_for_others(headers, http_version)
+    project, is_astray = _find_project(cache, token, _read(headers, speakers.PROJECT))
+    if why := _find_why_not_kept(cache, token, headers, is_local=is_local, is_astray=is_astray):
+        off["remember"] = why
     return Caller(
         name=token.name if token else name_unregistered("" if owner else given, peer),
         token=token,
-        is_local=is_loopback(peer) and not _is_for_others(headers, http_version),
+        is_local=is_local,
         restrictions=off,
         claimed="" if address is None or owner is None or is_own else owner.name,
+        person=speakers.clean_person(_read(headers, speakers.PERSON)),
+        project=project,
+        is_astray=is_astray,
     )
+
+
+def _read(headers: HeaderMap, name: bytes) -> str:
+    return headers.get(name, b"").decode("utf-8", "replace").strip()
+
+
+def _find_project(cache: Cache, token: AgentRow | None, slug: str) -> tuple[int | None, bool]:
+    """The project of a request, None for the one that all share; and whether it names one that it may not."""
+    if not slug:
+        return (token.project if token is not None else None), False
+    project = cache.projects.get(slug.lower())
+    if project is None:
+        return None, True
+    allowed = frozenset[int]() if token is None else token.projects
+    may_name = project.is_open or allowed is None or project.id in allowed
+    return (project.id, False) if may_name else (None, True)
+
+
+def _find_why_not_kept(
+    cache: Cache, token: AgentRow | None, headers: HeaderMap, *, is_local: bool, is_astray: bool
+) -> str:
+    """Why nothing that is said in the request is kept as an episode; empty where it is."""
+    if is_astray:
+        return NO_SUCH_PROJECT
+    if _read(headers, speakers.REMEMBER).lower() in speakers.NO:
+        return OFF_IN_REQUEST
+    wanted, own = cache.tuning.episodes, token.episodes if token is not None else "default"
+    if own != "default":
+        return OFF_FOR_AGENT if own == "off" else ""
+    if wanted not in ("on", "all"):
+        return OFF_IN_SETTINGS
+    is_trusted = is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"
+    return "" if token is not None or is_trusted or wanted == "all" else NO_TOKEN
 
 
 def _is_for_others(headers: HeaderMap, http_version: str) -> bool:

@@ -37,8 +37,11 @@ def create(
     # Not asked for first: of two operators who take the same name, the constraint decides.
     try:
         with transaction.atomic():
-            switches = dict.fromkeys(off, False)
-            agent = Agent(name=name, token_hash=token_hash(token), scope=scope, can_teach=can_teach, **switches)
+            off = set(off)
+            episodes = Agent.Episodes.OFF if "remember" in off else Agent.Episodes.DEFAULT
+            settings = {"scope": scope, "can_teach": can_teach, "episodes": episodes}
+            switches = dict.fromkeys(off - {"remember"}, False)
+            agent = Agent(name=name, token_hash=token_hash(token), **settings, **switches)
             agent.save(force_insert=True)
             return agent, token
     except IntegrityError:

@@ -17,20 +17,22 @@ from django.views.decorators.http import require_POST
 
 from memory.access import agent_tokens
 from memory.admin.base import NamesChanges, Page, ReadOnly, WordSearch, link
-from memory.domain.switches import SWITCHES
+from memory.domain.switches import AGENT_SWITCHES
 from memory.models import Agent, Evidence, Heartbeat
+
+REMEMBERED = ("episodes", "project", "allowed_projects", "allows_all_projects")
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
     class Meta:
         model = Agent
-        fields = ("name", "scope", *SWITCHES, "can_teach")
+        fields = ("name", "scope", *AGENT_SWITCHES, "can_teach", *REMEMBERED)
         help_texts = {"name": "Shown in conflicts and histories. It cannot be changed later."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "can_teach" in self.fields:
-            self.fields["can_teach"].required = False  # whoever sends the form without it means the default
+        for name in {"can_teach", "episodes"} & self.fields.keys():
+            self.fields[name].required = False  # whoever sends the form without it means the default
 
     def clean_name(self) -> str:
         try:
@@ -42,15 +44,16 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 @admin.register(Agent)
 class AgentAdmin(NamesChanges, Page):
     form = AgentForm
-    list_display = ("name", "scope", *SWITCHES, "can_teach", "created_at")
-    list_filter = ("scope", *SWITCHES, "can_teach")
+    list_display = ("name", "scope", *AGENT_SWITCHES, "can_teach", "episodes", "project", "created_at")
+    list_select_related = ("project",)
+    list_filter = ("scope", *AGENT_SWITCHES, "can_teach", "episodes")
     search_fields = ("name",)
     ordering = ("name",)
     change_form_outer_after_template = "memory/agent_actions.html"
     delete_confirmation_template = "memory/revoke_token.html"
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
-        return ("name", "scope", *SWITCHES, "can_teach", *(("created_at",) if obj else ()))
+        return ("name", "scope", *AGENT_SWITCHES, "can_teach", *REMEMBERED, *(("created_at",) if obj else ()))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
         return ("name", "created_at") if obj else ()

@@ -7,11 +7,23 @@ from memory.domain.switches import Switch
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """``off``: what its settings switch off."""
+    """``off``: what its settings switch off. Projects by their ids: its own, and those that its requests may name; None
+    for all. ``episodes``: on, off or default."""
 
     name: str
     scope: str
     off: frozenset[Switch] = frozenset()
+    episodes: str = "default"
+    project: int | None = None
+    projects: frozenset[int] | None = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRow:
+    """``is_open``: requests without a token may name it, too."""
+
+    id: int
+    is_open: bool = False
 
 
 @dataclass(slots=True)

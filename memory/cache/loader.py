@@ -12,7 +12,14 @@ from typing import TypeVar
 from psycopg.rows import TupleRow
 
 from memory.cache.shared import Shared
-from memory.cache.small_tables import read_agents, read_config, read_dimensions, read_mutes, read_teachers
+from memory.cache.small_tables import (
+    read_agents,
+    read_config,
+    read_dimensions,
+    read_mutes,
+    read_projects,
+    read_teachers,
+)
 from memory.cache.state import Cache
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
@@ -323,5 +330,6 @@ REFRESH = {
 }  # fmt: skip
 SMALL = {
     "alias": read_aliases, "dimension": read_dimensions, "config": read_config, "agent": read_agents,
-    "mute_pattern": read_mutes, "teacher": read_teachers,
+    "mute_pattern": read_mutes, "teacher": read_teachers, "project": read_projects,
+    "agent_allowed_projects": read_agents,
 }  # fmt: skip

@@ -2,13 +2,18 @@
 
 from psycopg.rows import TupleRow
 
-from memory.cache.state import AgentRow, Cache
+from memory.cache.audience import AgentRow, ProjectRow
+from memory.cache.state import Cache
 from memory.db.connections import Connection
 from memory.domain.mute_patterns import compile_patterns
-from memory.domain.switches import SWITCHES
+from memory.domain.switches import AGENT_SWITCHES
 from memory.settings import registry
 
-AGENTS = f"SELECT token_hash, name, scope, can_teach, {', '.join(SWITCHES)} FROM agent"
+AGENTS = f"""
+    SELECT token_hash, name, scope, can_teach, episodes, project_id, allows_all_projects OR scope = 'operator',
+        ARRAY(SELECT project_id FROM agent_allowed_projects WHERE agent_id = agent.id), {", ".join(AGENT_SWITCHES)}
+    FROM agent
+"""
 DIMENSIONS = "SELECT id, on_collision = 'supersede', split_from_id FROM dimension"
 
 
@@ -29,12 +34,18 @@ async def read_config(cache: Cache, connection: Connection) -> None:
 
 async def read_agents(cache: Cache, connection: Connection) -> None:
     rows = await _read(connection, AGENTS)
-    agents = {
-        digest: AgentRow(name, scope, frozenset(each for each, is_on in zip(SWITCHES, on, strict=True) if not is_on))
-        for digest, name, scope, _, *on in rows
-    }
+    agents = {}
+    for digest, name, scope, _, episodes, project, may_name_all, projects, *on in rows:
+        off = frozenset(each for each, is_on in zip(AGENT_SWITCHES, on, strict=True) if not is_on)
+        nameable = None if may_name_all else frozenset(projects) | {project} - {None}
+        agents[digest] = AgentRow(name, scope, off, episodes, project, nameable)
     cache.put_agents(agents)
     cache.audience.decided = {name: can_teach for _, name, _, can_teach, *_ in rows if can_teach != "auto"}
+
+
+async def read_projects(cache: Cache, connection: Connection) -> None:
+    rows = await _read(connection, "SELECT slug, id, is_open FROM project")
+    cache.projects = {slug: ProjectRow(project_id, is_open) for slug, project_id, is_open in rows}
 
 
 async def read_teachers(cache: Cache, connection: Connection) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from memory.cache.audience import AgentRow, Audience
+from memory.cache.audience import AgentRow, Audience, ProjectRow
 from memory.cache.expectations import PROVISIONAL_S, Expectations
 from memory.cache.recently_salient import RecentlySalient
 from memory.domain.recall.saliency import is_salient, saliency
@@ -54,6 +54,7 @@ class Cache:
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
     agents_by_name: dict[str, AgentRow] = field(default_factory=dict, init=False)  # in small letters
     audience: Audience = field(default_factory=Audience)
+    projects: dict[str, ProjectRow] = field(default_factory=dict)  # by slug
     mutes: re.Pattern[str] | None = None  # what operators muted by patterns
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)

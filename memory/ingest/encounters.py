@@ -103,11 +103,13 @@ class Encounters:
         agent: str = "",
         *,
         answered: int = 0,
+        keep: Callable[[NewMessage], None] | None = None,
     ) -> Steps[list[Reading]]:
         """Counts the messages that are new in the conversation with this opening, and returns the readings of those
         that their own role says now. A message without a reading is counted when it is resent; what it states then
         counts as said now. The first ``answered`` messages were said before the model's last answer: where those are
-        new, the conversation was under way before Festinger saw it."""
+        new, the conversation was under way before Festinger saw it. ``keep`` gets the new ones, and those said now,
+        which another may have said before."""
         new = []
         messages = list(messages)
         prompt = [reading for _, reading in messages]
@@ -123,18 +125,20 @@ class Encounters:
             # What this process has seen lately. The table ``seen_message`` knows for good, and the flush corrects what
             # was counted by mistake.
             seen_at = self._seen.get(key)
-            if seen_at is None:
+            if seen_at is None or (keep is not None and index >= answered):
                 is_dated = index >= answered or self._sightings.is_put_off(sighting)
                 at = self._sightings.first(sighting, readable_length(self.cache, message), now)
                 counted = reading.names - reading.parts
-                self._add(
-                    NewMessage(
-                        key, reading, message.text, agent, at, counted, message.is_quoted, is_dated, prompt, index
-                    )
+                heard = NewMessage(
+                    key, reading, message.text, agent, at, counted, message.is_quoted, is_dated, prompt, index
                 )
-                if is_dated and not message.is_quoted:
-                    new.append(reading)
-            elif now - seen_at > DAY:
+                if keep is not None:
+                    keep(heard)
+                if seen_at is None:
+                    self._add(heard)
+                    if is_dated and not message.is_quoted:
+                        new.append(reading)
+            if seen_at is not None and now - seen_at > DAY:
                 self._seen[key] = self._batch.seen_again[key] = now
         return new
 

@@ -8,10 +8,11 @@ from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm,
 from memory.models.messages import Evidence, SeenMessage
 from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, MutePattern, Project, Teacher
-from memory.models.semantic import Embedder, Episode, Memory, MemoryHistory, MemoryLineage
+from memory.models.semantic import Embedder, Episode, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
 
 __all__ = [
-    "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode", "Evidence", "Heartbeat",
-    "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation",
-    "Project", "SeenMessage", "Soas", "Source", "Teacher", "find_called_like"
+    "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode", "Evidence",
+    "ForgottenEpisode", "Heartbeat", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage",
+    "MutePattern", "NormalForm", "Observation", "Project", "SeenMessage", "Soas", "Source", "Teacher",
+    "find_called_like"
 ]  # fmt: skip

@@ -52,7 +52,9 @@ class Episode(models.Model):
         USER = "user"
         ASSISTANT = "assistant"
 
-    digest = models.BinaryField(help_text="The message's, as in seen_message.")
+    digest = models.BinaryField(
+        help_text="Of the message, as seen_message has it, and of who said it in which project."
+    )
     conversation = models.BinaryField(help_text="The digest of its opening.")
     agent = models.CharField(max_length=120)
     person = models.CharField(max_length=200, blank=True, default="", db_default="")
@@ -99,6 +101,23 @@ class Episode(models.Model):
 
     def __str__(self) -> str:
         return self.text[:80]
+
+
+class ForgottenEpisode(models.Model):
+    """The digest of an episode that somebody had forgotten: clients resend what was said, and it stays forgotten."""
+
+    digest = models.BinaryField(primary_key=True)
+
+    class Meta:
+        db_table = "forgotten_episode"
+        constraints = [
+            models.CheckConstraint(
+                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="forgotten_episode_digest_is_whole"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return bytes(self.digest).hex()
 
 
 class Memory(models.Model):

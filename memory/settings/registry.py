@@ -78,6 +78,7 @@ QUOTAS = "Quotas"
 RESOLVING = "Resolving conflicts"
 MODELS = "Language models"
 LIMITS = "Limits of a request"
+REMEMBERING = "Remembering"
 WATCHING = "Live view"
 
 
@@ -210,6 +211,16 @@ class Tuning:
     )
     recency_half_life_days: Annotated[float, Field(ge=0.01, le=36500)] = setting(
         RECOLLECTING, 14.0, "After how many days out of sight a concept's priority is halved."
+    )
+    episodes: Literal["on", "off", "all", "ask"] = setting(
+        REMEMBERING,
+        "on",
+        "on: what users and models say is kept, secrets masked, and found again by the same person; of agents without a"
+        " token only on this machine. all: of all agents without a token, too. off: nothing more is kept; what is"
+        " kept goes with manage.py forget. ask: off until an operator answers on the home page.",
+    )
+    episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
+        REMEMBERING, 90, "For how many days what was said is kept; memories made from it stay."
     )
     live_prompt_text: Literal["off", "on"] = setting(
         WATCHING,

@@ -87,7 +87,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
         caller = caller_of(current.world, request.scope)
-        done = await current.enricher.enrich(request.path, request.body, caller.name, caller.restrictions)
+        done = await current.enricher.enrich(request.path, request.body, caller)
     enriched = time.perf_counter()
     if done.answer is not None:
         # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.

@@ -8,13 +8,13 @@ import orjson
 
 from memory.cache.state import Cache
 from memory.domain.statement import Statement
-from memory.domain.switches import Restrictions, Switch
+from memory.domain.switches import Restrictions
 from memory.domain.types import SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage, extract_statements
 from memory.ingest.reader import Reader, Reading, read_rest
 from memory.recall.mentions import Mentions
-from proxy.auth import OFF_FOR_AGENT
+from proxy.auth import OFF_FOR_AGENT, Caller
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
 from proxy.domain.loops.mitigations import Intervention
@@ -129,8 +129,10 @@ async def run_dry(
         turns=turns,
     )
     # As its token would have it; an agent that is not registered has no settings.
-    off = next((row.off for row in cache.agents.values() if row.name == agent), frozenset[Switch]())
-    done = await enricher.enrich(path, body, agent, dict.fromkeys(off, OFF_FOR_AGENT))
+    token = next((row for row in cache.agents.values() if row.name == agent), None)
+    off = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
+    project = token.project if token is not None else None
+    done = await enricher.enrich(path, body, Caller(agent, token, is_local=True, restrictions=off, project=project))
     turn, heard = turns.begin(), []
     for message in encounters.heard:
         text = message.reading.text  # secrets are blanked when all is read

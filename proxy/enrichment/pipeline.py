@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from functools import partial
 
 import orjson
 
@@ -18,10 +18,13 @@ from memory.domain.steps import Steps
 from memory.domain.switches import Restrictions
 from memory.domain.types import Message
 from memory.ingest.encounters import Encounters
+from memory.ingest.extraction import NewMessage
 from memory.ingest.reader import Allowance, Reader, Reading, digest_message
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, recollect
+from memory.semantic.domain.scope import Scope
+from proxy.auth import OFF_IN_REQUEST, Caller
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
@@ -84,7 +87,7 @@ class Enriched:
 
 @dataclass(slots=True)
 class Enricher:
-    """``loops`` says how loops are met, as it is set now."""
+    """``loops`` says how loops are met, as it is set now. ``keep`` takes what is kept for somebody as an episode."""
 
     cache: Cache
     reader: Reader
@@ -95,6 +98,7 @@ class Enricher:
     events: Events
     loops: Callable[[], Loops]
     counts: Counts
+    keep: Callable[[Scope, NewMessage], None] = lambda scope, message: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
     turns: Turns = field(default_factory=Turns)
 
@@ -104,20 +108,21 @@ class Enricher:
             reading = self.reader.read(Message("user", text))
             recollect(self.cache, Mentions.of([reading]), time.time())
 
-    async def enrich(self, path: str, body: bytes, agent: str, off: Restrictions = MappingProxyType({})) -> Enriched:
-        """What becomes of the request: the very same body where there is nothing to do. ``off`` is not done for this
-        agent. Other tasks run in between where it takes long."""
+    async def enrich(self, path: str, body: bytes, caller: Caller) -> Enriched:
+        """What becomes of the request: the very same body where there is nothing to do. Other tasks run in between
+        where it takes long."""
         self.counts.requests += 1
         try:
-            return await self._enrich(path, body, agent, off, self.turns.begin())
+            return await self._enrich(path, body, caller, self.turns.begin())
         except Exception:
             # Whatever it is, the agent's request must not fail for it: the original goes on.
             self.counts.errors += 1
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
             return Enriched(body)
 
-    async def _enrich(self, path: str, body: bytes, agent: str, off: Restrictions, turn: Turn) -> Enriched:
+    async def _enrich(self, path: str, body: bytes, caller: Caller, turn: Turn) -> Enriched:
         started, now, wire = time.perf_counter(), time.time(), FORMATS[path]
+        agent, off = caller.name, caller.restrictions
         read = await turn.run(read_request(wire, body))
         if read.excess is not None:
             BOUNDS[read.excess].count_bite(path=path, bytes=len(body))
@@ -143,8 +148,11 @@ class Enricher:
         # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
         # contradiction its question mark.
         if learns:
-            observing = self._observe(messages, readings, conversation, now, agent)
+            scope = None if "remember" in off else caller.scope_for(read.payload)
+            observing = self._observe(messages, readings, conversation, now, agent, scope)
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
+            if off.get("remember") == OFF_IN_REQUEST:
+                self.encounters.wanted.set()  # the other processes must know soon that it is no news any more
         unread = sum(len(m.text) for m, reading in zip(messages, readings, strict=True) if is_read and reading is None)
         if unread:
             self.counts.partial += 1
@@ -184,11 +192,13 @@ class Enricher:
         conversation: bytes,
         now: float,
         agent: str,
+        scope: Scope | None,
     ) -> Steps[list[Reading]]:
         """What is new, and said now."""
         with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
         answered = sum(bool(message.text) for message in messages[: count_answered(messages)])
-        return self.encounters.observe(conversation, with_text, now, agent, answered=answered)
+        keep = None if scope is None else partial(self.keep, scope)
+        return self.encounters.observe(conversation, with_text, now, agent, answered=answered, keep=keep)
 
     def _why_not_ask(self, agent: str, payload: Payload, readings: Sequence[Reading | None]) -> str:
         # A question tells the agent to run gutask: that takes tools, those of the request or of the prompt's text.

@@ -125,6 +125,18 @@ STEPS: dict[str, Step] = {
         "INSERT INTO agent (name, token_hash) VALUES ('dobby', repeat('0', 64))",
         lambda cache: cache.agents["0" * 64].name == "dobby" if cache.agents else False,
     ),
+    "an agent may name a project": (  # by its settings, by a list, and because that is open
+        "INSERT INTO project (slug, name) VALUES ('p05', 'P05'), ('tools', 'Tools');"
+        " INSERT INTO agent (name, token_hash, project_id) SELECT 'dobby', repeat('0', 64), id FROM project"
+        " WHERE slug = 'p05';"
+        " INSERT INTO agent_allowed_projects (agent_id, project_id) SELECT agent.id, project.id FROM agent, project"
+        " WHERE slug = 'tools';"
+        " UPDATE project SET is_open = true",
+        lambda cache: (
+            [row.projects for row in cache.agents.values()] == [frozenset(row.id for row in cache.projects.values())]
+            and all(row.is_open for row in cache.projects.values())
+        ),
+    ),
     "a conflict is queued": (
         "INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,"
         " incoming_confidence, incoming_source, collision_type)"

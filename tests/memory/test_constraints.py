@@ -32,6 +32,7 @@ GOOD |= {
     "embedder": {"name": "builtin", "dimensions": 256},
     "episode": {"digest": DIGEST, "conversation": b"x" * 16, "text": "I moved it.", "lexemes": "", **SAID},
     "memory": MEMORY,
+    "forgotten_episode": {"digest": DIGEST},
     "memory_lineage": {"memory_id": A, "kind": "episode", "row": 7},
     "memory_history": {"memory_id": A, "action": "create", "actor": "dobby"},
 }
@@ -57,6 +58,7 @@ BAD_ROWS = [
     *(BadRow("project_slug_is_plain", "project", {"slug": slug}) for slug in ("", "Hogwarts", "a b", "-a")),
     BadRow("embedder_unique", "embedder", beside={}),
     BadRow("embedder_dimensions_are_in_range", "embedder", {"dimensions": 0}),
+    BadRow("forgotten_episode_digest_is_whole", "forgotten_episode", {"digest": b"x" * 16}),
     BadRow("episode_unique", "episode", beside={}),
     BadRow("episode_digest_is_whole", "episode", {"digest": b"x" * 16}),
     BadRow("episode_conversation_is_whole", "episode", {"conversation": DIGEST}),

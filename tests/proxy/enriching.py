@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import orjson
@@ -13,6 +13,7 @@ from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.reader import Reader
 from memory.settings.registry import Tuning
+from proxy.auth import Caller
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
@@ -23,6 +24,7 @@ from proxy.telemetry.events import Events
 from proxy.upstream.modelfiles import Modelfiles
 from tests.steps import count_steps
 
+DOBBY = Caller("dobby", None, is_local=True)
 WORDS = ["gnommoweb", "kvasir", "repo", "worker", "type"]
 
 
@@ -84,7 +86,7 @@ class Enriching:
     def ask(self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None) -> Enriched:
         """What becomes of the request; no error of the enrichment is passed over."""
         text = body if isinstance(body, bytes) else orjson.dumps(body)
-        done = asyncio.run(self.enricher.enrich(path, text, "dobby", off or {}))
+        done = asyncio.run(self.enricher.enrich(path, text, replace(DOBBY, restrictions=off or {})))
         assert self.enricher.counts.errors == 0
         return done
 

@@ -5,12 +5,19 @@ from typing import Any
 import pytest
 
 from memory.access.agent_tokens import new_token, token_hash
+from memory.cache.audience import ProjectRow
 from memory.cache.state import AgentRow, Cache
 from memory.domain.voices import voice_of
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.settings.registry import Tuning
 from proxy.api.visibility import sees_words_of
 from proxy.auth import (
+    NO_SUCH_PROJECT,
+    NO_TOKEN,
     OFF_FOR_AGENT,
     OFF_IN_ADDRESS,
+    OFF_IN_REQUEST,
+    OFF_IN_SETTINGS,
     VIA,
     Caller,
     Permission,
@@ -229,3 +236,60 @@ def test_an_address_switches_off_and_nothing_on() -> None:
     caller = identify(cache, headers, None, address=read_address(b"/agent/dobby,ask=off,learn=off"))
 
     assert caller.restrictions == {"ask": OFF_IN_ADDRESS, "learn": OFF_FOR_AGENT}
+
+
+PROJECTS = {"p05": ProjectRow(5), "tools": ProjectRow(6), "open": ProjectRow(7, is_open=True)}
+
+
+@pytest.mark.parametrize(
+    ("agent", "named", "project"),
+    [
+        (None, b"", None),
+        (None, b"open", 7),
+        (None, b"p05", "astray"),
+        (AgentRow("dobby", "agent"), b"p05", "astray"),
+        (AgentRow("dobby", "agent"), b"open", 7),
+        (AgentRow("dobby", "agent", project=5, projects=frozenset({5, 6})), b"", 5),
+        (AgentRow("dobby", "agent", project=5, projects=frozenset({5, 6})), b"Tools", 6),
+        (AgentRow("dobby", "agent", projects=None), b"p05", 5),
+        (AgentRow("dobby", "agent", projects=None), b"no such", "astray"),
+    ],
+)
+def test_a_project_is_named_by_whom_it_is_open_to(agent: AgentRow | None, named: bytes, project: int | str) -> None:
+    token = new_token()
+    cache = Cache(agents={token_hash(token): agent} if agent else {}, projects=PROJECTS)
+    headers = {b"x-festinger-project": named, b"x-openwebui-user-id": b"alice"}
+
+    caller = identify(cache, headers | {b"authorization": b"Bearer " + token.encode()}, "127.0.0.1")
+
+    scope = caller.scope_for({"user": "bob"})
+    if project == "astray":  # it is given nothing, and nothing is kept
+        assert (scope, caller.restrictions) == (None, {"remember": NO_SUCH_PROJECT})
+    else:
+        assert scope == Scope(Speaker(caller.name, "alice"), project)
+
+
+@pytest.mark.parametrize(
+    ("setting", "agent", "peer", "header", "why"),
+    [
+        ("on", None, "127.0.0.1", b"", None),
+        ("on", None, "10.0.0.7", b"", NO_TOKEN),
+        ("all", None, "10.0.0.7", b"", None),
+        ("on", "default", "10.0.0.7", b"", None),
+        ("on", "off", "10.0.0.7", b"", OFF_FOR_AGENT),
+        ("off", "on", "10.0.0.7", b"", None),
+        ("off", None, "127.0.0.1", b"", OFF_IN_SETTINGS),
+        ("ask", "default", "127.0.0.1", b"", OFF_IN_SETTINGS),
+        ("all", "on", "127.0.0.1", b"No", OFF_IN_REQUEST),
+    ],
+)
+def test_what_is_said_is_kept_where_all_agree(
+    setting: Any, agent: str | None, peer: str, header: bytes, why: str | None
+) -> None:
+    token = new_token()
+    rows = {token_hash(token): AgentRow("dobby", "agent", episodes=agent)} if agent else {}
+    headers = {b"authorization": b"Bearer " + token.encode(), b"x-festinger-remember": header}
+
+    caller = identify(Cache(agents=rows, tuning=Tuning(episodes=setting)), headers, peer)
+
+    assert caller.restrictions.get("remember") == why

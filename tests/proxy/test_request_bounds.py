@@ -11,7 +11,7 @@ from proxy.domain.formats import FORMATS as WIRES
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess
 from proxy.domain.json_outline import CONTAINERS_MAX
 from tests.prompts import FORMATS, Turn, rendered
-from tests.proxy.enriching import Enriching, StepwiseTurns, count_slices
+from tests.proxy.enriching import DOBBY, Enriching, StepwiseTurns, count_slices
 
 SLICE_STEPS = 300_000  # lines of Python in one piece; where there are so many, each takes some 20 ns
 FORMAT = pytest.mark.parametrize("name", FORMATS)
@@ -139,7 +139,7 @@ def test_no_request_keeps_the_others_waiting(name: str) -> None:
     proxy.teach("gnommoweb", "repo")
     path, body = HOSTILE[name]
 
-    assert max(count_slices(proxy.enricher.enrich(path, body, "dobby"))) < SLICE_STEPS
+    assert max(count_slices(proxy.enricher.enrich(path, body, DOBBY))) < SLICE_STEPS
     assert proxy.enricher.counts.errors == 0
 
 

@@ -13,6 +13,7 @@ from django.apps import apps
 
 from memory.apps import MemoryConfig
 from proxy.runtime import Runtime
+from tests.proxy.enriching import DOBBY
 from tests.standin import StandIn
 
 PROMPT = {"model": "llama3", "messages": [{"role": "user", "content": "zorblat is a repo."}]}
@@ -48,7 +49,7 @@ def test_stop_writes_what_was_counted_also_where_a_background_task_failed(runtim
     async def run() -> None:
         await runtime.start()
         runtime._tasks.append(asyncio.create_task(fail()))
-        await runtime.enricher.enrich("/api/chat", orjson.dumps(PROMPT), "dobby")
+        await runtime.enricher.enrich("/api/chat", orjson.dumps(PROMPT), DOBBY)
         answer = await runtime.upstream.open("GET", "/api/tags", [], None)
         await answer.aread()
         await answer.aclose()

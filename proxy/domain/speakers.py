@@ -1,0 +1,51 @@
+"""Who speaks through an agent: many people may stand behind one, as behind Open WebUI or a bridge to a chat."""
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+
+from memory.semantic.domain.scope import PERSON_MAX
+
+PERSON: Final = b"x-openwebui-user-id"
+PROJECT: Final = b"x-festinger-project"
+REMEMBER: Final = b"x-festinger-remember"
+NO: Final = frozenset({"no", "off", "false", "0"})
+
+# Claude Code's user_id: the same person has another one in each session, but for what stands before that.
+_SESSION: Final = re.compile(r"_session_[0-9a-f-]{36}\Z")
+_SESSION_KEY: Final = "session_id"
+
+
+def find_person(given: str, payload: Mapping[str, Any]) -> str:
+    """The first that is there: ``given`` by a header, the body's ``user``, its ``metadata.user_id``, its
+    ``safety_identifier``; else empty."""
+    metadata = payload.get("metadata")
+    user_id = metadata.get("user_id") if isinstance(metadata, dict) else None
+    named = (given, payload.get("user"), user_id, payload.get("safety_identifier"))
+    return next(filter(None, map(clean_person, named)), "")
+
+
+def clean_person(value: object) -> str:
+    """One that is too long by its digest, so that no two become one."""
+    if isinstance(value, dict):  # Open WebUI's pipelines
+        value = value.get("id")
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    person = _SESSION.sub("", _without_session("".join(filter(str.isprintable, str(value))).strip()))
+    if len(person) <= PERSON_MAX:
+        return person
+    return blake2b(person.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _without_session(person: str) -> str:
+    if not (person.startswith("{") and _SESSION_KEY in person):
+        return person
+    try:
+        parts = orjson.loads(person)
+    except orjson.JSONDecodeError:
+        return person
+    parts.pop(_SESSION_KEY, None)
+    return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS).decode()
