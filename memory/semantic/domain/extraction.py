@@ -1,0 +1,308 @@
+"""Reads in a message what is to be remembered of its author: what they prefer, who they are, what they have decided,
+what they say is to be remembered. Precision comes before completeness: the conversation itself is found again anyway.
+
+Own words become sentences about the user or the team. Of what a model says only what it has noted of the user counts,
+and of quoted words only what asks to be remembered, or tells of a decision: all of these are candidates.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory.domain.language.english import modality
+from memory.domain.language.english import remembering as english
+from memory.domain.steps import finish
+from memory.domain.text.function_words import ARTICLES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, split_words
+from memory.domain.text.machine_output import OutputFinder
+from memory.domain.text.prose import mask_all_but_prose
+from memory.domain.text.sentences import MASK, SentenceFinder
+from memory.semantic.domain.forms import Said, read_clause
+from memory.semantic.domain.rewording import about_user, as_sentence
+
+SENTENCE_MAX: Final = 400  # characters: what is longer is no statement to be remembered, or several
+MEMORIES_MAX: Final = 20  # of one message
+OPAQUE: Final = "\x11"  # stands for code in back-ticks and for addresses, which a statement may have in it
+
+_OPAQUE_PARTS: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]")
+# As a field of a form it would be taken for data: `Remember: I use tabs`.
+_LABELLED: Final = re.compile(
+    r"^([ \t]*(?:[-*+] )?(?:please )?(?:remember|note|reminder|important|fyi|btw))(:)", re.I | re.M
+)
+_BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]+")
+_WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break them about there
+_OPEN_ENDED: Final = PREPOSITIONS | ARTICLES | POSSESSIVES | CONJUNCTIONS
+_SENTENCE_ENDS: Final = re.compile(r"[.!?…:;][\"')\]*_]*\s*$")
+_OPENER: Final = re.compile(rf"(?:{english.OPENERS}\b[\s,:!.\u2013\u2014-]*)+")
+_CORRECTION: Final = re.compile(rf"[\s,]*(?:{english.CORRECTIONS}\b[\s,:!.\u2013\u2014-]*)+")
+_NEXT_CLAUSE: Final = re.compile(
+    r"(?:[;:]|,?\s+(?:and|but|so)\b|,|\s[-\u2013\u2014])\s*(?=(?:(?:and|but|so|also) )?"
+    r"(?:(?:i|we)(?:'m|'ve)? |my |our |call me |from now on|please (?:remember|call)|remember ))"
+)
+_UNSURE_BEFORE: Final = re.compile(english.UNSURE_BEFORE)
+_UNSURE_AFTER: Final = re.compile(rf"{english.UNSURE_AFTER}|(?<!\w)(?:{modality.REVOCATIONS})(?!\w)")
+_HARMLESS_UNSURE: Final = re.compile(r"\b(?:don't|do not|never) (?:use|like|write|eat|drink)\b")
+_REMEMBER: Final = re.compile(english.REMEMBER)
+_NOT_OPENING: Final = english.CALLED_TO_MIND | split_words(
+    "when how what to this these those it that there here maybe perhaps possibly probably so"
+)
+_FORGET: Final = re.compile(english.FORGET)
+_NOTED: Final = re.compile(
+    r"(?:got it|noted|understood|okay|ok|sure|alright|great|thanks|thank you|of course|remembered"
+    r"|(?:i'll|i will|i'd) (?:remember|keep in mind|note|bear in mind)|i(?:'ve| have)? (?:noted"
+    r"|remembered|saved|stored))"
+    r"[\s,.:!\u2013\u2014-]*(?:(?:that|and)\s+)?"
+)
+_YOU: Final = re.compile(r"\b(?:you're|you are|you've|you have|yours|yourself|your|you)\b", re.I)
+_TURNED: Final = {
+    "you're": "I'm", "you are": "I am", "you've": "I've", "you have": "I have", "yours": "mine",
+    "yourself": "myself", "your": "my", "you": "I",
+}  # fmt: skip
+_ABOUT_USER: Final = re.compile(r"the user(?:'s)?\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """``is_change``: it replaces what the same person has said before; ``is_retracted``: it is to be forgotten;
+    ``is_tentative``: it is the word of a model, or of others."""
+
+    text: str
+    category: str
+    confidence: float
+    evidence: str  # the sentence in which it was said
+    slot: str = ""  # where the form names one
+    is_change: bool = False
+    is_retracted: bool = False
+    is_quoted: bool = False
+
+
+def read_memories(text: str, role: str = "user", quoted: Sequence[int] = ()) -> list[Extracted]:
+    """What a message says that is to be remembered, in its order. ``quoted`` are the starts and ends of the parts that
+    pass on the words of others."""
+    own = _hide_spans(text, quoted)
+    read = _read_noted if role == "assistant" else _read_own
+    found = [one for sentence in _iter_sentences(own) for one in read(sentence)]
+    for start, end in zip(quoted[::2], quoted[1::2], strict=True):
+        found += [
+            one for sentence in _iter_sentences(text[start:end].strip("\"'“”‘’«»„ ")) for one in _read_quoted(sentence)
+        ]
+    unique = {one.text.lower(): one for one in reversed(found)}
+    return [one for one in found if unique.get(one.text.lower()) is one][:MEMORIES_MAX]
+
+
+def read_statement(text: str) -> Extracted | None:
+    """What somebody writes down on purpose, if the whole of it has a form that is known; else None."""
+    sentences = list(_iter_sentences(text))
+    read = _read_own(sentences[0]) if len(sentences) == 1 else []
+    return read[0] if len(read) == 1 and read[0].evidence == sentences[0].original else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    original: str
+    small: str  # the same, of the same length, in small letters, its apostrophes straight, what is no prose masked
+
+
+def _hide_spans(text: str, spans: Sequence[int]) -> str:
+    for start, end in zip(spans[::2], spans[1::2], strict=True):
+        if any(map(str.isspace, text[start:end].strip())):  # a name alone in quotation marks is nobody's words
+            text = text[:start] + "\n".join(MASK * len(line) for line in text[start:end].split("\n")) + text[end:]
+    return text
+
+
+def _iter_sentences(text: str) -> Iterator[_Sentence]:
+    text = _LABELLED.sub(lambda label: f"{label[1]} ", text)
+    hidden = _OPAQUE_PARTS.sub(lambda part: OPAQUE * len(part[0]), text)
+    prose = finish(mask_all_but_prose(hidden))
+    output = OutputFinder(text)
+    for start, end in _iter_passages(prose):
+        if output.is_output(start, end):
+            continue
+        line = prose[start:end].replace("\n", " ")
+        finder, at = SentenceFinder(line), 0
+        while at < len(line):
+            sentence = finder.sentence_at(at)
+            at = max(sentence.end, at + 1)
+            said = line[sentence.start : sentence.end]
+            lead = len(said) - len(said.lstrip(" \t*_"))
+            said = said[lead:].rstrip()
+            if not sentence.is_question and 0 < len(said) <= SENTENCE_MAX:
+                begin = start + sentence.start + lead
+                small = said.lower().replace("’", "'")
+                if len(small) == len(said):
+                    yield _Sentence(text[begin : begin + len(said)].replace("\n", " "), small)
+
+
+def _iter_passages(prose: str) -> Iterator[tuple[int, int]]:
+    """Lines, each with those in which its sentence goes on."""
+    start = end = 0
+    previous = ""
+    for line in prose.splitlines(keepends=True):
+        bare = line.strip()
+        goes_on = (
+            bool(previous and bare)
+            and not _SENTENCE_ENDS.search(previous)
+            and not _BULLET.match(line)
+            and (bare[0].islower() or len(previous) >= _WRAPPED_MIN or previous.split()[-1] in _OPEN_ENDED)
+        )
+        if not goes_on:
+            yield from _without_bullet(prose, start, end)
+            start = end
+        end += len(line)
+        previous = line.rstrip()
+    yield from _without_bullet(prose, start, end)
+
+
+def _without_bullet(prose: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if prose[start:end].strip():
+        bullet = _BULLET.match(prose, start, end)
+        yield (bullet.end() if bullet else start), end
+
+
+def _read_own(sentence: _Sentence) -> list[Extracted]:
+    if said := _read_explicit(sentence):
+        return said
+    found: list[Extracted] = []
+    for start, end, is_correction in _iter_clauses(sentence.small):
+        if _UNSURE_BEFORE.search(sentence.small[:start]):
+            break
+        if _UNSURE_AFTER.search(_HARMLESS_UNSURE.sub("", sentence.small[start:])):
+            continue
+        said_here = read_clause(sentence.original[start:end], sentence.small[start:end])
+        if said_here is not None:
+            found.append(_extract(said_here, sentence, is_correction=is_correction))
+    return found
+
+
+def _iter_clauses(small: str) -> Iterator[tuple[int, int, bool]]:
+    """Where the clauses of a sentence begin and end that may say something, and whether a correction opens them."""
+    starts = [0, *(found.end() for found in _NEXT_CLAUSE.finditer(small))]
+    ends = [*(found.start() for found in _NEXT_CLAUSE.finditer(small)), len(small)]
+    is_correction = False
+    for start, end in zip(starts, ends, strict=True):
+        for _ in range(3):  # `Hi! Actually, no, ...`
+            if correction := _CORRECTION.match(small, start, end):
+                is_correction, start = True, correction.end()
+            opener = _OPENER.match(small, start, end)
+            start = opener.end() if opener else start
+        if start < end:
+            yield start, end, is_correction
+            is_correction = False
+
+
+def _read_explicit(sentence: _Sentence) -> list[Extracted]:
+    """What the sentence says is to be remembered, or to be forgotten."""
+    opener = _OPENER.match(sentence.small)
+    for at in (0, opener.end() if opener else 0):
+        if forget := _FORGET.match(sentence.small, at):
+            rest = sentence.small[forget.end() :]
+            said = read_clause(sentence.original[forget.end() :], rest)
+            return [_extract(said, sentence, is_retracted=True)] if said is not None else []
+        if found := _REMEMBER.match(sentence.small, at):
+            return _read_remembered(sentence, found)
+    return []
+
+
+def _read_remembered(sentence: _Sentence, opening: re.Match[str]) -> list[Extracted]:
+    small, original = sentence.small[opening.end() :], sentence.original[opening.end() :]
+    words = small.split()
+    if len(words) < 3 or MASK in small or words[-1].strip(".!") in ("so", "that"):
+        return []
+    found = [read_clause(original[start:end], small[start:end]) for start, end, _ in _iter_clauses(small)]
+    known = [said for said in found if said is not None]
+    if known and len(known) == len(found):
+        return [_extract(said, sentence, least=0.9) for said in known]
+    is_own = words[0] in ("i", "my", "we", "our") or words[0].startswith(("i'", "we'"))
+    if (
+        not (is_own or opening["verb"].startswith(("re", "mem")) or "forget" in opening["verb"])
+        or words[0] in _NOT_OPENING
+        or not _has_verb(words)
+    ):
+        return []  # `keep in mind that the function is called twice`
+    text = as_sentence(about_user(original))
+    return [Extracted(text, categorise(text), 0.9, sentence.original, is_change=_is_change(small))]
+
+
+def _has_verb(words: list[str]) -> bool:
+    """Whether there is a word after the first that may be a finite verb, going by its form."""
+    if words[0] in ("i", "we", "he", "she", "they", "you") or "'" in words[0]:
+        return True
+    return any(
+        word in english.UNCHANGED_VERBS
+        or word in english.BASE_VERBS
+        or word in english.IRREGULAR_PASTS
+        or word in ("is", "are", "has", "have", "do", "does", "am", "isn't", "aren't", "hasn't", "doesn't", "don't")
+        or "'" in word
+        or word.endswith(("s", "ed"))
+        for word in (word.strip(".,;:!") for word in words[1:])
+    )
+
+
+def _read_noted(sentence: _Sentence) -> list[Extracted]:
+    """What a model says that it has noted of the user."""
+    noted = _NOTED.match(sentence.small)
+    if noted is None:
+        return []
+    turned = _YOU.sub(lambda you: _TURNED[you[0].lower()], sentence.original[noted.end() :])
+    while again := _NOTED.match(turned.lower()):
+        turned = turned[again.end() :]
+    said = read_clause(turned, turned.lower().replace("’", "'"))
+    if said is None or _UNSURE_AFTER.search(turned.lower()):
+        return []
+    return [_extract(said, sentence)]
+
+
+def _read_quoted(sentence: _Sentence) -> list[Extracted]:
+    """What others ask to be remembered, and what they tell of the user and of decisions. It may ask much."""
+    opener = _REMEMBER.match(sentence.small)
+    at = opener.end() if opener else 0
+    small, original = sentence.small[at:], sentence.original[at:]
+    if opener is None and not _ABOUT_USER.match(small) and not small.startswith(("we decided", "we agreed", "we have")):
+        return []
+    if MASK in small or _UNSURE_BEFORE.search(small) or len(small.split()) < 3:
+        return []
+    text = as_sentence(about_user(original))
+    return [Extracted(text, categorise(text), 0.9, sentence.original, is_quoted=True)]
+
+
+def _extract(
+    said: Said, sentence: _Sentence, *, is_correction: bool = False, is_retracted: bool = False, least: float = 0.0
+) -> Extracted:
+    return Extracted(
+        said.text,
+        said.category,
+        max(said.confidence, least),
+        sentence.original,
+        said.slot,
+        is_change=said.is_change or is_correction,
+        is_retracted=is_retracted,
+    )
+
+
+def _is_change(small: str) -> bool:
+    return re.search(english.CHANGES, small) is not None
+
+
+_PREFERENCE: Final = re.compile(
+    r"the user (?:\w+ ){0,2}(?:prefers?|likes?|loves?|enjoys?|hates?|dislikes?|uses?|avoids?|can't stand|detests?)\b"
+    r"|the user's (?:favou?rite|preferred|default|go-to)\b|the user asked\b"
+)
+_IDENTITY: Final = re.compile(
+    r"the user (?:is (?:an? |called |from |not an? )|works (?:as|at|for)|lives in|comes from|was "
+    r"born|speaks|has (?:an? )?"
+    rf"(?:\w+ ){{0,2}}{english.CREDENTIALS})|the user's (?:name|birthday|job|role|title|pronouns"
+    r"|email|time ?zone|employer)\b"
+)
+
+
+def categorise(text: str) -> str:
+    """Of a sentence about the user or anything else: identity, preference, episodic where it only concerns the user,
+    project, other."""
+    small = text.lower().replace("’", "'")
+    if _PREFERENCE.match(small):
+        return "preference"
+    if _IDENTITY.match(small):
+        return "identity"
+    if re.search(r"\bthe user\b", small):
+        return "episodic"
+    return "project" if re.search(r"\b(?:the team|the project|team's|project's)\b", small) else "other"

@@ -1,0 +1,76 @@
+"""Signs that two sentences about one thing contradict each other: one denies what the other says, has the opposite of
+one of its words, another number of the same unit, another name."""
+
+import re
+from collections import Counter
+from enum import StrEnum
+from typing import Final
+
+from memory.domain.language.english import names
+from memory.domain.language.english.remembering import ANTONYMS, NEGATIONS
+from memory.semantic.domain.stems import content_stems, stem, words_of
+
+
+class Opposition(StrEnum):
+    NEGATION = "negation"
+    ANTONYM = "antonym"
+    NUMBER = "number"
+    NAME = "name"
+
+
+_NEGATED: Final = re.compile(r"n['’]t\Z|nt\Z")
+_NUMBER: Final = re.compile(r"(?<![\w.])(\d+(?:[.,:]\d+)*)(?:\s*(%|[^\W\d_]+))?")
+_NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
+_OPPOSITES: Final = frozenset(
+    pair for one, other in ANTONYMS for pair in ((stem(one), stem(other)), (stem(other), stem(one)))
+)
+_COPULAS: Final = frozenset(
+    {"don't", "doesn't", "didn't", "can't", "won't", "isn't", "aren't", "wasn't", "hasn't", "haven't"}
+)
+
+
+def find_opposition(one: str, other: str) -> Opposition | None:
+    """The first sign that the sentences, which are about one thing, contradict each other; None where there is none.
+    The same whichever comes first."""
+    first, second = content_stems(one), content_stems(other)
+    alone, beside = set(first) - set(second), set(second) - set(first)
+    if not set(first) & set(second):
+        return None
+    if count_negations(one) % 2 != count_negations(other) % 2:
+        return Opposition.NEGATION
+    if any((left, right) in _OPPOSITES for left in alone for right in beside):
+        return Opposition.ANTONYM
+    if _differ_in_numbers(one, other):
+        return Opposition.NUMBER
+    if _differ_in_names(one, other):
+        return Opposition.NAME
+    return None
+
+
+def count_negations(text: str) -> int:
+    """How often a sentence denies; `not ... any more` and `no longer` once."""
+    words = words_of(text)
+    found = [word for word in words if word in NEGATIONS or word in _COPULAS or word.endswith("n't")]
+    return len([word for word in found if word not in ("longer", "anymore")])
+
+
+def _differ_in_numbers(one: str, other: str) -> bool:
+    """Whether a unit, or the lack of one, comes with other numbers."""
+    first, second = _numbers_of(one), _numbers_of(other)
+    return any(first[unit] != second[unit] for unit in first.keys() & second.keys())
+
+
+def _numbers_of(text: str) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for number, unit in _NUMBER.findall(text):
+        small = unit.lower()
+        key = small if small in names.UNITS or unit == "%" else ""
+        found.setdefault(key, Counter())[number.replace(",", ".")] += 1
+    return found
+
+
+def _differ_in_names(one: str, other: str) -> bool:
+    """Whether each has a name that the other lacks."""
+    first, second = set(_NAME.findall(one)), set(_NAME.findall(other))
+    small = {word.lower() for word in first}, {word.lower() for word in second}
+    return bool(small[0] - set(words_of(other)) and small[1] - set(words_of(one)))

@@ -1,0 +1,199 @@
+"""What there can be one of: the slot of a memory, and whether two memories of one slot contradict each other.
+
+A preference has the slot of what is preferred, and "prefers A to B" that of both; of what there is to know about a
+person, role, background and credentials have slots, and whatever the form that said it names. All others have none."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from memory.domain.cues.noun_phrases import is_adjective
+from memory.domain.language.english import remembering as english
+from memory.domain.text.function_words import DETERMINERS, is_closed_class
+from memory.semantic.domain.oppositions import Opposition, count_negations, find_opposition
+from memory.semantic.domain.stems import content_stems, stem, words_of
+from memory.semantic.domain.things import is_trade
+
+VERSION: Final = 1  # of these rules: memories with a lower one are looked at again
+SLOT_MAX: Final = 200  # characters
+
+# Of the verbs of a preference: one is chosen, or any number is liked.
+_CHOOSES: Final = r"prefers?|uses?|sticks? to|swears? by|relies on|favou?rs?"
+_LIKES: Final = r"likes?|loves?|enjoys?|adores?|is (?:a )?(?:big |huge |great )*(?:fan of|fond of|keen on)"
+_DISLIKES: Final = (
+    r"hates?|dislikes?|avoids?|loathes?|detests?|despises?|can't stand|cannot stand|can't bear|doesn't care for"
+)
+_PREFERENCE: Final = re.compile(
+    r"(?P<before>(?:[\w'’.-]+ ){0,6}?)(?P<verb>(?P<chooses>"
+    rf"{_CHOOSES})|(?P<likes>{_LIKES}|like|love|enjoy)|(?P<dislikes>{_DISLIKES})|(?P<plain>use|prefer|avoid))\s+"
+    r"(?P<object>.+)"
+)
+_FAVOURITE: Final = re.compile(
+    r"(?:[\w'’.-]+ ){0,3}?(?:favou?rite|preferred|default|go-to) (?P<noun>[\w' -]{1,60}?) (?:is|are) (?P<object>.+)"
+)
+_OVER: Final = re.compile(r",? (?:to|over|rather than|instead of|more than|better than|than|but not|not)\b ")
+_QUALIFIER: Final = re.compile(
+    r",? \b(?:for|at|in|on|when|while|with|because|as|since|during|if|except|unless|from|by|after|before)\b "
+)
+_ASKS: Final = re.compile(r"(?:not )?to ")
+_WORKS_AS: Final = re.compile(r"\b(?:works? as|(?:job|role|profession|occupation|title) (?:is|are))\b")
+_IS_A: Final = re.compile(r"\b(?:is|am|i'm) (?:now |also |currently |not )*(?:an?|the) (?P<object>.+)")
+_CREDENTIALS: Final = re.compile(rf"\b{english.CREDENTIALS}\b")
+_BACKGROUND: Final = re.compile(rf"\b{english.BACKGROUND}\b")
+_COMES_FROM: Final = re.compile(r"\b(comes? from|is from|grew up|was born|was raised)\b (?:in |on )?(?P<object>.+)")
+_VALUE: Final = re.compile(r"\b(?:is|are|was|be)(?: now)?(?: called| named)? (?P<object>.+)")
+_OF_ROLE: Final = frozenset({"job", "role", "profession", "occupation", "title"})
+
+
+class Slots(NamedTuple):
+    """``slot`` is of what is preferred or said, ``other`` of what comes after it; empty where there is none."""
+
+    slot: str = ""
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Preference:
+    is_choice: bool
+    is_denied: bool
+    chosen: str
+    over: str
+    qualifier: str
+
+
+def find_slots(text: str, category: str, named: str = "") -> Slots:
+    """Of a memory with this text. ``named``: the slot that the form names in which it was said."""
+    small = _simplify(text)
+    if category == "preference":
+        if named:
+            return Slots(stem_of(named))
+        preference = _read_preference(small)
+        if preference is None:
+            return Slots()
+        return Slots(head_stem(preference.chosen), head_stem(preference.over))
+    if category == "identity":
+        return Slots(_identity_slot(small, named))
+    return Slots(named[:SLOT_MAX])
+
+
+def meet(one: Slots, other: Slots) -> bool:
+    """Whether memories with these slots may contradict each other: two that only come after something else do not."""
+    return bool(
+        (one.slot and one.slot in other) or (other.slot and other.slot in one)
+    )  # fmt: skip
+
+
+def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
+    """Whether two texts of a category whose slots meet say what cannot both be so. The same whichever comes first."""
+    first, second = _simplify(one), _simplify(other)
+    if first == second:
+        return False
+    if category == "preference":
+        preferences = _read_preference(first), _read_preference(second)
+        if preferences[0] is None or preferences[1] is None:
+            return False
+        return _clash(preferences[0], preferences[1]) or _clash(preferences[1], preferences[0])
+    if slot in ("background", "credentials"):
+        return _clash_in_background(first, second)
+    return not _is_refined(_value_of(first), _value_of(second)) or _is_denied(first, second)
+
+
+def head_stem(phrase: str) -> str:
+    """The stem of the head noun of a phrase; empty where it has none."""
+    words = [word for word in words_of(_QUALIFIER.split(f" {phrase} ", maxsplit=1)[0]) if word not in DETERMINERS]
+    while len(words) > 1 and (words[-1].isdigit() or is_adjective(words[-1]) or is_closed_class(words[-1])):
+        words.pop()
+    return stem(words[-1])[:SLOT_MAX] if words and not is_closed_class(words[-1]) else ""
+
+
+def stem_of(slot: str) -> str:
+    return " ".join(content_stems(slot))[:SLOT_MAX]
+
+
+def _simplify(text: str) -> str:
+    return " ".join(text.lower().replace("’", "'").strip(" .!").split())
+
+
+def _read_preference(small: str) -> _Preference | None:
+    if found := _FAVOURITE.match(small):
+        chosen, qualifier = _cut(found["object"], _QUALIFIER)
+        return _Preference(True, False, f"{chosen} {found['noun']}", "", qualifier)
+    found = _PREFERENCE.match(small)
+    if found is None:
+        return None
+    rest = _ASKS.sub("", found["object"], count=1) if _ASKS.match(found["object"]) else found["object"]
+    chosen, over = _cut(rest, _OVER)
+    over, after_over = _cut(over, _QUALIFIER)
+    chosen, qualifier = _cut(chosen, _QUALIFIER)
+    denials = count_negations(found["before"]) + bool(found["dislikes"] or found["object"].startswith("not to "))
+    denials += found["plain"] == "avoid"
+    return _Preference(
+        bool(found["chooses"] or found["plain"]), denials % 2 == 1, chosen, over, qualifier or after_over
+    )
+
+
+def _cut(text: str, at: re.Pattern[str]) -> tuple[str, str]:
+    """What stands before and after the words that part it."""
+    found = at.search(text)
+    return (text[: found.start()], text[found.end() :]) if found else (text, "")
+
+
+def _clash(one: _Preference, other: _Preference) -> bool:
+    """Whether the first, or what it says of the second's other, cannot be so beside the second."""
+    ours, theirs = set(content_stems(one.chosen)), set(content_stems(other.chosen))
+    if not ours or not theirs or not _may_be_one_case(one.qualifier, other.qualifier):
+        return False
+    rejected = set(content_stems(other.over))
+    if rejected and not one.is_denied and not other.is_denied and (ours <= rejected or rejected <= ours):
+        return not (theirs <= ours)
+    if one.is_denied and not other.is_denied:
+        return ours <= theirs  # who hates coffee does not like black coffee
+    if one.is_denied or other.is_denied or not (one.is_choice and other.is_choice):
+        return False
+    return head_stem(one.chosen) == head_stem(other.chosen) and not (ours <= theirs or theirs <= ours)
+
+
+def _may_be_one_case(one: str, other: str) -> bool:
+    """Tabs in Go and spaces in Python are no contradiction."""
+    first, second = set(content_stems(one)), set(content_stems(other))
+    return not first or not second or bool(first & second)
+
+
+def _identity_slot(small: str, named: str) -> str:
+    if named in _OF_ROLE or _WORKS_AS.search(small):
+        return "role"
+    if named:
+        return named[:SLOT_MAX]
+    if _CREDENTIALS.search(small):
+        return "credentials"
+    if found := _IS_A.search(small):
+        head = _QUALIFIER.split(f" {found['object']} ", maxsplit=1)[0].split(" of ")[0].split()
+        if head and is_trade(head[-1].strip(",.")):
+            return "role"
+    return "background" if _BACKGROUND.search(small) else ""
+
+
+def _value_of(small: str) -> set[str]:
+    found = _IS_A.search(small) or _VALUE.search(small)
+    value = found["object"] if found else small.partition(" as ")[2] or small
+    return set(content_stems(_QUALIFIER.split(f"{value} ", maxsplit=1)[0]))
+
+
+def _is_refined(one: set[str], other: set[str]) -> bool:
+    return one <= other or other <= one
+
+
+def _is_denied(one: str, other: str) -> bool:
+    return count_negations(one) % 2 != count_negations(other) % 2
+
+
+def _clash_in_background(one: str, other: str) -> bool:
+    """Of these there are many; only of where somebody comes from there is one."""
+    first, second = _COMES_FROM.search(one), _COMES_FROM.search(other)
+    if first and second and first[1][:2] == second[1][:2]:
+        return not _is_refined(set(content_stems(first["object"])), set(content_stems(second["object"])))
+    return (
+        _is_denied(one, other)
+        and find_opposition(one, other) is Opposition.NEGATION
+        and _is_refined(set(content_stems(one)), set(content_stems(other)))
+    )

@@ -1,0 +1,77 @@
+"""Judges the things that people like, use and are: whether they can be understood outside of the conversation."""
+
+import re
+from typing import Final
+
+from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural, singular_of
+from memory.domain.language.english import nouns
+from memory.domain.language.english import remembering as english
+
+_POINTING: Final = re.compile(english.POINTING)
+_VALUE_OPENS: Final = re.compile(r"(?:(?:an?|the|called|named)\b|[\d\x11\x10\"'#@+]|\w+@)")
+_LAST_WORDS: Final = re.compile(r"[\w'-]+")
+_PREPOSED: Final = re.compile(
+    r"\b(?:for|at|in|on|with|of|to|over|instead|rather|than|when|while|because|as|from|by|and|or|but"
+    r"|who|that|during|after|before|about|behind)\b|[,;(]"
+)
+
+
+def is_own_object(original: str, small: str) -> bool:
+    """Whether a thing that is liked or used can be understood outside of the conversation."""
+    words = [word.strip(",.") for word in small.split()]
+    if not words or words[0] in english.POINTING_FIRST or words[0] in ("very", "so", "too"):
+        return False
+    if (
+        words == ["not"]
+        or (len(words[0]) == 1 and words[0] != "a")
+        or (words[0] in english.CONTEXTUAL and len(words[-1]) == 1)
+    ):
+        return False  # `option B`
+    if words[0] != "the":
+        return True
+    thing = words[1 : 1 + next((at for at, word in enumerate(words[1:]) if _PREPOSED.match(word)), len(words))]
+    if not thing or not english.CONTEXTUAL.isdisjoint(thing) or thing[0].endswith("er"):
+        return False
+    return original.split()[1][:1].isupper() or thing[-1] in english.GENERIC_NOUNS
+
+
+def is_value(value: str, spelled: str, *, allows_bare: bool) -> bool:
+    """Whether it says what something is, and not how it is at the moment."""
+    words = [word.strip(",.!\x10") for word in value.split()]
+    first = words[0]
+    if first in english.PASSING or first.endswith("n't") or first == "not":
+        return False
+    if spelled[:1].isupper() or first[:1].isdigit() or _VALUE_OPENS.match(value):
+        head = head_of(value.removeprefix("the ").removeprefix("a ").removeprefix("an "))
+        return head not in nouns.EVALUATIONS and not (first == "the" and head in english.CONTEXTUAL)
+    is_state = is_adjective(first) or is_participle(first) or is_participle(words[-1])
+    return allows_bare and not (is_state and len(words) == 1) and not is_participle(first) and not first.endswith("ly")
+
+
+def is_contextual(thing: str) -> bool:
+    words = [word.strip(",.") for word in thing.split()]
+    return any(word in ("the",) and words[at + 1] in english.CONTEXTUAL for at, word in enumerate(words[:-1]))
+
+
+def points(small: str) -> bool:
+    return _POINTING.search(small) is not None
+
+
+def is_code(noun: str) -> bool:
+    return noun in nouns.CODE_NOUNS | english.CODE_THINGS or single(noun) in nouns.CODE_NOUNS | english.CODE_THINGS
+
+
+def is_trade(head: str) -> bool:
+    return head in english.TRADES or (
+        head.endswith(english.TRADE_ENDINGS) and head not in english.NO_TRADES and len(head) > 4
+    )
+
+
+def head_of(thing: str) -> str:
+    """The last word of the noun phrase that begins there."""
+    words = _LAST_WORDS.findall(_PREPOSED.split(thing, maxsplit=1)[0])
+    return words[-1] if words else ""
+
+
+def single(word: str) -> str:
+    return singular_of(word) if is_plural(word) else word
