@@ -37,6 +37,7 @@ KINDS: Final = {
     Kind.RETRACTS: "is taken back",
     Kind.CHANGES: "is so from now on",
     Kind.CORRECTS: "corrects what was said",
+    Kind.ADDS: "is said beside another",
 }
 BECAME: Final = {
     "inserted": "becomes a fact",

@@ -178,8 +178,10 @@ def _judge_plain(said: Incoming, own: Standing | None, graph: Graph, *, supersed
             return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
         if not is_deliberate and _is_other_wording(said.parent, own.parent):
             return Judgement(Act.CANDIDATE, own)
-        if not supersedes and not said.is_dated and is_dated(own.said_at):
-            return Judgement(Act.CANDIDATE, own)  # an old chat is opened again: what stands was said since
+        # An old chat is opened again, and what stands was said since; or it is said beside something else.
+        is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is Kind.ADDS
+        if is_no_dispute and not supersedes:
+            return Judgement(Act.CANDIDATE, own)
         if not supersedes or is_weaker(said.channel, own.channel):
             return Judgement(Act.CONFLICT, own)  # newer words do not displace stronger ones
         if said.said_at < own.said_at:

@@ -1,6 +1,6 @@
 """A statement: what somebody said in a message, how it is written down, and when it reopens a decision."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import orjson
@@ -70,7 +70,24 @@ def select_statements(matches: Iterable[CueMatch], *, may_change: bool) -> list[
             found[key] = match, manner
         elif _outweighs(match, known[0]):
             found[key] = match, manner
-    return list(found.values())
+    return list(_mark_additions(found.values()))
+
+
+def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[CueMatch, Manner]]:
+    """The same; what gives a concept a second parent in a dimension, without a word of change, contradicts nothing:
+    `Fenrir is my dog. Fenrir is a husky.`"""
+    stated: set[tuple[str, str]] = set()
+    for match, manner in said:
+        slot = match.subject, match.dimension
+        if match.channel in TENTATIVE or manner.is_hedged or match.dimension == NAMES:
+            yield match, manner
+        elif manner.kind is Kind.RETRACTS:
+            stated.discard(slot)
+            yield match, manner
+        else:
+            is_more = manner.kind is Kind.STATES and slot in stated
+            stated.add(slot)
+            yield match, manner._replace(kind=Kind.ADDS) if is_more else manner
 
 
 def _takes_back(known: tuple[CueMatch, Manner], manner: Manner) -> bool:

@@ -26,6 +26,7 @@ class Observation(models.Model):
         RETRACTS = "retracts", "takes it back"
         CHANGES = "changes", "is so from now on"
         CORRECTS = "corrects", "corrects what was said"
+        ADDS = "adds", "is said beside another parent"
 
     class State(models.TextChoices):
         PENDING = "pending"
@@ -98,7 +99,8 @@ class Observation(models.Model):
             ),
             models.CheckConstraint(condition=Q(kind__in=["triple", "concept"]), name="observation_kind_is_known"),
             models.CheckConstraint(
-                condition=Q(says__in=["states", "retracts", "changes", "corrects"]), name="observation_says_is_known"
+                condition=Q(says__in=["states", "retracts", "changes", "corrects", "adds"]),
+                name="observation_says_is_known",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["pending", "done", "failed"]), name="observation_state_is_known"

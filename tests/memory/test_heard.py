@@ -113,6 +113,19 @@ def test_only_what_a_user_says_now_takes_back_or_corrects() -> None:
     assert said(text, reading=system) == [("dobby", "cook", "states")]
 
 
+def test_what_one_message_says_beside_something_else_is_handed_over_as_such() -> None:
+    assert said("Fenrir is my dog. Skadi ISA printer. Fenrir is a husky.") == [
+        ("fenrir", "dog", "states"),
+        ("skadi", "printer", "states"),
+        ("fenrir", "husky", "adds"),
+    ]
+    assert said("Fenrir ISA dog. I think Fenrir is a husky. Fenrir is now a wolf.")[1:] == [
+        ("fenrir", "husky", "states"),
+        ("fenrir", "wolf", "changes"),
+    ]
+    assert said("Fenrir ISA dog. Forget that Fenrir is a dog. Fenrir is a husky.")[-1] == ("fenrir", "husky", "states")
+
+
 def test_what_was_said_before_it_was_first_read_comes_before_all_that_stands() -> None:
     message = replace(heard(world(), "Dobby is a cook. Winky is a cook."), is_dated=False)
 

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     RETRACTS = "retracts"  # takes the triple back
     CHANGES = "changes"  # says what is so from now on
     CORRECTS = "corrects"  # says what was said wrongly before
+    ADDS = "adds"  # says something else of what the same message has spoken of in this way
 
 
 CLAUSE_BREAK: Final = re.compile(

@@ -10,6 +10,7 @@ from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, Standing
 from memory.domain.timing import undate
 
 SLOT, SPLIT, OTHER_SPLIT, MOVED = 1, 2, 3, 4
+ADDS = Manner(Kind.ADDS)
 CHANGES, CORRECTS, RETRACTS = Manner(Kind.CHANGES), Manner(Kind.CORRECTS), Manner(Kind.RETRACTS)
 HEDGED = Manner(is_hedged=True)
 SAYS = Manner()
@@ -60,6 +61,15 @@ def test_a_plain_statement_is_placed_confirmed_or_disputes() -> None:
     assert act("plotter", SAYS, "printer operator", supersedes=True) == "conflict printer"
     assert act("plotter", SAYS, "printer", supersedes=True, is_dated=False) == "outdated printer"
     assert act("below") == "conflict"
+
+
+def test_what_is_said_beside_something_else_disputes_nothing() -> None:
+    assert act("husky", ADDS, "dog") == "candidate dog"
+    assert act("husky", ADDS, "dog", supersedes=True) == "replace dog"
+    assert act("flask_app", ADDS, "app") == "replace app"
+    assert act("husky", ADDS, "husky") == "confirm husky"
+    assert act("husky", ADDS) == "place"
+    assert act("below", ADDS) == "conflict"
 
 
 def test_a_chat_that_is_opened_again_disputes_nothing_that_was_said_since() -> None:
