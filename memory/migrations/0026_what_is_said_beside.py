@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0024_semantic_memory"),
+        ("memory", "0025_episodes_are_kept"),
     ]
 
     operations = [
