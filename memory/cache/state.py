@@ -198,7 +198,8 @@ class Cache:
     def is_concept(self, token: str) -> bool:
         """Whether the token is the subject of a fact; the root of a dimension is none."""
         row = self.soas_by_token.get(token)
-        return row is not None and any(not edge.is_root for edge in self.urd_by_concept.get(row.id, ()))
+        edges = self.urd_by_concept.get(row.id) if row is not None else None
+        return edges is not None and not edges[0].is_root  # which is the weakest
 
     def is_place(self, token: str) -> bool:
         """Whether something is in it, in the dimension `geography`."""

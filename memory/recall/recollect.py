@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
@@ -10,11 +9,10 @@ from memory.domain.cues.extractor import CueMatch, Kind
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact, Style
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import (
-    FACTS_MAX,
     Bounds,
     Candidate,
     channel_of_edge,
-    in_force,
+    find_strongest,
     is_in_force,
     select,
 )
@@ -136,10 +134,8 @@ def _sort(
         elif row.is_common and not (own or word in mentions.emphasised or (edges and _is_taught(word, edges[0]))):
             reasons[word] = "a common word"
         elif edges:
-            # Words and edges are announced separately: an edge whose words have not arrived yet has to wait.
-            arrived = (e for e in in_force(edges, bounds) if e.parent_id in names and e.dim_id in names)
             # Before what is shown already is left out: else each block would go on to weaker facts.
-            strongest = list(islice(arrived, FACTS_MAX))
+            strongest = find_strongest(edges, bounds, names)
             if facts := [edge for edge in strongest if (word, names[edge.dim_id]) not in shown_slots]:
                 known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:

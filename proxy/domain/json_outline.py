@@ -42,6 +42,8 @@ class ByteRange(NamedTuple):
 
 def is_heavy(text: bytes) -> Steps[bool]:
     """Whether the text has more in it than may be parsed at once."""
+    if len(text) <= CONTAINERS_MAX:
+        return False
     # Signs in strings count here, too, so this is cheap and errs on one side only: prose and code have many.
     brackets = _count_rare(text, b"{") + _count_rare(text, b"[")
     if brackets <= CONTAINERS_MAX and (len(text) <= 2 * COMMAS_MAX or _count_rare(text, b",") <= COMMAS_MAX):

@@ -37,6 +37,8 @@ class Placed:
     @property
     def text(self) -> str:
         """All blocks of the prompt, as they follow each other."""
+        if not (self.edit.heads or self.edit.tails):
+            return self.edit.top
         blocks = {Spot(index, is_end=False): block for index, block in self.edit.heads.items()}
         blocks |= {Spot(index, is_end=True): block for index, block in self.edit.tails.items()}
         return GAP.join(block for block in (self.edit.top, *(blocks[spot] for spot in sorted(blocks))) if block)

@@ -25,9 +25,10 @@ class RequestInfo(TypedDict):
 
 
 def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> RequestInfo:
-    if not is_model_name(prompt.model):
-        MODEL_NAME.count_bite(characters=len(prompt.model))
-    model = "".join(character for character in prompt.model[:NAME_MAX] if character.isprintable())
+    model = prompt.model
+    if not is_model_name(model):
+        MODEL_NAME.count_bite(characters=len(model))
+        model = "".join(character for character in model[:NAME_MAX] if character.isprintable())
     request = token_hex(8)  # so that nobody guesses one to ask /why about
     return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
 

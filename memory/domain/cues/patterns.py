@@ -78,6 +78,8 @@ class Form(Enum):
         self.is_isa = is_isa
         self.confidence = confidence
 
+    __hash__ = object.__hash__  # Enum's own is not C: it takes longer than all else about a look into a set
+
 
 NAMING: Final = frozenset({Form.IS_ALSO, Form.IS_SHORT, Form.ALIASED, Form.RENAMED})
 OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
@@ -130,7 +132,9 @@ _CUE: Final = re.compile(
     rf"|{_alternatives(_OTHERS)}"
     r")(?![^\s*_\"'(\[`\x10])"
 )
-_GROUPS: Final = ("denied", "adverb", "are_denied", "are_adverb", "verb_denied")
+_GROUPS: Final = tuple(
+    _CUE.groupindex[name] for name in ("denied", "adverb", "are_denied", "are_adverb", "verb_denied")
+)
 _PRONOUNS: Final = tuple(f"{word}{mark}s" for word in ("it", "he", "she") for mark in "'\u2019")
 _PLURALS: Final = ("are", "do ", "don", "belong ", "run ")
 _FORMS: Final = {form.name: form for form in Form}

@@ -1,7 +1,7 @@
 """Which facts and questions go into a block: concepts are chosen by priority, each one's facts by strength, all within
 a budget; they are printed in order of id."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from operator import attrgetter, itemgetter
@@ -77,10 +77,17 @@ def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
     )
 
 
-def in_force(edges: Iterable[EdgeRow], bounds: Bounds) -> Iterator[EdgeRow]:
-    """The edges the canonical recollection query returns, roots left out, in the order given."""
-    # One by one: of a concept with thousands of facts, only the first few are looked at.
-    return (edge for edge in edges if is_in_force(edge, bounds))
+def find_strongest(edges: Sequence[EdgeRow], bounds: Bounds, words: Container[int]) -> list[EdgeRow]:
+    """Of a concept's edges, the strongest first, those that may be shown: the first FACTS_MAX that the canonical
+    recollection query returns, roots left out. ``words``: the ids that are known."""
+    found = []
+    for edge in edges:  # of a concept with thousands of facts, only the first few are looked at
+        # Words and edges are announced separately: an edge whose words have not arrived yet has to wait.
+        if is_in_force(edge, bounds) and edge.parent_id in words and edge.dim_id in words:
+            found.append(edge)
+            if len(found) == FACTS_MAX:
+                break
+    return found
 
 
 _STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}

@@ -15,6 +15,9 @@ def split_for_reading(text: str, size: int) -> Iterator[str]:
     name of several words that is short enough to be one."""
     start = 0
     while start < len(text):
+        if len(text) - start <= size:  # as most texts are
+            yield text[start:]
+            return
         end = text.find("\n", start + size, start + 2 * size) + 1
         if not end:
             # Before a word in lower case, with which no name goes on; where there is none, between any two words.

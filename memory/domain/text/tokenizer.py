@@ -210,12 +210,12 @@ def _read_uncapitalised_pieces(pieces: set[str], patterns: Patterns) -> set[str]
 
 def _read_uncapitalised_or_noise(pieces: set[str], patterns: Patterns) -> set[str]:
     """The same, and noise."""
-    known = pieces & _PIECES.keys()
-    tokens = {word for word in patterns.word.findall("\n".join(pieces - known)) if word[0] not in UPPER}
+    new = [piece for piece in pieces if piece not in _PIECES]
+    tokens = {word for word in patterns.word.findall("\n".join(new)) if word[0] not in UPPER}
     is_long = max(map(len, tokens), default=0) > MAX_TOKEN_LENGTH
     read: Callable[[str], str] = _read_word.__wrapped__ if is_long else _read_word
     tokens.update([read(word) for word in tokens if "'" in word or not word.islower()])
-    tokens.update(chain.from_iterable(map(_PIECES.__getitem__, known)))
+    tokens.update(chain.from_iterable(filter(None, map(_PIECES.get, pieces))))
     return tokens
 
 
