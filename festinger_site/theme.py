@@ -87,6 +87,7 @@ UNFOLD = {
                 rows("Mute patterns", "volume_off", "memory.mutepattern"),
                 rows("Language models", "smart_toy", "memory.languagemodel"),
                 rows("Agents", "badge", "memory.agent"),
+                rows("Projects", "folder", "memory.project"),
                 rows("Heartbeats", "ecg_heart", "memory.heartbeat"),
                 rows("Schedules", "schedule", "django_celery_beat.periodictask"),
                 rows("Accounts", "person", "auth.user") | {"permission": is_superuser},

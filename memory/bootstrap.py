@@ -49,6 +49,9 @@ OPERATING = {
     "memory.add_agent": "add agents",
     "memory.change_agent": "change agents, replace their tokens",
     "memory.delete_agent": "delete agents, and so revoke their tokens",
+    "memory.add_project": "add projects",
+    "memory.change_project": "change projects, let requests without a token name them",
+    "memory.delete_project": "delete projects that nothing belongs to",
     "django_celery_beat.change_periodictask": "change schedules",
 }
 

@@ -34,6 +34,7 @@ from memory.models import (
     LlmCall,
     MutePattern,
     Observation,
+    Project,
     Soas,
     Source,
 )
@@ -105,6 +106,7 @@ def world(module_db: None) -> None:
     Agent.objects.create(name="harry", token_hash="0" * 64)
     Heartbeat.objects.create(name="worker")
     MutePattern.objects.create(pattern="self.*")
+    Project.objects.create(slug="hogwarts", name="Hogwarts")
     model = LanguageModel.objects.create(provider="ollama", model_name="judge")
     LlmCall.objects.create(model=model, model_name=str(model), purpose="explain", subject="dobby")
     RecollectionEvent.objects.create(
@@ -407,6 +409,7 @@ def test_operators_may_what_the_table_says_and_no_more():
         "memory.add_edge", "memory.delete_edge", "memory.change_soas",
         "memory.change_dimension", "memory.change_config", "memory.add_languagemodel", "memory.change_languagemodel",
         "memory.delete_languagemodel", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
+        "memory.add_project", "memory.change_project", "memory.delete_project",
         "django_celery_beat.change_periodictask",
     }  # fmt: skip
     assert of("viewers") <= of("operators")

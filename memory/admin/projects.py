@@ -1,0 +1,51 @@
+"""Projects in the admin: what memories and episodes belong to."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from memory.admin.base import NamesChanges, Page, link
+from memory.models import Episode, Memory, Project
+
+
+def count_of(model: type[Memory | Episode], **conditions: Any) -> Coalesce:
+    rows = model._default_manager.filter(project=OuterRef("pk"), **conditions).order_by().values("project")
+    return Coalesce(Subquery(rows.annotate(count=Count("pk")).values("count")), 0)
+
+
+@admin.register(Project)
+class ProjectAdmin(NamesChanges, Page):
+    list_display = ("slug", "name", "is_open", "memories_count", "episodes_count", "created_at")
+    list_filter = ("is_open",)
+    search_fields = ("slug", "name")
+    ordering = ("slug",)
+
+    def get_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
+        about = ("memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
+        return ("slug", "name", "description", "is_open", *about)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
+        # Clients send the slug: another one would cut them off without a word.
+        return ("slug", "memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
+        counts = {"memories_now": count_of(Memory, status="active"), "episodes_now": count_of(Episode)}
+        return super().get_queryset(request).annotate(**counts)
+
+    @admin.display(description="memories")
+    def memories_count(self, project: Any) -> str:
+        return f"{project.memories_now:,}"
+
+    @admin.display(description="episodes")
+    def episodes_count(self, project: Any) -> str:
+        return f"{project.episodes_now:,}"
+
+    @admin.display(description="agents")
+    def spoken_for_by(self, project: Project) -> SafeString | str:
+        agents = sorted({*project.agents.all(), *project.allowed_agents.all()}, key=lambda agent: agent.name)
+        return format_html_join(", ", "{}", ((link(agent),) for agent in agents)) or "none by its settings"
