@@ -105,15 +105,15 @@ def _outweighs(match: CueMatch, other: CueMatch) -> bool:
 def storable(observed: Statement) -> Statement:
     """The same with texts that Postgres and JSON take: no NUL, no lone surrogate, no more than there is room for."""
     return observed._replace(
-        subject=_clean(observed.subject),
-        parent=_clean(observed.parent),
-        dimension=_clean(observed.dimension),
-        role=_clean(observed.role[:ROLE_MAX]),
-        agent=_clean(observed.agent[:AGENT_MAX]),
-        evidence=_clean(observed.evidence[:EVIDENCE_MAX]),
-        channel=_clean(observed.channel),
-        says=_clean(observed.says),
-        instead_of=_clean(observed.instead_of),
+        subject=make_storable(observed.subject),
+        parent=make_storable(observed.parent),
+        dimension=make_storable(observed.dimension),
+        role=make_storable(observed.role[:ROLE_MAX]),
+        agent=make_storable(observed.agent[:AGENT_MAX]),
+        evidence=make_storable(observed.evidence[:EVIDENCE_MAX]),
+        channel=make_storable(observed.channel),
+        says=make_storable(observed.says),
+        instead_of=make_storable(observed.instead_of),
     )
 
 
@@ -138,7 +138,8 @@ def decode(line: bytes) -> Statement | None:
     return observed if tuple(map(type, observed)) == TYPES else None
 
 
-def _clean(text: str) -> str:
+def make_storable(text: str) -> str:
+    """The text as Postgres and JSON take it: without NUL and lone surrogates."""
     # Each check by itself, because nearly every text passes both: copying all of them would cost more than looking.
     if "\x00" in text:
         text = text.replace("\x00", " ")

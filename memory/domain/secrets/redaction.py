@@ -11,7 +11,7 @@ from memory.domain.secrets.shapes import MARK, PLACEHOLDER, looks_secret
 from memory.domain.text.noise import is_key
 from memory.domain.types import Span
 
-__all__ = ["MARK", "blank_in_steps", "blank_secrets", "mask_secrets"]
+__all__ = ["MARK", "blank_in_steps", "blank_secrets", "mask_in_steps", "mask_secrets"]
 
 Cover = Callable[[str], str]  # what stands in place of a secret
 
@@ -32,7 +32,12 @@ _GOES_ON: Final = (":", "=")  # at the end of a line whose value stands in the n
 
 def mask_secrets(text: str) -> str:
     """The text with `MARK` in place of each secret. Masking it again changes nothing; linear time on any text."""
-    return "".join(_cover_in_steps(text, lambda secret: MARK))
+    return "".join(mask_in_steps(text))
+
+
+def mask_in_steps(text: str) -> Iterator[str]:
+    """The same in pieces of whole lines, each looked through when it is asked for."""
+    return _cover_in_steps(text, lambda secret: MARK)
 
 
 def blank_secrets(text: str) -> str:
@@ -41,7 +46,7 @@ def blank_secrets(text: str) -> str:
 
 
 def blank_in_steps(text: str) -> Iterator[str]:
-    """The same in pieces of whole lines, each looked through when it is asked for."""
+    """The same in pieces, as `mask_in_steps`."""
     return _cover_in_steps(text, lambda secret: _VISIBLE.sub("*", secret))
 
 

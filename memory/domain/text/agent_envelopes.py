@@ -47,6 +47,22 @@ def is_person_envelope(text: str) -> bool:
     return any(isinstance(envelope.get("user_message"), str) for envelope, _ in _open_envelopes(text)[:1])
 
 
+def unwrap_answer(text: str) -> str:
+    """What a model says in Agent Zero's JSON: the text of its response, nothing where it calls another tool; anything
+    else as it is."""
+    if not text[:1000].lstrip().startswith("{") or '"tool_name"' not in text:
+        return text
+    try:
+        call = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    if not isinstance(call, dict) or "tool_args" not in call:
+        return text
+    given = call["tool_args"] if call.get("tool_name") == "response" else None
+    said = given.get("text") if isinstance(given, dict) else None
+    return said if isinstance(said, str) else ""
+
+
 def shows_tools(text: str, role: str) -> bool:
     """Whether a message shows that the agent works as Agent Zero does: what people and tools say comes in an envelope,
     and the system text and the model name their tools in JSON."""

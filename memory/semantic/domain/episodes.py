@@ -1,0 +1,160 @@
+"""What of a message is kept as an episode: what somebody says in it and what they quote, without code and secrets."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from memory.domain.secrets.redaction import mask_in_steps
+from memory.domain.statement import make_storable
+from memory.domain.steps import Steps
+from memory.domain.text.agent_envelopes import unwrap_answer
+from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.prose import mask_all_but_prose
+from memory.domain.text.quotations import find_quotations
+from memory.domain.text.sentences import MASK, find_code, mask
+from memory.domain.types import Span
+
+ROLES: Final = frozenset({"user", "assistant"})
+KEPT_MAX: Final = 4_000  # characters
+CODE_LINES_MAX: Final = 20
+QUOTED_MAX: Final = 500  # characters of each quotation, where a message is too long
+CONTENT_WORDS_MIN: Final = 3  # different ones
+GAP: Final = "[…]"  # stands for what is left out
+READ_MAX: Final = 20_000  # characters
+SECRET_MAX: Final = 5_000  # characters at the end of what was read that may be half a secret: a key of 4,096 bits
+
+# How tools' results come in a user's message, where the framework knows no role for them.
+_TOOL_OUTPUT: Final = re.compile(
+    r"[\W_]*(?:observation|std(?:out|err)|(?:(?:tool|function|command)[ _-]?)?(?:results?|outputs?))"
+    r"(?:[ \t]+(?:of|from)[ \t][^\n:]{1,40}|[ \t*_`]*(?:[\[(#]\w{0,20}[\])]?|\d{1,3}))?[ \t*_`]*:",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class EpisodeText(NamedTuple):
+    """``quoted``: the parts that only pass on the words of others, ascending and apart from each other."""
+
+    text: str
+    quoted: tuple[Span, ...] = ()
+
+    @property
+    def own(self) -> str:
+        """What is not quoted."""
+        starts = [0, *(end for _, end in self.quoted)]
+        ends = [*(start for start, _ in self.quoted), len(self.text)]
+        return "\n".join(self.text[start:end] for start, end in zip(starts, ends, strict=True))
+
+    @property
+    def passed_on(self) -> str:
+        return "\n".join(self.text[start:end] for start, end in self.quoted)
+
+
+def compose_episode(said: str, role: str) -> Steps[EpisodeText | None]:
+    """What is kept of a message, whose envelope is off; None where it says too little, or its role says nothing that is
+    kept. Linear in the length."""
+    if role == "assistant":
+        said = unwrap_answer(said)
+    if role not in ROLES or (role == "user" and _TOOL_OUTPUT.match(said[:100])):
+        return None
+    pieces = []
+    for piece in mask_in_steps(said[:READ_MAX]):
+        pieces.append(piece)
+        yield
+    text = make_storable("".join(pieces)).rstrip()
+    if len(said) > READ_MAX:
+        text = text[: max(len(text) - SECRET_MAX, 0)]
+    quoted = _unite(find_quotations(text))
+    yield
+    prose = yield from mask_all_but_prose(text)
+    episode = leave_out(EpisodeText(text, quoted), _find_long_code(text, prose, quoted))
+    yield
+    if len(episode.text) > KEPT_MAX:  # own words before those of others
+        long = [(start + QUOTED_MAX, end) for start, end in episode.quoted if end - start > QUOTED_MAX + len(GAP)]
+        episode = leave_out(episode, long)
+    episode = _cut(episode)
+    return episode if has_content(mask(episode.text)) else None
+
+
+def has_content(text: str) -> bool:
+    """Whether there are enough words in it that are no grammar."""
+    found = set()
+    for word in _WORD.finditer(text):
+        lower = word[0].lower().replace("’", "'")
+        if not is_closed_class(lower):
+            found.add(lower)
+            if len(found) == CONTENT_WORDS_MIN:
+                return True
+    return False
+
+
+def leave_out(episode: EpisodeText, cuts: Iterable[Span]) -> EpisodeText:
+    """The same with GAP in the place of each cut; these ascend and do not overlap."""
+    pieces: list[str] = []
+    quoted: list[Span] = []
+    at = moved = 0
+    waiting = list(reversed(episode.quoted))
+    for start, end in [*cuts, (len(episode.text), len(episode.text))]:
+        while waiting and waiting[-1][0] < start:
+            first, last = waiting.pop()
+            first = max(first, at)
+            if last > end:  # it goes on behind the cut
+                waiting.append((end, last))
+            if min(last, start) > first:
+                quoted.append((first - moved, min(last, start) - moved))
+        pieces.append(episode.text[at:start])
+        if end > start:
+            pieces.append(GAP)
+            moved += end - start - len(GAP)
+        at = end
+    return EpisodeText("".join(pieces), tuple(quoted))
+
+
+def _cut(episode: EpisodeText) -> EpisodeText:
+    text = episode.text.strip()
+    before = len(episode.text) - len(episode.text.lstrip())
+    text = text[:KEPT_MAX]
+    spans = ((max(start - before, 0), min(end - before, len(text))) for start, end in episode.quoted)
+    return EpisodeText(text, tuple((start, end) for start, end in spans if end > start))
+
+
+def _unite(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Ascending, those that touch or overlap as one."""
+    united: list[Span] = []
+    for start, end in sorted(spans):
+        if united and start <= united[-1][1]:
+            united[-1] = united[-1][0], max(end, united[-1][1])
+        elif end > start:
+            united.append((start, end))
+    return tuple(united)
+
+
+def _find_long_code(text: str, prose: str, quoted: Sequence[Span]) -> Iterator[Span]:
+    """Code, and what programs print, of more than CODE_LINES_MAX lines. ``prose`` is what ``mask_all_but_prose`` makes
+    of the text."""
+    is_fenced, is_of_others = _Within(_unite(find_code(text))), _Within(quoted)
+    start = end = lines = 0
+    for line in _LINE.finditer(text):
+        at, shown = line.start(), prose[line.start() : line.end()]
+        is_data = MASK in shown and not shown.strip(f"{MASK} \t\n\r")
+        if is_data and (is_fenced(at) or not is_of_others(at)):
+            start, end, lines = (start if lines else at), at + len(line[0].rstrip()), lines + 1
+        elif shown.strip():
+            if lines > CODE_LINES_MAX:
+                yield start, end
+            lines = 0
+    if lines > CODE_LINES_MAX:
+        yield start, end
+
+
+class _Within:
+    """Whether places, asked about in ascending order, are within one of the spans, which ascend."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._waiting = list(reversed(spans))
+
+    def __call__(self, at: int) -> bool:
+        while self._waiting and self._waiting[-1][1] <= at:
+            self._waiting.pop()
+        return bool(self._waiting) and self._waiting[-1][0] <= at
