@@ -50,6 +50,13 @@ class RecollectionEvent(PromptEvent):
     )
     reasons = models.JSONField(default=dict, help_text="By concept.")
     reasons_left_out = models.IntegerField(default=0, db_default=0)
+    notes = models.JSONField(
+        default=list, db_default=[], help_text="The memories and episodes that were found, by id, each with why."
+    )
+    search = models.CharField(
+        max_length=60, blank=True, default="", db_default="", help_text="What came of the search for them."
+    )
+    search_ms = models.FloatField(null=True, help_text="How long it took; empty where nothing was searched.")
     restrictions = models.JSONField(
         default=dict, db_default={}, help_text="What was not done for this request (recall, learn, ask), and why."
     )
@@ -72,7 +79,8 @@ class RecollectionEvent(PromptEvent):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(enrich_ms__gte=0, reasons_left_out__gte=0, unread_characters__gte=0),
+                condition=Q(enrich_ms__gte=0, reasons_left_out__gte=0, unread_characters__gte=0)
+                & (Q(search_ms=None) | Q(search_ms__gte=0)),
                 name="recollection_event_amounts_are_not_negative",
             ),
             models.CheckConstraint(
@@ -147,7 +155,7 @@ class Injection(models.Model):
     place = models.BinaryField(help_text="The digest of all that comes before the block; empty for the top.")
     block = models.TextField(blank=True, help_text="Empty where nothing stands there.")
     content = models.JSONField(
-        default=dict, help_text="The facts that the block shows, and the concepts it asks about."
+        default=dict, help_text="The facts, memories and episodes that the block shows, and the concepts it asks about."
     )
     system = models.TextField(null=True, help_text="The Modelfile's SYSTEM that came before the block.")  # noqa: DJ001
     at = models.DateTimeField(db_default=Now())

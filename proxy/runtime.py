@@ -20,8 +20,10 @@ from proxy.domain.config_schema import Rules
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
 from proxy.enrichment.loop_guard import LoopGuard, Trip
+from proxy.enrichment.note_states import STANDING, NoteFollower
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer
+from proxy.enrichment.remembering import Remembering
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
@@ -62,6 +64,7 @@ class Runtime:
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
+            remembering=Remembering(self.world, self.conversations, None),
         )
         self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL, self.outbox.store)
         self.pulse = ServerPulse(settings.DATABASE_URL)
@@ -71,6 +74,8 @@ class Runtime:
         # What other processes tell, and what changes in config.yaml.
         self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
         self.coherence.follow("injection", InjectionFollower(self.conversations))
+        for kind in STANDING:  # after what is shown
+            self.coherence.follow(kind, NoteFollower(self.world, self.conversations, kind))
         self.coherence.subscribe(TRIPS, lambda told: guard.remember(read_trip(told)))
         self.settings_file.subscribe(self._follow)
         self._follow(self.settings_file.rules)

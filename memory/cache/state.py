@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from memory.cache.audience import AgentRow, Audience, ProjectRow
 from memory.cache.expectations import PROVISIONAL_S, Expectations
 from memory.cache.recently_salient import RecentlySalient
+from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import rank
 from memory.domain.types import GEOGRAPHY, EdgeRow, RulingRow, Slot, SoasRow, TripleIds
@@ -56,6 +57,8 @@ class Cache:
     audience: Audience = field(default_factory=Audience)
     projects: dict[str, ProjectRow] = field(default_factory=dict)  # by slug
     mutes: re.Pattern[str] | None = None  # what operators muted by patterns
+    # Of memories and episodes that were shown, those that have changed since; None where nothing holds any more.
+    changed_notes: dict[NoteKey, NoteState | None] = field(default_factory=dict)
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
     loads: int = 0  # begun so far

@@ -6,11 +6,21 @@ from dataclasses import dataclass, field, replace
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
 from memory.domain.cues.extractor import CueMatch, Kind
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, NOTHING, Block, ShownFact, Style
+from memory.domain.recall.notes import NoteKey, ShownNote
+from memory.domain.recall.rendering import (
+    CHARACTERS_PER_TOKEN,
+    NOTHING,
+    Block,
+    ShownFact,
+    Style,
+    block_length,
+    count_tokens,
+)
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import (
     Bounds,
     Candidate,
+    Selection,
     channel_of_edge,
     find_strongest,
     is_in_force,
@@ -21,6 +31,7 @@ from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.reader import Reading
 from memory.recall.mentions import Mentions, filter_salient
+from memory.recall.notes import choose_notes, still_hold
 from memory.recall.questions import ANYBODY, Asking, choose_askable
 from memory.settings.registry import Tuning
 
@@ -29,12 +40,14 @@ RIVALS_MAX = 3  # values of a disputed fact that are shown beside the one that s
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The block, the style of its facts, the rows asked about, and per salient concept why it is in or out."""
+    """The block, the style of its facts, the rows asked about, and per salient concept, memory and episode why it is in
+    or out."""
 
     block: Block = NOTHING
     style: Style = "compact"
     asked: tuple[SoasRow, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
+    notes: dict[NoteKey, str] = field(default_factory=dict)
 
 
 def recollect(
@@ -46,13 +59,41 @@ def recollect(
     model: str = "",
     stood: Collection[ShownFact] = (),
     asking: Asking = ANYBODY,
+    found: Sequence[ShownNote] = (),
 ) -> Recollection:
     """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
-    blocks as one). ``stood``: the facts of a block that this one replaces. ``now`` is in seconds since the epoch."""
+    blocks as one). ``stood``: the facts of a block that this one replaces; ``found``: the memories and episodes that
+    belong to the prompt, the best first. ``now`` is in seconds since the epoch."""
     style = cache.tuning.style_for(model)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
-    if not salient:
+    if not salient and not found:
         return Recollection(style=style)
+    selection, reasons = _select(cache, salient, mentions, now, shown, style, stood, asking)
+    notes, notes_told = list[ShownNote](), dict[NoteKey, str]()
+    if found:
+        taken = shown.tokens + (selection.block().tokens or count_tokens(block_length([])))
+        left = cache.tuning.recollection_max_total_tokens - taken
+        notes, notes_told = choose_notes(cache, found, shown, left)
+    return Recollection(
+        block=selection.block(notes),
+        style=style,
+        asked=tuple(candidate.row for candidate in selection.asked),
+        reasons=reasons | selection.reasons,
+        notes=notes_told,
+    )
+
+
+def _select(
+    cache: Cache,
+    salient: Mapping[str, SoasRow],
+    mentions: Mentions,
+    now: float,
+    shown: Block,
+    style: Style,
+    stood: Collection[ShownFact],
+    asking: Asking,
+) -> tuple[Selection, dict[str, str]]:
+    """The facts and questions of the block, and why other concepts have no part in it."""
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown, asking.asked)
     known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
@@ -62,7 +103,7 @@ def recollect(
         unknown = choose_askable(cache, unknown, mentions, count, reasons)
     else:
         reasons |= dict.fromkeys((candidate.token for candidate in unknown), refusal)
-    selection = select(
+    return select(
         known,
         unknown if count else (),
         show=lambda edge: _show(cache, edge),
@@ -70,17 +111,13 @@ def recollect(
         max_concepts=tuning.recollection_max_concepts,
         max_questions=count,
         max_characters=room * CHARACTERS_PER_TOKEN,
-    )
-    return Recollection(
-        block=selection.block(),
-        style=style,
-        asked=tuple(candidate.row for candidate in selection.asked),
-        reasons=reasons | selection.reasons,
-    )
+    ), reasons
 
 
 def still_holds(cache: Cache, block: Block, now: float) -> bool:
-    """Whether all that the block says would still be said: the facts as they were shown, the questions unanswered."""
+    """Whether all that the block says would still be said: facts and notes as they were shown, questions unanswered."""
+    if block.notes and not still_hold(cache, block.notes):
+        return False
     # What has come to be known besides takes nothing back: taking a block out costs the model its prompt cache.
     for word in block.questions:
         row = cache.soas_by_token.get(word)

@@ -140,8 +140,25 @@ class Tuning:
     recollection_max_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
         RECOLLECTING, 350, "Length of one block, in model tokens of four characters."
     )
+    recollection_max_memory_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
+        RECOLLECTING, 200, "Memories in one block, in model tokens of four characters; they come beside the facts."
+    )
+    recollection_max_episode_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
+        RECOLLECTING, 200, "What was said elsewhere, in one block, in model tokens of four characters."
+    )
     recollection_max_total_tokens: Annotated[int, Field(ge=0, le=100_000)] = setting(
-        RECOLLECTING, 1000, "Length of all blocks of one conversation, in model tokens of four characters."
+        RECOLLECTING, 1500, "Length of all blocks of one conversation, in model tokens of four characters."
+    )
+    recall_current: Literal["off", "on"] = setting(
+        RECOLLECTING,
+        "on",
+        "on: memories and episodes are searched for each new message of a user, which waits 15 ms for them at most;"
+        " off: only for what was said before it, while the model answers.",
+    )
+    recall_share: Annotated[int, Field(ge=0, le=100)] = setting(
+        RECOLLECTING,
+        100,
+        "Percent of the conversations that are given memories and episodes by themselves; the rest is for comparison.",
     )
     recollection_placement: Literal["tail", "head_of_last", "append_only", "system"] = setting(
         RECOLLECTING,

@@ -69,16 +69,18 @@ class Thread:
     prompt: Prompt
     links: Sequence[bytes]  # one for each part of the prompt
     opening: int  # index of the first part that is not the system's; of the last where there is no other
+    root: bytes  # before all parts
 
     @classmethod
-    def of(cls, prompt: Prompt, digests: Sequence[bytes]) -> "Thread":
+    def of(cls, prompt: Prompt, digests: Sequence[bytes], speaker: Sequence[str] = ()) -> "Thread":
         """``digests`` are of each part's role and text."""
-        link, links = root(prompt), []
+        link = root = root_of(prompt, speaker)
+        links = []
         for part, digest in zip(prompt.parts, digests, strict=True):
             link = link_after(link, digest_of_part(part, digest))
             links.append(link)
         opening = opening_of(part.role for part in prompt.parts)
-        return cls(prompt, links, len(links) - 1 if opening is None else opening)
+        return cls(prompt, links, len(links) - 1 if opening is None else opening, root)
 
     def place_of(self, spot: Spot) -> bytes:
         """The digest of all that comes before a block there."""
@@ -86,7 +88,7 @@ class Thread:
             return self.links[spot.part]
         # Reversed: what stands before a text is not at the end of the part before. Its own text does not count, since
         # clients rebuild the end of that, and what comes after the block would have to be evaluated again.
-        return (self.links[spot.part - 1] if spot.part else root(self.prompt))[::-1]
+        return (self.links[spot.part - 1] if spot.part else self.root)[::-1]
 
     @property
     def key(self) -> bytes:
@@ -127,15 +129,17 @@ class Thread:
         """Where the part may have ended or may come to go on differently, with the link that it had then; the last
         first."""
         part = self.prompt.parts[index]
-        before = self.links[index - 1] if index else root(self.prompt)
+        before = self.links[index - 1] if index else self.root
         ends = cuts_of(part.text)
         digests = digests_of_beginnings(Message(part.role, part.text), ends)
         return [(end, link_after(before, digest)) for end, digest in zip(ends, digests, strict=True)][::-1]
 
 
-def root(prompt: Prompt) -> bytes:
-    # Another model is another conversation: nothing of what one has evaluated is of use to the other.
-    return blake2b(prompt.model.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+def root_of(prompt: Prompt, speaker: Sequence[str]) -> bytes:
+    # Another model is another conversation: nothing of what one has evaluated is of use to the other. So is another
+    # speaker: who says the same as somebody else must not get the blocks that the other was given.
+    named = "\0".join((prompt.model, *speaker))
+    return blake2b(named.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
 def cuts_of(text: str) -> list[int]:

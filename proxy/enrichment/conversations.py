@@ -4,10 +4,11 @@ Clients resend the whole history each turn. A model need not evaluate again what
 that was once put into a prompt is put there again, byte for byte, and what is new goes to the end.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
+from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block
 from memory.recall.mentions import Beginning, MaybeReading, Mentions
 from proxy.domain.prefixes import Spot, Thread
@@ -18,6 +19,7 @@ BLOCKS_MAX = 200  # blocks of one conversation, over all its forks; those go tha
 SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
 KEY_BYTES = 200  # a digest and its places in dicts
 CHARACTER_BYTES = 2  # of a block's text: half of them may hold a character outside of Latin-1
+NOTE_BYTES = 200  # of a note besides its text, which it shares with nothing
 FACT_BYTES = 100  # of a block's facts: a tuple each; the words are the cache's own
 NAMES_MAX = 300_000  # names and messages that are remembered of running conversations: some 30 MB
 
@@ -43,7 +45,9 @@ class Conversation:
     top: Block  # before the first text of all its prompts
     system: str | None  # the Modelfile's SYSTEM that had to come before it
     at: float  # when it began, or was last written to the log as a whole
-    blocks: dict[bytes, tuple[Block, float]] = field(default_factory=dict)  # by place, and when they were put there
+    # By place, and when they were put there. Without a text: notes that belong to a message of a user, wherever they
+    # stand, under the key of that message.
+    blocks: dict[bytes, tuple[Block, float]] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)  # what it was asked about, also in blocks that are gone
     size: int = 0  # bytes, roughly
     # The places in its last prompt that a block may be put to only once: what follows them has been evaluated.
@@ -69,6 +73,15 @@ class Conversation:
         if (found := self.blocks.pop(place, None)) is not None:
             self.size -= KEY_BYTES + _size_of(found[0])
 
+    def list_notes(self) -> Iterator[ShownNote]:
+        """All that it shows, or is going to."""
+        yield from self.top.notes
+        for block, _ in self.blocks.values():
+            yield from block.notes
+
+    def notes_at(self, place: bytes) -> tuple[ShownNote, ...]:
+        return self.blocks[place][0].notes if place in self.blocks else ()
+
     def use_blocks(self, thread: Thread) -> dict[Spot, Block]:
         """The blocks further down that have their place in this request, in order. They become the last to be
         dropped."""
@@ -84,7 +97,8 @@ class Conversation:
 
 
 def _size_of(block: Block) -> int:
-    return CHARACTER_BYTES * len(block.text) + FACT_BYTES * len(block.facts)
+    notes = sum(NOTE_BYTES + CHARACTER_BYTES * len(note.text) for note in block.notes) if block.notes else 0
+    return CHARACTER_BYTES * len(block.text) + FACT_BYTES * len(block.facts) + notes
 
 
 def _is_rebuilt(known: Conversation, beginning: Injection) -> bool:
@@ -145,6 +159,15 @@ class Conversations:
         """Puts the block there; an empty one removes what stood there."""
         self._put(conversation, place, block, now)
         self._record(Injection(conversation.key, (), place, block, None, now))
+
+    def all(self) -> list[Conversation]:
+        return list(self._recent.values())
+
+    def keep_notes(self, key: bytes, place: bytes, notes: tuple[ShownNote, ...], now: float) -> None:
+        """Keeps what belongs to a message of a conversation, for any process; nothing where there is no such one."""
+        known = self._recent.get(key)
+        if known is not None and notes != known.notes_at(place):
+            self.put(known, place, Block(notes=notes), now)
 
     def remember(self, injection: Injection) -> None:
         """Takes over a change that was recorded, unless something later is known."""

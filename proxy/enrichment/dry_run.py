@@ -22,7 +22,8 @@ from proxy.domain.prefixes import Thread
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Counts, Enricher
-from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.placement import BlockPlacer, Placed, Wanted
+from proxy.enrichment.remembering import Remembering, Searching
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import Row
@@ -78,8 +79,10 @@ class _Placer(BlockPlacer):
 
     placed: Placed | None = None
 
-    def place(self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "") -> Placed:
-        self.placed = super().place(thread, mentions, now, why_not_ask=why_not_ask)
+    def place(
+        self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "", wanted: Wanted | None = None
+    ) -> Placed:
+        self.placed = super().place(thread, mentions, now, why_not_ask=why_not_ask, wanted=wanted)
         return self.placed
 
 
@@ -107,6 +110,7 @@ async def run_dry(
     modelfiles: Modelfiles,
     loops: Callable[[], Loops],
     turns: Turns,
+    searcher: Searching | None = None,
     *,
     path: str,
     body: bytes,
@@ -126,6 +130,7 @@ async def run_dry(
         events=events,
         loops=loops,
         counts=Counts(),
+        remembering=Remembering(world, conversations, searcher),
         turns=turns,
     )
     # As its token would have it; an agent that is not registered has no settings.

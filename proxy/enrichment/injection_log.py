@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 from memory.cache.loader import batches
 from memory.db.connections import Connection
+from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy import models
 from proxy.domain.prefixes import SIZE
@@ -36,7 +37,11 @@ class InjectionLog(WriteBehind):
             "keys": as_text(b"".join(injection.keys)),
             "place": as_text(injection.place),
             "block": block.text,
-            "content": {"facts": [tuple(fact) for fact in block.facts], "questions": block.questions},
+            "content": {
+                "facts": [tuple(fact) for fact in block.facts],
+                "questions": block.questions,
+                "notes": [tuple(note) for note in block.notes],
+            },
             "system": None if system is None else system.replace("\0", ""),  # Postgres takes no NUL
             "at": injection.at,
         }
@@ -70,7 +75,9 @@ async def read_injections(
             # A block without text may still tell what was asked (placement ``system``).
             shown = (ShownFact(*fact) for fact in content["facts"])
             facts = tuple(fact._replace(rivals=tuple(fact.rivals)) for fact in shown)
-            block = Block(text, facts, tuple(content["questions"]))
+            # Rows of an earlier version have no notes.
+            notes = tuple(ShownNote(*note) for note in content.get("notes", ()))
+            block = Block(text, facts, tuple(content["questions"]), notes)
             yield Injection(bytes(conversation), others, bytes(place), block, system, at)
 
 

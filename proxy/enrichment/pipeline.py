@@ -38,6 +38,7 @@ from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.remembering import NOT_SEARCHED, Lookup, Remembering
 from proxy.enrichment.request_records import RequestInfo, name_request, request_event
 from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events
@@ -76,6 +77,7 @@ class Enriched:
     body: bytes
     prompt: Prompt | None = None
     asked: RequestInfo | None = None
+    lookup: Lookup | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
 
@@ -98,6 +100,7 @@ class Enricher:
     events: Events
     loops: Callable[[], Loops]
     counts: Counts
+    remembering: Remembering
     keep: Callable[[Scope, NewMessage], None] = lambda scope, message: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
     turns: Turns = field(default_factory=Turns)
@@ -129,10 +132,10 @@ class Enricher:
         prompt = read.prompt
         if prompt is None:
             return Enriched(body)
-        asked = name_request(prompt, wire, agent, now)
+        asked, scope = name_request(prompt, wire, agent, now), caller.scope_for(read.payload)
         done = Enriched(body, prompt, asked)
         if read.cut is not None:
-            await self._put_back(wire, read.cut, done, off, started, turn)
+            await self._put_back(wire, read.cut, done, scope, off, started, turn)
             return done
 
         if (task := find_helper_task(prompt, read.payload)) is not None:
@@ -147,9 +150,12 @@ class Enricher:
 
         # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
         # contradiction its question mark.
+        if recalls and task is None and scope is not None:
+            # It asks the database while the rest is done.
+            done.lookup = await self.remembering.begin(messages, readings, digests, scope, conversation)
         if learns:
-            scope = None if "remember" in off else caller.scope_for(read.payload)
-            observing = self._observe(messages, readings, conversation, now, agent, scope)
+            keeper = None if "remember" in off else scope
+            observing = self._observe(messages, readings, conversation, now, agent, keeper)
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
             if off.get("remember") == OFF_IN_REQUEST:
                 self.encounters.wanted.set()  # the other processes must know soon that it is no news any more
@@ -169,17 +175,21 @@ class Enricher:
             )
         else:
             if recalls:
-                thread = Thread.of(prompt, digests)
+                thread = Thread.of(prompt, digests, name_speaker(scope, agent))
                 await turn.step()
                 quoted = [index for index, message in enumerate(messages) if message.is_quoted]
                 mentions = self.conversations.mentions(self.cache, thread, readings, quoted)
                 why_not_ask = off.get("ask", "") or self._why_not_ask(agent, read.payload, readings)
-                placed = self.placer.place(thread, mentions, now, why_not_ask=why_not_ask)
+                wanted = None
+                if done.lookup is not None:
+                    wanted = await self.remembering.finish(done.lookup, thread.key, messages, turn)
+                placed = self.placer.place(thread, mentions, now, why_not_ask=why_not_ask, wanted=wanted)
             self._apply(wire, read.payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
             self.encounters.note_asked(placed.recollection.asked, now)
         # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, off, unread, started) | {"conversation": conversation.hex()}
+        event |= NOT_SEARCHED if done.lookup is None else done.lookup.describe(placed)
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
@@ -224,7 +234,14 @@ class Enricher:
         return messages, readings, digests
 
     async def _put_back(
-        self, wire: WireFormat, cut: CutRequest, done: Enriched, off: Restrictions, started: float, turn: Turn
+        self,
+        wire: WireFormat,
+        cut: CutRequest,
+        done: Enriched,
+        scope: Scope | None,
+        off: Restrictions,
+        started: float,
+        turn: Turn,
     ) -> None:
         """Beyond the bounds nothing is read, counted, looked for or recalled. Blocks of earlier turns stay where they
         stand: without them the model would have to evaluate all of the prompt anew."""
@@ -236,7 +253,7 @@ class Enricher:
         for part in prompt.parts:
             digests.append(digest_message(Message(part.role, part.text)))
             await turn.step()
-        thread = Thread.of(prompt, digests)
+        thread = Thread.of(prompt, digests, name_speaker(scope, asked["agent"]))
         await turn.step()
         recalls = self.cache.loaded_at is not None and "recall" not in off
         edit = self.placer.put_back(thread, asked["at"]) if recalls else Edit()
@@ -246,6 +263,7 @@ class Enricher:
             self.counts.enriched += 1
         placed = Placed(edit, Recollection(style=self.cache.tuning.style_for(prompt.model)), is_shown=False)
         event = request_event(asked, placed, off, len(cut.text), started)
+        event |= NOT_SEARCHED
         event["conversation"] = digests[opening_of(part.role for part in prompt.parts) or 0].hex()
         self.events.add(event)
 
@@ -299,6 +317,11 @@ class Enricher:
         if edit or intervention is not None:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
+
+
+def name_speaker(scope: Scope | None, agent: str) -> tuple[str, ...]:
+    """What tells the conversations of one speaker from those of others."""
+    return (agent,) if scope is None else (*scope.speaker, str(scope.project or ""))
 
 
 def count_answered(messages: Sequence[Message]) -> int:

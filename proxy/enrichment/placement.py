@@ -1,11 +1,13 @@
 """Where recollections go in a prompt, and which blocks stay in it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
+from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block, join_blocks
 from memory.recall.mentions import Mentions
+from memory.recall.notes import GIVEN
 from memory.recall.questions import Asking
 from memory.recall.recollect import Recollection, recollect, still_holds
 from proxy.domain.formats.base import GAP, Edit, Part, Prompt
@@ -16,6 +18,16 @@ from proxy.upstream.modelfiles import Modelfiles
 NO_PLACE = "no place for it in this prompt"
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What belongs to the last message of a user in a prompt. ``message`` tells it within its conversation, ``before``
+    the one before it. ``found``: what was searched for it just now, the best first."""
+
+    message: bytes
+    before: bytes = b""
+    found: tuple[ShownNote, ...] = ()
+
+
 @dataclass(slots=True)
 class Standing:
     """The blocks that stay in a prompt. Where the top does not hold any more (``is_stale``), none of them do."""
@@ -24,6 +36,7 @@ class Standing:
     blocks: dict[Spot, Block] = field(default_factory=dict)  # those further down, in order
     removed: list[Spot] = field(default_factory=list)  # where blocks stood that do not hold any more
     is_stale: bool = False
+    lost: list[ShownNote] = field(default_factory=list)  # the notes of blocks that go
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +65,14 @@ class BlockPlacer:
         self._conversations = conversations
         self._modelfiles = modelfiles
 
-    def place(self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "") -> Placed:
+    def place(
+        self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "", wanted: Wanted | None = None
+    ) -> Placed:
         """Decides what is put into the prompt, and records it with the conversation. It asks nothing where there is a
         reason why not."""
         placement = self._cache.tuning.recollection_placement
         if placement == "system":
-            return self._place_at_top(thread, mentions, now, why_not_ask)
+            return self._place_at_top(thread, mentions, now, why_not_ask, wanted)
         # Blocks stay where they were first put, byte for byte, so that the upstream's prompt cache stays valid.
         conversation = self._conversations.resume(thread, now)
         spots = find_spots(thread.prompt.parts, placement)
@@ -67,7 +82,8 @@ class BlockPlacer:
         standing = self._select_standing(conversation, thread, system, now)
         shown = join_blocks((standing.top, *standing.blocks.values()), GAP)
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
-        recollection = recollect(self._cache, mentions, now, shown, model=model, asking=asking)
+        found = _gather_notes(conversation, wanted, standing.lost)
+        recollection = recollect(self._cache, mentions, now, shown, model=model, asking=asking, found=found)
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
@@ -83,9 +99,10 @@ class BlockPlacer:
             changed[spot] = standing.blocks[spot] = join_blocks((standing.blocks.get(spot, NOTHING), block), GAP)
         conversation.passed = frozenset(thread.place_of(spot) for spot in spots)
         edit = self._keep_standing(conversation, thread, standing, changed, now)
-        if goes_to_top or spot is not None:
-            return Placed(edit, recollection, is_shown=True)
-        return _leave_out(edit, recollection)
+        if not (goes_to_top or spot is not None):
+            return _leave_out(edit, recollection)
+        self._keep_notes(conversation, wanted, recollection.block.notes, now)
+        return Placed(edit, recollection, is_shown=True)
 
     def put_back(self, thread: Thread, now: float) -> Edit:
         """Of a prompt of which only the beginning was read: the blocks that stand there, and nothing new."""
@@ -112,20 +129,36 @@ class BlockPlacer:
         heads = {spot.part: block.text for spot, block in standing.blocks.items() if not spot.is_end}
         return Edit(standing.top.text, conversation.system or "", tails, heads=heads)
 
-    def _place_at_top(self, thread: Thread, mentions: Mentions, now: float, why_not_ask: str) -> Placed:
+    def _keep_notes(
+        self, conversation: Conversation, wanted: Wanted | None, given: tuple[ShownNote, ...], now: float
+    ) -> None:
+        """Some clients rebuild the message that the block stands in, while the model works on what the user has said:
+        then it gets the same notes again."""
+        if wanted is not None and given:
+            kept = conversation.notes_at(wanted.message)
+            more = tuple(note for note in given if note not in kept)
+            self._conversations.keep_notes(conversation.key, wanted.message, (*kept, *more), now)
+
+    def _place_at_top(
+        self, thread: Thread, mentions: Mentions, now: float, why_not_ask: str, wanted: Wanted | None
+    ) -> Placed:
         """One block, made anew each time; at the end where there is no top to put it."""
         system = self._modelfile_of(thread.prompt)
         has_top = thread.prompt.has_system or system is not None
         conversation = self._conversations.resume(thread, now)
         before = conversation.top if conversation is not None else NOTHING
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
-        recollection = recollect(self._cache, mentions, now, model=model, stood=before.facts, asking=asking)
+        found = _gather_notes(conversation, wanted, before.notes)
+        recollection = recollect(
+            self._cache, mentions, now, model=model, stood=before.facts, asking=asking, found=found
+        )
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
             return _leave_out(Edit(), recollection)
         # No block stays here that would show what was asked: without this the back-off alone would decide, and a
         # conversation that is longer than it would be asked again. Nor one that would show which lines stood.
-        said = Block(facts=recollection.block.facts, questions=before.questions + recollection.block.questions)
+        block = recollection.block
+        said = Block(facts=block.facts, questions=before.questions + block.questions, notes=block.notes)
         if said != before:
             self._conversations.begin(thread, said, None, now)
         edit = Edit(text, system or "") if has_top else Edit(tails={last: text})
@@ -146,18 +179,38 @@ class BlockPlacer:
         # The Modelfile's SYSTEM stands before the top: where that has changed, the whole prompt is new to the model.
         is_other_system = bool(conversation.top) and system is not None and system != conversation.system
         if is_other_system or not still_holds(self._cache, conversation.top, now):
-            return Standing(is_stale=True)
+            return Standing(is_stale=True, lost=_notes_of([conversation.top, *blocks.values()]))
         kept: dict[Spot, Block] = {}
         for spot, block in blocks.items():
             if not still_holds(self._cache, block, now):
                 # Without it, whatever follows has to be evaluated again in any case: so all later ones go as well.
-                return Standing(conversation.top, kept, [other for other in blocks if other >= spot])
+                removed = [other for other in blocks if other >= spot]
+                return Standing(conversation.top, kept, removed, lost=_notes_of(blocks[other] for other in removed))
             kept[spot] = block
         return Standing(conversation.top, kept)
 
 
 def _asking(conversation: Conversation | None, why_not_ask: str) -> Asking:
     return Asking(why_not_ask, frozenset(conversation.asked if conversation is not None else ()))
+
+
+def _gather_notes(
+    conversation: Conversation | None, wanted: Wanted | None, lost: Sequence[ShownNote]
+) -> tuple[ShownNote, ...]:
+    """What may be shown: what was just found; what the same message was given when it stood in an earlier prompt; what
+    was found while the model answered; and what stood in blocks that are gone."""
+    if wanted is None or conversation is None:
+        return (*(wanted.found if wanted is not None else ()), *lost)
+    return (*wanted.found, *conversation.notes_at(wanted.message), *conversation.notes_at(after(wanted.before)), *lost)
+
+
+def after(message: bytes) -> bytes:
+    """The key of what was found while the model answered that message."""
+    return message[::-1]
+
+
+def _notes_of(blocks: Iterable[Block]) -> list[ShownNote]:
+    return [note for block in blocks for note in block.notes]
 
 
 def find_spots(parts: Sequence[Part], placement: str) -> list[Spot]:
@@ -188,4 +241,5 @@ def _leave_out(edit: Edit, recollection: Recollection) -> Placed:
     """Nothing of the recollection is in the prompt, if there is any; the reasons say so."""
     chosen = ("recalled", "asked")
     reasons = {word: NO_PLACE if reason in chosen else reason for word, reason in recollection.reasons.items()}
-    return Placed(edit, Recollection(style=recollection.style, reasons=reasons), is_shown=False)
+    notes = {key: NO_PLACE if reason == GIVEN else reason for key, reason in recollection.notes.items()}
+    return Placed(edit, Recollection(style=recollection.style, reasons=reasons, notes=notes), is_shown=False)

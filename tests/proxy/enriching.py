@@ -19,6 +19,7 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Counts, Enriched, Enricher
 from proxy.enrichment.placement import BlockPlacer
+from proxy.enrichment.remembering import Remembering, Searching
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events
 from proxy.upstream.modelfiles import Modelfiles
@@ -59,7 +60,7 @@ class StepwiseTurns(Turns):
 
 
 class Enriching:
-    def __init__(self, turns: Turns | None = None) -> None:
+    def __init__(self, turns: Turns | None = None, searcher: Searching | None = None) -> None:
         self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0))
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
@@ -75,6 +76,7 @@ class Enriching:
             events=cast(Events, self.events),
             loops=Loops,
             counts=Counts(),
+            remembering=Remembering(self.cache, conversations, searcher),
             turns=turns or Turns(),
         )
         self.enricher.warm_up()

@@ -23,7 +23,7 @@ KINDS = ("same", "near", "cycle", "complaint", "tail")
 BAD_ROWS = [
     *(
         BadRow("recollection_event_amounts_are_not_negative", "recollection_event", {column: -1})
-        for column in ("enrich_ms", "reasons_left_out", "unread_characters")
+        for column in ("enrich_ms", "reasons_left_out", "unread_characters", "search_ms")
     ),
     *(
         BadRow(f"{table}_request_is_an_id", table, {"request": request_id})

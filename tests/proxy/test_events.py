@@ -16,7 +16,8 @@ from proxy.telemetry.events import Events
 
 EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
-    "style": "compact", "reasons_left_out": 0, "restrictions": {}, "unread_characters": 0, "enrich_ms": 1.0,
+    "style": "compact", "reasons_left_out": 0, "notes": [], "search": "",
+    "search_ms": None, "restrictions": {}, "unread_characters": 0, "enrich_ms": 1.0,
     "conversation": "",
 }  # fmt: skip
 

@@ -14,14 +14,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
+from memory.domain.recall.notes import NoteKey, NoteState, ShownNote, render_note
 from memory.domain.types import EdgeRow, Message, SoasRow
-from memory.ingest.reader import Reader
+from memory.ingest.reader import Reader, Reading
 from memory.settings.registry import Tuning
 from proxy.domain import formats
 from proxy.domain.formats.base import WireFormat
 from proxy.domain.prefixes import Thread
 from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.placement import BlockPlacer
+from proxy.enrichment.placement import BlockPlacer, Wanted, after
 from tests.prompts import FORMATS, Turn, blocks_of, facts_in, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0
@@ -29,6 +30,12 @@ CONCEPTS = [f"zorb{number}" for number in range(12)]
 PARENTS = ["repo", "service", "worker", "agent"]
 DIMS = ["type", "membership", "runs-on"]
 STAYING = ["tail", "head_of_last", "append_only"]  # the placements with which blocks stay where they were put
+NOTES = [
+    ShownNote("episode", number, f"{concept} was seen.", "2026-03-04")
+    if number % 2
+    else ShownNote("memory", number, f"The user likes {concept}.")
+    for number, concept in enumerate(CONCEPTS)
+]
 LONG = "You are the agent of a great house, and you do what you are asked to do. " * 20
 
 
@@ -58,6 +65,7 @@ class Proxy:
     wire: WireFormat
     conversations: Conversations = field(default_factory=Conversations)
     clock: float = NOW
+    searched: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.cache)
@@ -71,9 +79,26 @@ class Proxy:
         assert prompt is not None
         readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
         thread = Thread.of(prompt, [reading.digest for reading in readings])
-        placed = self.placer.place(thread, self.conversations.mentions(self.cache, thread, readings), self.clock)
+        mentions = self.conversations.mentions(self.cache, thread, readings)
+        wanted = self.searches(readings)
+        placed = self.placer.place(thread, mentions, self.clock, wanted=wanted)
+        if wanted is not None and wanted.found:  # what is found while the model answers
+            more = (NOTES[(wanted.found[0].id + 5) % len(NOTES)],)
+            self.conversations.keep_notes(thread.key, after(wanted.message), more, self.clock)
         self.wire.apply(payload, prompt, placed.edit)
         return payload
+
+    def searches(self, readings: list[Reading]) -> Wanted | None:
+        """What belongs to the last message of a user: notes about the concepts that it names. No message is searched
+        for twice."""
+        users = [reading for reading in readings if reading.role == "user"]
+        if not users:
+            return None
+        before = users[-2].digest if len(users) > 1 else b""
+        is_new = users[-1].digest not in self.searched
+        names = [concept for concept in CONCEPTS if is_new and concept in users[-1].names]
+        self.searched.add(users[-1].digest)
+        return Wanted(users[-1].digest, before, tuple(NOTES[CONCEPTS.index(name)] for name in names))
 
 
 # --- random conversations ---
@@ -175,7 +200,7 @@ def test_what_two_requests_share_is_never_shortened(
 def test_no_prompt_holds_two_lines_that_contradict_each_other(
     name: str, placement: str, system: str, opening: str, played: list[Step]
 ) -> None:
-    """Facts change as they like, and all that a prompt says is what is known now."""
+    """Facts, memories and what was said change as they like, and all that a prompt says is what is known now."""
     path, write = FORMATS[name]
     cache = world()
     cache.tuning = replace(cache.tuning, recollection_placement=placement)  # type: ignore[arg-type]
@@ -184,11 +209,32 @@ def test_no_prompt_holds_two_lines_that_contradict_each_other(
     for change, turns in requests_of(system, opening, played):
         if change is not None:
             put_edge(cache, *change)
+            change_note(cache, *change)
         model = rendered(proxy.sends(write(turns)))
 
+        assert_notes_stand(cache, model)
         said = [fact for block in blocks_of(model) for fact in facts_in(block).items()]
         assert len(said) == len({slot for slot, _ in said})
         for (concept, dim), (parent, is_disputed) in said:
             slot = (cache.soas_by_token[concept].id, cache.soas_by_token[dim].id)
             assert cache.soas_by_id[cache.urd_by_concept_dim[slot].parent_id] == parent
             assert not is_disputed
+
+
+def change_note(cache: Cache, number: int, kind: int, _: int) -> None:
+    """It is forgotten, disputed, or said to be right again."""
+    note = NOTES[number]
+    states = [None, NoteState(note.text, is_disputed=True), NoteState(note.text, is_disputed=False)]
+    cache.changed_notes[NoteKey(note.kind, note.id)] = states[kind]
+
+
+def assert_notes_stand(cache: Cache, model: str) -> None:
+    """Each line about a memory or an episode stands there once, and as it reads now."""
+    lines = [line for block in blocks_of(model) for line in block.splitlines() if line.startswith(("memory:", "2026-"))]
+    alive = []
+    for note in NOTES:
+        state = cache.changed_notes.get(note.key, NoteState(note.text, is_disputed=False))
+        if state is not None:
+            alive.append(render_note(note._replace(is_disputed=state.is_disputed)))
+    assert len(lines) == len(set(lines))
+    assert set(lines) <= set(alive)

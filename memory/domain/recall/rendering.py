@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from memory.domain.formatting import phrase, tells_dimension
+from memory.domain.recall.notes import DISPUTED, ShownNote
 
 OPENING = "<recollection>"
 CLOSING = "</recollection>"
 CONFLICT = " — conflict pending"
-DISPUTED = " (disputed)"
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -38,6 +38,7 @@ class Block:
     text: str = ""
     facts: tuple[ShownFact, ...] = ()
     questions: tuple[str, ...] = ()  # the concepts that it asks about
+    notes: tuple[ShownNote, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -45,14 +46,14 @@ class Block:
     @property
     def tokens(self) -> int:
         """Its length in model tokens, roughly."""
-        return _tokens(len(self.text))
+        return count_tokens(len(self.text))
 
     @property
     def question_tokens(self) -> int:
-        return _tokens(sum(len(render_questions([concept])) for concept in self.questions))
+        return count_tokens(sum(len(render_questions([concept])) for concept in self.questions))
 
 
-def _tokens(characters: int) -> int:
+def count_tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 
@@ -68,6 +69,7 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
         gap.join(block.text for block in present),
         tuple(fact for block in present for fact in block.facts),
         tuple(concept for block in present for concept in block.questions),
+        tuple(note for block in present for note in block.notes),
     )
 
 

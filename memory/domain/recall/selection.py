@@ -8,6 +8,7 @@ from operator import attrgetter, itemgetter
 from typing import Final, Literal
 
 from memory.domain.channels import Channel, channel_of
+from memory.domain.recall.notes import ShownNote, render_note
 from memory.domain.recall.rendering import (
     Block,
     ShownFact,
@@ -49,13 +50,14 @@ class Selection:
     asked: list[Candidate] = field(default_factory=list)
     reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
-    def block(self) -> Block:
-        """Empty where nothing was selected."""
+    def block(self, notes: Sequence[ShownNote] = ()) -> Block:
+        """With the notes behind the facts; empty where nothing was selected, and there are none."""
         questions = tuple(candidate.token for candidate in self.asked)
-        # Facts last: a small model takes up what it reads last, and would answer with the question.
+        # Questions first: a small model takes up what it reads last, and would answer with the question.
         written = [candidate.written or candidate.token for candidate in self.asked]
         asking = [render_questions(written)] if questions else []
-        return Block(render_block([*asking, *self.lines]), tuple(self.facts), questions)
+        lines = [*asking, *self.lines, *map(render_note, notes)]
+        return Block(render_block(lines), tuple(self.facts), questions, tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)

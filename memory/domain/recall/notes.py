@@ -1,0 +1,142 @@
+"""Memories and episodes as a block shows them: one line each, in which nothing can be taken for more than words."""
+
+import re
+from collections.abc import Collection
+from typing import Final, Literal, NamedTuple
+
+from memory.domain.text.function_words import is_closed_class
+
+NOTE_CHARACTERS_MAX: Final = 300
+# To these, sentences are added around the one that is wanted: what a long message says besides takes up the room.
+_AROUND: Final = 200
+DISPUTED: Final = " (disputed)"
+CUT: Final = "…"
+
+NoteKind = Literal["memory", "episode"]
+
+
+class NoteKey(NamedTuple):
+    kind: NoteKind
+    id: int
+
+
+class ShownNote(NamedTuple):
+    """A memory or an episode as it was shown: ``text`` is what stands behind the mark at the line's beginning."""
+
+    kind: NoteKind
+    id: int
+    text: str
+    said_on: str = ""  # the day, of an episode: 2026-03-04
+    is_disputed: bool = False
+
+    @property
+    def key(self) -> NoteKey:
+        return NoteKey(self.kind, self.id)
+
+
+class NoteState(NamedTuple):
+    """How a memory or an episode is by now that has changed since it may have been shown."""
+
+    text: str  # all of it, as ``make_harmless`` gives it
+    is_disputed: bool
+
+    def holds(self, note: ShownNote) -> bool:
+        return note.is_disputed == self.is_disputed and note.text.strip(f"{CUT} ") in self.text
+
+
+def render_note(note: ShownNote) -> str:
+    """``memory: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.``"""
+    return f"{_mark(note.kind, note.said_on)}{note.text}{DISPUTED if note.is_disputed else ''}"
+
+
+def _mark(kind: NoteKind, said_on: str) -> str:
+    return "memory: " if kind == "memory" else f"{said_on} user: "
+
+
+def show_note(
+    kind: NoteKind,
+    row_id: int,
+    text: str,
+    *,
+    said_on: str = "",
+    is_disputed: bool = False,
+    wanted: Collection[str] = (),
+) -> ShownNote | None:
+    """The note for a text of any length, of which those sentences are shown that have the most of the ``wanted`` words
+    (as ``find_content_words`` gives them); None where nothing is left of it."""
+    room = NOTE_CHARACTERS_MAX - len(_mark(kind, said_on)) - len(DISPUTED)
+    shown = cut_around(make_harmless(text), wanted, room)
+    return ShownNote(kind, row_id, shown, said_on, is_disputed) if shown else None
+
+
+# What begins a speaker's part in the prompts that models are trained on, or that clients flatten conversations into.
+_HEADING: Final = re.compile(
+    r"^(?P<before>\W{0,8}(?:\w+[ \t]+)?"
+    r"(?:system|user|assistant|human|ai|tool|developer|function|instructions?))[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HARMLESS: Final = str.maketrans("<>", "‹›")
+_MARKUP: Final = re.compile(r"#{2,}|^[ \t]*#+(?=\s)|\[/?[A-Z_]{2,20}\]", re.MULTILINE)  # `### User`, `[INST]`
+
+
+def make_harmless(text: str) -> str:
+    """The text in one line, without what a model or a client could take for the end of the block, for a tag or for the
+    beginning of another speaker's words."""
+    lines = "\n".join(text.splitlines()).translate(_HARMLESS)
+    marked = _HEADING.sub(r"\g<before> -", _MARKUP.sub(" ", lines))
+    return " ".join("".join([each if each.isprintable() else " " for each in marked]).split())
+
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")
+# Words too short to tell anything, unless they have a digit: `of`, but not `17`.
+_WORD_MIN: Final = 3
+
+
+def find_content_words(text: str) -> set[str]:
+    """The words that say what a text is about, in small letters and without the s of a plural."""
+    found = (word.casefold() for word in _WORD.findall(text))
+    return {
+        word[:-1] if len(word) > _WORD_MIN and word.endswith("s") and not word.endswith("ss") else word
+        for word in found
+        if (len(word) >= _WORD_MIN or any(map(str.isdigit, word))) and not is_closed_class(word)
+    }
+
+
+def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:
+    """At most so many characters of a text of one line: whole sentences that follow each other, where one alone is not
+    too long."""
+    if len(text) <= length_max:
+        return text
+    sentences = _SENTENCE_END.split(text)
+    counts = [len(find_content_words(sentence).intersection(wanted)) for sentence in sentences]
+    first = last = max(range(len(sentences)), key=lambda index: counts[index])
+    size, room = len(sentences[first]), min(length_max - 2 * (len(CUT) + 1), _AROUND)
+    if size > length_max - 2 * (len(CUT) + 1):
+        return _cut_within(sentences[first], wanted, length_max)
+    while True:
+        # What follows explains more than what comes before.
+        if last + 1 < len(sentences) and size + 1 + len(sentences[last + 1]) <= room:
+            last += 1
+            size += 1 + len(sentences[last])
+        elif first and size + 1 + len(sentences[first - 1]) <= room:
+            first -= 1
+            size += 1 + len(sentences[first])
+        else:
+            break
+    before, after = [CUT] if first else [], [CUT] if last + 1 < len(sentences) else []
+    return " ".join([*before, *sentences[first : last + 1], *after])
+
+
+def _cut_within(sentence: str, wanted: Collection[str], length_max: int) -> str:
+    """Part of one long sentence, from a little before its first wanted word on."""
+    hits = (word.start() for word in _WORD.finditer(sentence) if find_content_words(word[0]).intersection(wanted))
+    hit = next(hits, 0)
+    start = sentence.find(" ", max(0, hit - length_max // 3)) + 1 if hit > length_max // 2 else 0
+    opening = f"{CUT} " if start else ""
+    end = start + length_max - len(opening)
+    if end >= len(sentence):
+        return opening + sentence[start:]
+    piece = sentence[start : end - len(CUT) - 1]
+    whole, _, _ = piece.rpartition(" ")
+    return f"{opening}{whole or piece} {CUT}"

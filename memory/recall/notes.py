@@ -1,0 +1,67 @@
+"""Which of the memories and episodes that were found for a prompt go into its block."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from memory.cache.state import Cache
+from memory.domain.recall.notes import NoteKey, ShownNote, render_note
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block
+
+OF_A_KIND_MAX: Final = 5
+GIVEN: Final = "given"
+GIVEN_BEFORE: Final = "given before"
+NO_ROOM: Final = "no room"
+CHANGED: Final = "holds no more"
+
+
+def choose_notes(
+    cache: Cache, found: Sequence[ShownNote], shown: Block, tokens_left: int
+) -> tuple[list[ShownNote], dict[NoteKey, str]]:
+    """Of the notes, the best first, those that are added to what the prompt shows (``shown``), in the order in which
+    they are printed, and for each why it is in or out."""
+    tuning, reasons = cache.tuning, dict[NoteKey, str]()
+    budgets = {"memory": tuning.recollection_max_memory_tokens, "episode": tuning.recollection_max_episode_tokens}
+    room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}
+    left, chosen = tokens_left * CHARACTERS_PER_TOKEN, list[ShownNote]()
+    keys, texts = {note.key for note in shown.notes}, {note.text for note in shown.notes}
+    counts = dict.fromkeys(room, 0)
+    for old in found:
+        note = renew_note(cache, old)
+        if note is None:
+            reasons[old.key] = CHANGED
+            continue
+        if note.key in keys or note.text in texts:
+            reasons.setdefault(note.key, GIVEN_BEFORE)
+            continue
+        length = len(render_note(note)) + 1
+        if counts[note.kind] == OF_A_KIND_MAX or length > min(room[note.kind], left):
+            reasons[note.key] = NO_ROOM
+            continue
+        room[note.kind] -= length
+        left -= length
+        counts[note.kind] += 1
+        keys.add(note.key)
+        texts.add(note.text)
+        chosen.append(note)
+        reasons[note.key] = GIVEN
+    # Memories first, and what was said last stands last: small models heed that most.
+    return sorted(chosen, key=lambda note: (note.kind == "episode", note.said_on, note.id)), reasons
+
+
+def renew_note(cache: Cache, note: ShownNote) -> ShownNote | None:
+    """The note as it would be shown now; None where it does not hold."""
+    if note.key not in cache.changed_notes:
+        return note
+    state = cache.changed_notes[note.key]
+    if state is None:
+        return None
+    renewed = note._replace(is_disputed=state.is_disputed)
+    return renewed if state.holds(renewed) else None
+
+
+def still_hold(cache: Cache, notes: Iterable[ShownNote]) -> bool:
+    """Whether all of them would still be shown as they were."""
+    changed = cache.changed_notes
+    return not changed or all(
+        (state := changed[note.key]) is not None and state.holds(note) for note in notes if note.key in changed
+    )

@@ -1,0 +1,54 @@
+"""Keeps this process in step with the memories and episodes that its conversations show: which of them hold no more."""
+
+from typing import Final
+
+from memory.cache.loader import all_rows, in_slices
+from memory.cache.state import Cache
+from memory.db.connections import Connection
+from memory.domain.recall.notes import NoteKey, NoteKind, NoteState, make_harmless
+from proxy.enrichment.conversations import Conversations
+
+CHANGED_MAX: Final = 20_000  # of each kind; of more, only those that are shown somewhere are kept
+
+STANDING: Final[dict[NoteKind, str]] = {
+    "memory": "SELECT id, text, is_disputed FROM memory WHERE id = ANY(%s) AND status = 'active'",
+    "episode": "SELECT id, text, false FROM episode WHERE id = ANY(%s)",
+}
+
+
+class NoteFollower:
+    """Follows the table of one kind."""
+
+    def __init__(self, cache: Cache, conversations: Conversations, kind: NoteKind) -> None:
+        self._cache = cache
+        self._conversations = conversations
+        self._kind = kind
+        self._count = 0
+        self._refreshed: set[NoteKey] = set()  # since a load began: what that reads may be older
+
+    async def load(self, connection: Connection) -> None:
+        """Looks at all that is shown."""
+        self._refreshed, changed, shown = set(), self._cache.changed_notes, set[int]()
+        async for some in in_slices(self._conversations.all()):
+            shown.update(note.id for each in some for note in each.list_notes() if note.kind == self._kind)
+        states = await self._read(connection, sorted(shown))
+        known = states.keys() | self._refreshed
+        for key in [key for key in changed if key.kind == self._kind and key not in known]:
+            del changed[key]
+        changed.update((key, state) for key, state in states.items() if key not in self._refreshed)
+        self._count = len(states)
+
+    async def refresh(self, connection: Connection, keys: list[int]) -> None:
+        """Also what is shown nowhere: it may have been found by a search just before it changed."""
+        states = await self._read(connection, keys)
+        self._cache.changed_notes |= states
+        self._refreshed |= states.keys()
+        self._count += len(keys)
+        if self._count > CHANGED_MAX:
+            await self.load(connection)
+
+    async def _read(self, connection: Connection, ids: list[int]) -> dict[NoteKey, NoteState | None]:
+        states: dict[NoteKey, NoteState | None] = {NoteKey(self._kind, row_id): None for row_id in ids}
+        for row_id, text, is_disputed in await all_rows(connection, STANDING[self._kind], ids) if ids else ():
+            states[NoteKey(self._kind, row_id)] = NoteState(make_harmless(text), is_disputed)
+        return states

@@ -1,0 +1,262 @@
+"""What was said elsewhere, for a prompt: memories and episodes that belong to the new message of a user.
+
+The search is the one query that a prompt may wait for. It runs beside the rest of the enrichment, and has a deadline:
+what comes later is left out. While the model answers, the last two messages are searched together, for the next turn.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from django.utils import timezone
+
+from memory.cache.state import Cache
+from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, show_note
+from memory.domain.text.quotations import without_quotations
+from memory.domain.timing import is_dated
+from memory.domain.types import Message
+from memory.ingest.reader import unwrap_readable
+from memory.recall.mentions import MaybeReading
+from memory.semantic.domain.found import Found, Related
+from memory.semantic.domain.scope import Scope
+from proxy.domain.prefixes import link_after
+from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.placement import Placed, Wanted, after
+from proxy.enrichment.turns import Turn
+
+logger = logging.getLogger(__name__)
+
+DEADLINE_S: Final = 0.015
+TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
+SEARCHED_MAX: Final = 50_000  # messages that are known to have been searched for
+WAITING_MAX: Final = 64  # searches for next turns, one at a time
+COMPARED_MAX: Final = 400_000  # characters of a prompt that are looked through for what was found
+UNDATED: Final = "earlier"  # where nobody knows when it was said
+
+STANDS: Final = "stands in this prompt"
+FOUND, LATE, FAILED = "found", "no answer in time", "failed"
+NOTHING_FOUND, NOTHING_ASKED, RESENT = "nothing found", "nothing to search for", "searched before"
+SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for this conversation (recall_share)"
+
+
+class Searching(Protocol):
+    async def find_related(
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, is_urgent: bool = True
+    ) -> Related | None:
+        """None where it cannot be told in time."""
+
+
+@dataclass(slots=True)
+class Lookup:
+    """What is found out for one prompt. ``message`` is the key of its user's last message, ``before`` of the one before
+    that; ``outcome`` tells why nothing was searched, or what came of it."""
+
+    scope: Scope
+    conversation: bytes
+    message: bytes
+    before: bytes = b""
+    texts: tuple[str, ...] = ()  # the last message first
+    outcome: str = ""
+    is_new: bool = False
+    started: float = 0.0
+    ms: float | None = None
+    task: asyncio.Task[Related | None] | None = None
+    reasons: dict[NoteKey, str] = field(default_factory=dict)
+    thread: bytes = b""  # the key of its conversation among the blocks
+
+    def describe(self, placed: Placed | None) -> dict[str, Any]:
+        """For ``/why``: what was given and what was not, by kind and id, in the order found."""
+        told = self.reasons | (placed.recollection.notes if placed is not None else {})
+        notes = [{"kind": key.kind, "id": key.id, "why": why} for key, why in told.items()]
+        return {"search": self.outcome, "search_ms": self.ms, "notes": notes}
+
+
+NOT_SEARCHED: Final[dict[str, Any]] = {"search": "", "search_ms": None, "notes": []}
+
+
+class Remembering:
+    """``searcher`` is None where nothing is searched."""
+
+    def __init__(self, cache: Cache, conversations: Conversations, searcher: Searching | None) -> None:
+        self._cache = cache
+        self._conversations = conversations
+        self._searcher = searcher
+        self._searched: dict[tuple[Scope, bytes, bytes], None] = {}
+        self._one = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
+
+    async def begin(
+        self,
+        messages: Sequence[Message],
+        readings: Sequence[MaybeReading],
+        digests: Sequence[bytes],
+        scope: Scope,
+        conversation: bytes,
+    ) -> Lookup | None:
+        """Begins to search for the last message of a user, if it is new; None where there is none, or nobody may be
+        given anything."""
+        tuning = self._cache.tuning
+        if self._searcher is None or not tuning.recall_share:
+            return None
+        users = find_last_of_users(messages, readings)
+        if not users:
+            return None
+        last = users[0]
+        said = [self._unwrap(messages[index], digests[index]) for index in users]
+        before = said[1][0] if len(said) > 1 else b""
+        lookup = Lookup(scope, conversation, said[0][0], before, started=time.perf_counter())
+        if not is_in_share(conversation, tuning.recall_share):
+            lookup.outcome = NOT_IN_SHARE
+            return lookup
+        if not self._is_new(lookup, messages[last + 1 :]):
+            lookup.outcome = RESENT
+            return lookup
+        lookup.is_new = True
+        lookup.texts = tuple(filter(None, (find_own_words(text) for _, text in said)))
+        if not find_content_words(" ".join(lookup.texts[:1])):
+            lookup.outcome = NOTHING_ASKED
+        elif tuning.recall_current == "off":
+            lookup.outcome = SWITCHED_OFF
+        else:
+            search = self._searcher.find_related(scope, lookup.texts[:1], conversation)
+            lookup.task = asyncio.ensure_future(search)
+            await asyncio.sleep(0)  # it sends its query
+        return lookup
+
+    async def finish(self, lookup: Lookup, thread: bytes, messages: Sequence[Message], turn: Turn) -> Wanted | None:
+        """What was found in time, to be placed in the conversation with this key; None where it is to get nothing."""
+        lookup.thread = thread
+        if lookup.outcome == NOT_IN_SHARE:
+            return None
+        found: list[ShownNote] = []
+        if lookup.task is not None:
+            related = await self._await(lookup, lookup.task)
+            if related is not None:
+                found = await self._compare(lookup, show(related, lookup.texts), messages, turn)
+        return Wanted(lookup.message, lookup.before, tuple(found))
+
+    def search_on(self, lookup: Lookup | None) -> None:
+        """Searches for the next turn, while the model answers this one."""
+        if lookup is not None and lookup.is_new and lookup.texts and len(self._tasks) < WAITING_MAX:
+            task = asyncio.create_task(self._search_on(lookup))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    # --- the search ---
+
+    async def _await(self, lookup: Lookup, task: asyncio.Task[Related | None]) -> Related | None:
+        left = DEADLINE_S - (time.perf_counter() - lookup.started)
+        await asyncio.wait({task}, timeout=max(left, 0))
+        lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
+        if not task.done():
+            # It ends by itself, at the deadline that Postgres has: cut off, it would cost a connection.
+            task.add_done_callback(lambda late: late.cancelled() or late.exception())
+            lookup.outcome = LATE
+            return None
+        if (error := task.exception()) is not None:
+            logger.error("search.failed", exc_info=error)
+            lookup.outcome = FAILED
+            return None
+        related = task.result()
+        if related is None:
+            lookup.outcome = LATE
+        else:
+            lookup.outcome = FOUND if related.memories or related.episodes else NOTHING_FOUND
+        return related
+
+    async def _compare(
+        self, lookup: Lookup, found: list[ShownNote], messages: Sequence[Message], turn: Turn
+    ) -> list[ShownNote]:
+        """Those of the notes whose words the prompt does not have already."""
+        left, room = found, COMPARED_MAX
+        for message in reversed(messages) if found else ():
+            if (room := room - len(message.text)) < 0 or not left:
+                break
+            text = message.text.casefold()
+            for note in [note for note in left if note.text.strip(f"{CUT} ").casefold() in text]:
+                lookup.reasons[note.key] = STANDS
+            left = [note for note in left if note.key not in lookup.reasons]
+            await turn.step()
+        return left
+
+    async def _search_on(self, lookup: Lookup) -> None:
+        assert self._searcher is not None
+        try:
+            async with self._one:
+                related = await self._searcher.find_related(
+                    lookup.scope, lookup.texts, lookup.conversation, is_urgent=False
+                )
+        except Exception:
+            logger.exception("search.failed")
+            return
+        notes = tuple(show(related, lookup.texts)) if related is not None else ()
+        self._conversations.keep_notes(lookup.thread, after(lookup.message), notes, time.time())
+
+    # --- whose message it is ---
+
+    def _is_new(self, lookup: Lookup, following: Sequence[Message]) -> bool:
+        """Whether nobody has answered the message yet, and this process has not searched for it."""
+        if any(message.role not in ("assistant", "system") for message in following):
+            return False
+        key = (lookup.scope, lookup.conversation, lookup.message)
+        if key in self._searched:
+            return False
+        self._searched[key] = None
+        if len(self._searched) > SEARCHED_MAX:
+            del self._searched[next(iter(self._searched))]
+        return True
+
+    def _unwrap(self, message: Message, digest: bytes) -> tuple[bytes, str]:
+        """The key of a user's message, and what it says. What an agent's framework puts behind an envelope changes from
+        prompt to prompt, so that it counts for neither."""
+        said = unwrap_readable(self._cache, message)
+        is_whole = len(said.text) == len(message.text)
+        return (digest if is_whole else link_after(b"", said.text.encode("utf-8", "surrogatepass"))), said.text
+
+
+def find_last_of_users(messages: Sequence[Message], readings: Sequence[MaybeReading]) -> list[int]:
+    """Where the last two messages of users are, the last one first."""
+    found: list[int] = []
+    for index in range(len(messages) - 1, -1, -1):
+        reading, message = readings[index], messages[index]
+        role = message.role if reading is None else reading.role
+        if role == "user" and message.text and not message.is_quoted:
+            found.append(index)
+            if len(found) == 2:
+                break
+    return found
+
+
+def find_own_words(text: str) -> str:
+    """What of a user's message is searched for."""
+    if len(text) > 2 * TEXT_MAX:
+        text = f"{text[:TEXT_MAX]}\n{text[-TEXT_MAX:]}"
+    own = without_quotations(text).strip()
+    return own if len(own) <= TEXT_MAX else f"{own[: TEXT_MAX // 2]}\n{own[-TEXT_MAX // 2 :]}"
+
+
+def is_in_share(conversation: bytes, percent: int) -> bool:
+    return int.from_bytes(conversation[:4]) * 100 < percent << 32
+
+
+def show(related: Related, texts: Sequence[str]) -> list[ShownNote]:
+    """As lines of a block, the best first."""
+    words = find_content_words(" ".join(texts))
+    found: list[Found] = sorted((*related.memories, *related.episodes), key=lambda each: -each.score)
+    shown = (
+        show_note(each.kind, each.id, each.text, said_on=date_of(each), is_disputed=each.is_disputed, wanted=words)
+        for each in found
+    )
+    return [note for note in shown if note is not None]
+
+
+def date_of(found: Found) -> str:
+    if found.kind == "memory":
+        return ""
+    if not is_dated(found.said_at):
+        return UNDATED
+    return f"{datetime.fromtimestamp(found.said_at, timezone.get_default_timezone()):%Y-%m-%d}"
