@@ -15,6 +15,7 @@ from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
 from memory.outbox.outbox import Outbox
 from memory.outbox.wakeup import send_wakeup
+from memory.semantic.searcher import Searcher
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.conversations import Conversations
@@ -53,6 +54,7 @@ class Runtime:
         self.events = Events(settings.DATABASE_URL)
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.conversations = Conversations(record=self.injection_log.add)
+        self.searcher = Searcher(settings.DATABASE_URL)
         guard = LoopGuard(broadcast=self._tell_trip)
         self.enricher = Enricher(
             cache=self.world,
@@ -64,7 +66,7 @@ class Runtime:
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
-            remembering=Remembering(self.world, self.conversations, None),
+            remembering=Remembering(self.world, self.conversations, self.searcher),
         )
         self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL, self.outbox.store)
         self.pulse = ServerPulse(settings.DATABASE_URL)
@@ -84,7 +86,7 @@ class Runtime:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
         writers = (self.outbox, self.flusher, self.events, self.injection_log)
-        parts = (self.settings_file, self.coherence, self.encounters, self.pulse, *writers)
+        parts = (self.settings_file, self.coherence, self.encounters, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.tried.wait()
         if self.world.loaded_at is not None:

@@ -146,6 +146,9 @@ class Conversations:
             block, _ = near.blocks.get(place, (NOTHING, now))
             if block:
                 self.put(fork, place, block, now)
+            for message, (kept, _) in near.blocks.items():
+                if kept.notes and not kept.text:
+                    self.put(fork, message, kept, now)
         return fork
 
     def begin(self, thread: Thread, top: Block, system: str | None, now: float) -> Conversation:

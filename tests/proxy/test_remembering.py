@@ -1,0 +1,286 @@
+"""What was said elsewhere, in prompts: searched for once for each new message of a user, and awaited for no longer than
+allowed. The search itself is a stand-in."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.domain.recall.notes import NoteKey, NoteState
+from memory.domain.recall.rendering import OPENING, render_block
+from memory.semantic.domain.found import Found, Related
+from memory.semantic.domain.scope import Scope
+from proxy.enrichment.remembering import (
+    FAILED,
+    FOUND,
+    LATE,
+    NOT_IN_SHARE,
+    NOTHING_ASKED,
+    RESENT,
+    STANDS,
+    SWITCHED_OFF,
+    is_in_share,
+)
+from tests.proxy.enriching import Enriching
+
+SAID_AT = 1_772_600_000.0  # 4 March 2026
+QUESTION = "which version is our billing database?"
+
+
+def found(kind: Any, row_id: int, text: str, score: float = 0.7, *, is_disputed: bool = False) -> Found:
+    role, channel = ("user", "user") if kind == "episode" else ("", "user")
+    return Found(kind, row_id, text, 0.9, SAID_AT, "dobby", role, channel, "", score, score, is_disputed, 0)
+
+
+MOVED = found("episode", 7, "We moved the billing database to Postgres 17 last week.")
+PREFERS = found("memory", 3, "The user prefers rebase to merge commits.")
+MOVED_LINE = f"2026-03-04 user: {MOVED.text}"
+PREFERS_LINE = f"memory: {PREFERS.text}"
+
+
+@dataclass
+class Library:
+    """What is searched: whatever has a word of the texts in it."""
+
+    rows: list[Found] = field(default_factory=lambda: [MOVED, PREFERS])
+    takes_s: float = 0.0
+    fails: bool = False
+    asked: list[tuple[Scope, tuple[str, ...], bool]] = field(default_factory=list)
+
+    async def find_related(
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, is_urgent: bool = True
+    ) -> Related | None:
+        self.asked.append((scope, tuple(texts), is_urgent))
+        await asyncio.sleep(self.takes_s)
+        if self.fails:
+            raise ConnectionError("gone")
+        words = {word.strip("?.,").lower() for text in texts for word in text.split() if len(word) > 4}
+        hits = [row for row in self.rows if any(word in row.text.lower() for word in words)]
+        return Related([hit for hit in hits if hit.kind == "memory"], [hit for hit in hits if hit.kind == "episode"])
+
+
+class Chat:
+    """One conversation over ``/api/chat``."""
+
+    def __init__(self, proxy: Enriching, *, model: str = "m", system: str = "You are kind.") -> None:
+        self.proxy = proxy
+        self.model = model
+        self.messages: list[dict[str, Any]] = [{"role": "system", "content": system}]
+
+    def says(self, text: str, role: str = "user") -> list[str]:
+        """The texts of the prompt as it goes to the model."""
+        self.messages.append({"role": role, "content": text})
+        sent = self.resends()
+        self.messages.append({"role": "assistant", "content": "Yes."})
+        return sent
+
+    def resends(self) -> list[str]:
+        done = self.proxy.ask("/api/chat", {"model": self.model, "messages": self.messages})
+        return [message["content"] for message in orjson.loads(done.body)["messages"]]
+
+    @property
+    def event(self) -> dict[str, Any]:
+        return self.proxy.events.added[-1]
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library()
+
+
+@pytest.fixture
+def proxy(library: Library) -> Enriching:
+    return Enriching(searcher=library)
+
+
+def lines_in(text: str) -> list[str]:
+    block = text.partition(OPENING)[2]
+    return [line for line in block.splitlines() if line.startswith(("memory: ", "2026-"))]
+
+
+def test_what_was_said_elsewhere_stands_in_the_prompt_behind_the_facts(proxy: Enriching) -> None:
+    proxy.teach("kvasir", "repo")
+
+    *_, last = Chat(proxy).says(f"Kvasir needs it, so {QUESTION} And do I like rebase?")
+
+    assert last.endswith(render_block(["kvasir: [type] repo", PREFERS_LINE, MOVED_LINE]))
+
+
+def test_it_is_told_what_was_given_and_how_long_that_took(proxy: Enriching) -> None:
+    chat = Chat(proxy)
+    chat.says(QUESTION)
+
+    assert chat.event["search"] == FOUND
+    assert chat.event["search_ms"] >= 0
+    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "given"}]
+
+
+def test_resent_prompts_and_tool_results_ask_nothing_and_keep_what_they_were_given(
+    proxy: Enriching, library: Library
+) -> None:
+    chat = Chat(proxy)
+    chat.says(QUESTION)
+    given_first = chat.messages.copy()
+    del chat.messages[-1]
+
+    again = chat.resends()
+    chat.messages = given_first
+    after_a_tool = chat.says("the billing database answers", role="tool")
+
+    assert len(library.asked) == 1
+    assert chat.event["search"] == RESENT
+    assert [lines_in(text) for text in again] == [[], [MOVED_LINE]]
+    assert [lines_in(text) for text in after_a_tool] == [[], [MOVED_LINE], [], []]
+
+
+def test_what_was_given_once_is_not_given_again(proxy: Enriching) -> None:
+    chat = Chat(proxy)
+    chat.says(QUESTION)
+
+    texts = chat.says("And who runs the billing database?")
+
+    assert [lines_in(text) for text in texts] == [[], [MOVED_LINE], [], []]
+    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "given before"}]
+
+
+def test_a_client_that_rebuilds_its_last_message_gets_the_same_again(proxy: Enriching) -> None:
+    """As Agent Zero does: what a person says is in an envelope, and what follows it changes with every prompt."""
+    chat = Chat(proxy)
+    said = orjson.dumps({"user_message": QUESTION}).decode()
+    first = chat.says(f"{said}\n\n[EXTRAS] noon")
+    chat.messages[1]["content"] = said
+    result = orjson.dumps({"tool_name": "ping", "tool_result": "up"}).decode()
+
+    second = chat.says(f"{result}\n\n[EXTRAS] one o'clock")
+
+    assert [lines_in(text) for text in first] == [[], [MOVED_LINE]]
+    assert [lines_in(text) for text in second] == [[], [], [], [MOVED_LINE]]
+
+
+@pytest.mark.parametrize("placement", ["tail", "head_of_last", "append_only", "system"])
+def test_what_is_disputed_or_forgotten_meanwhile_is_shown_so_or_not_at_all(proxy: Enriching, placement: Any) -> None:
+    proxy.cache.tuning = replace(proxy.cache.tuning, recollection_placement=placement)
+    chat = Chat(proxy)
+    assert PREFERS_LINE in "\n".join(chat.says("Do I like rebase?"))
+
+    proxy.cache.changed_notes[NoteKey("memory", 3)] = NoteState(PREFERS.text, is_disputed=True)
+    disputed = [line for text in chat.says("so?") for line in lines_in(text)]
+    proxy.cache.changed_notes[NoteKey("memory", 3)] = None
+    forgotten = [line for text in chat.says("so?") for line in lines_in(text)]
+
+    assert disputed == [f"{PREFERS_LINE} (disputed)"]
+    assert forgotten == []
+
+
+def test_what_the_prompt_says_already_is_left_out(proxy: Enriching) -> None:
+    chat = Chat(proxy, system=f"You know this: {MOVED.text}")
+
+    assert not lines_in(chat.says(QUESTION)[-1])
+    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": STANDS}]
+
+
+@pytest.mark.parametrize(("takes_s", "fails", "outcome"), [(0.3, False, LATE), (0.0, True, FAILED)])
+def test_a_prompt_waits_no_longer_than_it_may_and_fails_for_no_search(
+    proxy: Enriching, library: Library, takes_s: float, fails: bool, outcome: str
+) -> None:
+    library.takes_s, library.fails = takes_s, fails
+    chat = Chat(proxy)
+
+    assert chat.says(QUESTION)[-1] == QUESTION
+    assert chat.event["search"] == outcome
+
+
+def test_no_search_for_what_says_nothing(proxy: Enriching, library: Library) -> None:
+    chat = Chat(proxy)
+    chat.says("Who is it?")
+
+    assert (library.asked, chat.event["search"]) == ([], NOTHING_ASKED)
+
+
+def test_no_search_for_helper_prompts_and_where_recall_is_off(proxy: Enriching, library: Library) -> None:
+    title = "Provide a concise title for the conversation. Only return the title, 5 words or less."
+    Chat(proxy).says(f"{title}\n<chat_history>\nUSER: {QUESTION}\n</chat_history>")
+    proxy.ask("/api/chat", {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}, {"recall": "off"})
+
+    assert library.asked == []
+
+
+def test_nothing_that_somebody_only_quotes_is_searched_for(proxy: Enriching, library: Library) -> None:
+    Chat(proxy).says("What does it mean?\n\n> the billing database moved")
+
+    assert all("billing" not in text for _, texts, _ in library.asked for text in texts)
+
+
+def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next_turn(library: Library) -> None:
+    proxy = Enriching(searcher=library)
+    proxy.cache.tuning = replace(proxy.cache.tuning, recall_current="off")
+    chat = Chat(proxy)
+
+    def ask_and_search_on(text: str) -> list[str]:
+        chat.messages.append({"role": "user", "content": text})
+        body = orjson.dumps({"model": "m", "messages": chat.messages})
+
+        async def run() -> list[str]:
+            done = await proxy.enricher.enrich("/api/chat", body, "dobby")
+            proxy.enricher.remembering.search_on(done.lookup)
+            await asyncio.sleep(0.01)
+            return [message["content"] for message in orjson.loads(done.body)["messages"]]
+
+        sent = asyncio.run(run())
+        chat.messages.append({"role": "assistant", "content": "Yes."})
+        return sent
+
+    first = ask_and_search_on(QUESTION)
+    assert chat.event["search"] == SWITCHED_OFF
+    second = ask_and_search_on("Go on.")
+    third = ask_and_search_on("And rebase?")
+    fourth = ask_and_search_on("Fine.")
+
+    assert [lines_in(texts[-1]) for texts in (first, second, third, fourth)] == [[], [MOVED_LINE], [], [PREFERS_LINE]]
+    assert library.asked[-1][1:] == (("Fine.", "And rebase?"), False)
+
+
+def test_who_says_the_same_as_somebody_else_gets_nothing_of_theirs(proxy: Enriching, library: Library) -> None:
+    Chat(proxy).says(QUESTION)
+    library.rows = []
+    body = {"model": "m", "messages": [{"role": "system", "content": "You are kind."}]}
+    body["messages"].append({"role": "user", "content": QUESTION})  # type: ignore[attr-defined]
+
+    done = asyncio.run(proxy.enricher.enrich("/api/chat", orjson.dumps(body), "winky"))
+
+    assert MOVED.text.encode() not in done.body
+
+
+def test_budgets_are_kept_and_told(proxy: Enriching, library: Library) -> None:
+    library.rows = [found("memory", number, f"The billing {'x' * 150} {number}.") for number in range(8)]
+    chat = Chat(proxy)
+    lines = lines_in(chat.says(QUESTION)[-1])
+
+    assert 0 < sum(len(line) + 1 for line in lines) <= 200 * 4
+    assert [note["why"] for note in chat.event["notes"]].count("no room") == 8 - len(lines)
+
+
+def test_without_a_share_nothing_is_searched(proxy: Enriching, library: Library) -> None:
+    proxy.cache.tuning = replace(proxy.cache.tuning, recall_share=0)
+    Chat(proxy).says(QUESTION)
+    assert library.asked == []
+
+    proxy.cache.tuning = replace(proxy.cache.tuning, recall_share=50)
+    outcomes = set()
+    for number in range(40):
+        chat = Chat(proxy)
+        chat.says(f"{QUESTION} {number}")
+        outcomes.add(chat.event["search"])
+    assert outcomes == {FOUND, NOT_IN_SHARE}
+
+
+@given(st.binary(min_size=16, max_size=16), st.integers(0, 100))
+def test_who_is_in_a_share_is_in_every_larger_one(conversation: bytes, percent: int) -> None:
+    assert is_in_share(conversation, 100)
+    assert not is_in_share(conversation, 0)
+    assert not is_in_share(conversation, percent) or is_in_share(conversation, min(percent + 1, 100))
