@@ -18,7 +18,7 @@ from memory.cache.loader import BATCH_ROWS, refresh_soas
 from memory.cache.state import Cache
 from memory.cache.sync import NAME, Coherence
 from memory.db.connections import Connection, open_connection
-from memory.domain.recall.selection import Bounds, in_force
+from memory.domain.recall.selection import Bounds, is_in_force
 from memory.domain.types import EdgeRow, RulingRow
 from memory.graph.store import ensure_tokens
 from tests import waiting
@@ -318,5 +318,6 @@ class CanonicalQuery(TestCase):
                 cursor.execute(CANONICAL, [concept, floor, now - days * 86400])
                 expected = [row[:4] for row in cursor.fetchall()]
             bounds = Bounds(floor, now - days * 86400, frozenset())
-            recalled = sorted(in_force(cache.urd_by_concept.get(concept, ()), bounds), key=lambda e: -e.dim_id)
+            edges = [edge for edge in cache.urd_by_concept.get(concept, ()) if is_in_force(edge, bounds)]
+            recalled = sorted(edges, key=lambda e: -e.dim_id)
             assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == expected
