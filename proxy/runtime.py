@@ -15,6 +15,7 @@ from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
 from memory.outbox.outbox import Outbox
 from memory.outbox.wakeup import send_wakeup
+from memory.semantic.episode_writer import EpisodeWriter
 from memory.semantic.searcher import Searcher
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 MODELS_CHANGED = "models"
 TRIPS = "trips"
 SETTLE = "resolution.tasks.settle_observations"
+READ_EPISODES = "resolution.tasks.read_episodes"
 LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 
 
@@ -51,6 +53,7 @@ class Runtime:
         self.modelfiles = Modelfiles(self.upstream, broadcast=partial(self.coherence.signal, MODELS_CHANGED))
         self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
         self.encounters = Encounters(self.world, self.outbox.add)
+        self.episodes = EpisodeWriter(self.world, settings.DATABASE_URL, wake=partial(send_wakeup, READ_EPISODES))
         self.events = Events(settings.DATABASE_URL)
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.conversations = Conversations(record=self.injection_log.add)
@@ -66,9 +69,10 @@ class Runtime:
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
+            keep=self.episodes.keep,
             remembering=Remembering(self.world, self.conversations, self.searcher),
         )
-        self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL, self.outbox.store)
+        self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL, self._store_heard)
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self._tasks: list[asyncio.Task[None]] = []
         self._telling: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
@@ -85,7 +89,7 @@ class Runtime:
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
-        writers = (self.outbox, self.flusher, self.events, self.injection_log)
+        writers = (self.outbox, self.episodes, self.flusher, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.encounters, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.tried.wait()
@@ -111,9 +115,13 @@ class Runtime:
             self.injection_log.write(LAST_WRITE_S),
             self.pulse.write_last(),
         )
-        await self.outbox.write_last()
+        await asyncio.gather(self.outbox.write_last(), self.episodes.write_last())
         self.modelfiles.forget()
         await self.upstream.aclose()
+
+    async def _store_heard(self) -> bool:
+        """Whether all that messages state and say survives the end of this process."""
+        return all(await asyncio.gather(self.outbox.store(), self.episodes.store()))
 
     def _follow(self, rules: Rules) -> None:
         """The upstream moves to where the rules say it is."""

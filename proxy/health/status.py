@@ -34,6 +34,7 @@ WITHOUT_DATABASE: Final[Assessment] = (UNKNOWN, "Unknown while the database does
 LOSSES: Final = {
     "dropped_observations": ("statement", "statements"),
     "dropped_encounters": ("message that was not counted", "messages that were not counted"),
+    "dropped_episodes": ("message that was not kept", "messages that were not kept"),
     "dropped_events": ("event", "events"),
     "dropped_injections": ("block of a conversation", "blocks of conversations"),
     "enrich_errors": ("request forwarded without a recollection", "requests forwarded without a recollection"),
