@@ -23,6 +23,7 @@ OPERATOR = "admin"
 SCHEDULE = (
     ("pulse of beat", "memory.tasks.pulse_of_beat", 10, IntervalSchedule.SECONDS),
     ("sweep of the observations", "resolution.tasks.sweep", 5, IntervalSchedule.SECONDS),
+    ("reading of the episodes", "resolution.tasks.read_episodes", 5, IntervalSchedule.SECONDS),
     ("runs of the resolver that are due", "resolution.tasks.resolve_due", 1, IntervalSchedule.MINUTES),
     ("keeping of the resolver's schedule", "resolution.tasks.keep_schedule", 1, IntervalSchedule.MINUTES),
     ("pruning of the memory", "memory.tasks.prune", 1, IntervalSchedule.HOURS),

@@ -16,6 +16,7 @@ from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
+from resolution.remembering.reading import due, read_due
 from resolution.resolver import schedule
 from resolution.workers import leases
 from resolution.workers.observations import explain_due, settle_due
@@ -45,6 +46,15 @@ def sweep() -> None:
     """Sent every few seconds, and when a worker starts: takes what no wake-up came for, and what a worker that died
     had claimed."""
     look_for_observations()
+
+
+@shared_task
+def read_episodes() -> None:
+    """Sent when episodes were stored, and every few seconds."""
+    with report_interruption("memories.interrupted"):
+        read_due()
+        if due().exists():
+            wake(read_episodes)
 
 
 @shared_task

@@ -6,7 +6,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector, SearchVectorField
 from django.db import models
 from django.db.models import F, Func, Q
-from django.db.models.functions import Mod, Now
+from django.db.models.functions import Lower, Mod, Now
 from django.db.models.lookups import Exact
 
 from memory.models.graph import CHANNELS, IS_CHANNEL
@@ -153,6 +153,9 @@ class Memory(models.Model):
     slot = models.CharField(
         max_length=200, blank=True, default="", db_default="", help_text="What there can be one of; empty: many."
     )
+    other_slot = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="That of B, where A is preferred to B."
+    )
     slot_version = models.SmallIntegerField(default=0, db_default=0, help_text="Of the rules that found the slot.")
     confidence = models.FloatField(default=1.0, db_default=1.0)
     status = models.CharField(max_length=11, choices=Status, default=Status.ACTIVE, db_default=Status.ACTIVE)
@@ -180,6 +183,8 @@ class Memory(models.Model):
         indexes = [
             GinIndex(fields=["lexemes"], name="memory_words"),
             models.Index(fields=["project", "category", "slot"], condition=~Q(slot=""), name="memory_of_a_slot"),
+            models.Index(fields=["project", "category", "other_slot"], condition=~Q(other_slot=""), name="memory_of_b"),
+            models.Index(Lower("text"), name="memory_by_text"),
             models.Index(fields=["agent", "person", "-id"], name="memory_of_a_speaker"),
             models.Index(fields=["project", "-id"], name="memory_of_a_project"),
             models.Index(fields=["status", "-id"], name="memory_by_status"),

@@ -201,8 +201,13 @@ class Tuning:
     quota_candidates_per_hour: PerHour = setting(
         QUOTAS, 500, "New candidates of one agent within an hour, counted in the same way; what is more is dropped."
     )
+    quota_memories_per_hour: PerHour = setting(
+        QUOTAS, 100, "New memories of one agent within an hour, counted in the same way; what is more waits as well."
+    )
     quota_gutask_per_hour: PerHour = setting(
-        QUOTAS, 2000, "New facts that gutask may teach within an hour from this machine, without a token."
+        QUOTAS,
+        2000,
+        "New facts, and new memories, that gutask may bring within an hour from this machine, without a token.",
     )
     quota_explanations_per_hour: PerHour = setting(
         QUOTAS, 20, "Unknown words of one agent that a language model is asked about within an hour."

@@ -121,7 +121,7 @@ def wait(
     if book.is_known(triple):
         return Outcome("needless", triple, reason="It is known already.")
     if quotas is not None and book.is_new(triple):
-        if (excess := quotas.find_candidate_excess(said)) is not None:
+        if (excess := quotas.find_excess_of("candidates", said)) is not None:
             return Outcome("over_quota", triple, reason=str(excess), excess=excess)
         quotas.count("candidates", said)
     book.note(assertion, why)

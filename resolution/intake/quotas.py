@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal, Protocol
 
 from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
@@ -22,13 +22,25 @@ from resolution.models.quotas import hour_of
 
 Place = tuple[str, str]  # concept and dimension
 
+
+class Said(Protocol):
+    """By whom something is said, and through which channel."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def channel(self) -> str: ...
+
+
 # By the count that it limits.
 SETTINGS: Final = {
     "facts": "quota_facts_per_hour",
     "conflicts": "quota_conflicts_per_hour",
     "candidates": "quota_candidates_per_hour",
+    "memories": "quota_memories_per_hour",
 }
-GUTASK: Final = "quota_gutask_per_hour"  # of facts, in place of the first
+GUTASK: Final = "quota_gutask_per_hour"  # of facts, and of memories, in place of their own
+OF_GUTASK: Final = ("facts", "memories")
 COUNTS: Final = (*SETTINGS, "exceeded")
 METERED: Final = (Channel.USER, Channel.GUTASK)
 
@@ -89,11 +101,15 @@ class Quotas:
         ]
         if not new:
             return
+        self.read_used(one.attribution for one in new)
+        self._crowding = _find_crowding([one.triple for one in new])
+
+    def read_used(self, said: Iterable[Said]) -> None:
+        """Reads only what those who say something have used up in this hour."""
         self._agents = frozenset(Agent.objects.values_list("name", flat=True))
-        groups = {self._group_of(one.attribution) for one in new}
+        groups = {self._group_of(one) for one in said}
         for row in AgentHour.objects.filter(agent__in=groups, hour=self._hour):
             self._used[row.agent] = Counter({name: getattr(row, name) for name in COUNTS})
-        self._crowding = _find_crowding([one.triple for one in new])
 
     def find_excess(self, assertion: Assertion) -> OverLimit | None:
         """The limit that the statement would exceed in the graph or the queue; where there is none, it counts."""
@@ -129,14 +145,14 @@ class Quotas:
         self._new[self._group_of(said)]["exceeded"] += excess is not None
         return excess
 
-    def find_candidate_excess(self, said: Attribution) -> OverLimit | None:
-        """The same for one more candidate."""
-        excess = self._find_overuse("candidates", said)
+    def find_excess_of(self, count: Literal["candidates", "memories"], said: Said) -> OverLimit | None:
+        """The same for one more candidate, or one more memory."""
+        excess = self._find_overuse(count, said)
         if excess is not None:
             self._new[self._group_of(said)]["exceeded"] += 1
         return excess
 
-    def count(self, name: str, said: Attribution) -> None:
+    def count(self, name: str, said: Said) -> None:
         """Notes what became of a statement."""
         self._new[self._group_of(said)][name] += 1
 
@@ -146,11 +162,11 @@ class Quotas:
             for agent, counts in sorted(self._new.items()):
                 cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
 
-    def _find_overuse(self, count: str, said: Attribution) -> OverLimit | None:
+    def _find_overuse(self, count: str, said: Said) -> OverLimit | None:
         if said.channel == Channel.EXPLAINED:  # the calls of the model are limited
             return None
         group = self._group_of(said)
-        setting = GUTASK if group == AgentHour.LOCAL_GUTASK and count == "facts" else SETTINGS[count]
+        setting = GUTASK if group == AgentHour.LOCAL_GUTASK and count in OF_GUTASK else SETTINGS[count]
         now = max(self._new[group][count], self._expected[group][count])
         if self._used.get(group, Counter())[count] + now < getattr(self._tuning, setting):
             return None
@@ -167,7 +183,7 @@ class Quotas:
             return OverLimit("new_dimensions_per_concept_max", None)
         return None
 
-    def _group_of(self, said: Attribution) -> str:
+    def _group_of(self, said: Said) -> str:
         if said.agent in self._agents:
             return said.agent
         # Without a token gutask is answered on this machine only.

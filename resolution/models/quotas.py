@@ -24,6 +24,7 @@ class AgentHour(models.Model):
     facts = models.IntegerField(default=0, db_default=0, help_text="New ones, and those that superseded others.")
     conflicts = models.IntegerField(default=0, db_default=0, help_text="Newly opened ones.")
     candidates = models.IntegerField(default=0, db_default=0, help_text="New ones.")
+    memories = models.IntegerField(default=0, db_default=0, help_text="New ones.")
     exceeded = models.IntegerField(default=0, db_default=0, help_text="Statements that met one of the quotas.")
 
     class Meta:
@@ -32,7 +33,7 @@ class AgentHour(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["agent", "hour"], name="agent_hour_is_counted_once"),
             models.CheckConstraint(
-                condition=Q(facts__gte=0, conflicts__gte=0, candidates__gte=0, exceeded__gte=0),
+                condition=Q(facts__gte=0, conflicts__gte=0, candidates__gte=0, memories__gte=0, exceeded__gte=0),
                 name="agent_hour_counts_are_not_negative",
             ),
         ]

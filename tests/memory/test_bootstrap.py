@@ -86,6 +86,7 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
     assert dict(PeriodicTask.objects.values_list("task", "enabled")) == {
         "memory.tasks.pulse_of_beat": True,
         "resolution.tasks.sweep": True,
+        "resolution.tasks.read_episodes": True,
         "resolution.tasks.resolve_due": True,
         "resolution.tasks.keep_schedule": True,
         "memory.tasks.prune": False,

@@ -64,7 +64,7 @@ BAD_ROWS = [
     BadRow("agent_hour_is_counted_once", "agent_hour", {"facts": 3}, beside={}),
     *(
         BadRow("agent_hour_counts_are_not_negative", "agent_hour", {name: -1})
-        for name in ("facts", "conflicts", "candidates", "exceeded")
+        for name in ("facts", "conflicts", "candidates", "memories", "exceeded")
     ),
     BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),

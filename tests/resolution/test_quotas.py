@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from memory.models import Agent, Dimension, Edge, Soas, Source
-from resolution.decisions.naming import promote, settle
+from resolution.decisions.naming import promote
 from resolution.intake import quotas
-from resolution.intake.assertions import Outcome
+from resolution.intake.assertions import Outcome, settle
 from resolution.models import AgentHour, Candidate, Claim
 from tests.resolution.disputes import configure
 from tests.resolution.test_learning import observe, settle_due

@@ -1,0 +1,291 @@
+"""The only writer of memories, of their lineage and their history: every change leaves a row that tells what was before
+and after. All functions run inside the caller's transaction."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from zlib import crc32
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from memory.db.locks import Lock, lock_until_commit
+from memory.domain.channels import Channel, is_weaker
+from memory.domain.timing import is_dated
+from memory.models import Memory, MemoryHistory, MemoryLineage
+from memory.semantic.domain import slots
+from memory.semantic.domain.scope import PERSONAL, Scope
+
+Action = MemoryHistory.Action
+Status = Memory.Status
+
+CORROBORATION: Final = 0.05  # of what is missing to certainty, which each further voice adds
+NEWER_LEAST: Final = 0.51  # what is disputed by something older is still given by itself
+ACTOR_MAX: Final = 120  # characters
+KEPT: Final[tuple[str, ...]] = (
+    "text", "category", "slot", "other_slot", "confidence", "status", "is_disputed", "evidence_count", "channel",
+    "superseded_by_id", "merged_into_id",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """By whom a memory is written or changed, through which channel, where it was said, when, and why."""
+
+    actor: str
+    channel: Channel
+    at: datetime
+    conversation: bytes = b""
+    episode: int | None = None
+    reason: str = ""
+
+    @property
+    def evident_at(self) -> datetime:
+        """When it is evidence: of what was said at an unknown time, when it was read."""
+        return self.at if is_dated(self.at.timestamp()) else timezone.now()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory that is to be written."""
+
+    text: str
+    category: str
+    scope: Scope
+    confidence: float
+    source: Memory.Source
+    slots: slots.Slots
+
+    @property
+    def places(self) -> Iterable[str]:
+        """What only one transaction at a time may look at and write."""
+        owner = "\0".join(self.scope.speaker) if self.category in PERSONAL else ""
+        base = f"{self.scope.project or ''}\0{owner}\0{self.category}\0"
+        return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={self.text.lower()}"]
+
+
+# --- reading ---
+
+
+def visible_to(scope: Scope) -> QuerySet[Memory]:
+    """Of all statuses: what concerns a person is for whoever said it, the rest for all of the project."""
+    own = Q(agent=scope.speaker.agent, person=scope.speaker.person)
+    return Memory.objects.filter(own | ~Q(category__in=PERSONAL), project=scope.project)
+
+
+def find_same(scope: Scope, text: str) -> list[Memory]:
+    """Those with this text, the newest first, locked."""
+    rows = visible_to(scope).annotate(small=Lower("text")).filter(small=text.lower())
+    return list(rows.select_for_update(of=("self",)).order_by("-id"))
+
+
+def find_rivals(memory: Memory) -> list[Memory]:
+    """The active memories that cannot hold beside this one, the oldest first, locked."""
+    if not memory.slot and not memory.other_slot:
+        return []
+    names = [name for name in (memory.slot, memory.other_slot) if name]
+    rows = Memory.objects.filter(
+        Q(slot__in=names) | Q(other_slot__in=names),
+        project=memory.project_id,
+        category=memory.category,
+        status=Status.ACTIVE,
+    ).exclude(pk=memory.pk)
+    if memory.category in PERSONAL:
+        rows = rows.filter(agent=memory.agent, person=memory.person)
+    own = slots.Slots(memory.slot, memory.other_slot)
+    return [
+        row
+        for row in rows.select_for_update(of=("self",)).order_by("id")
+        if slots.meet(own, slots.Slots(row.slot, row.other_slot))
+        and slots.contradicts(memory.text, row.text, memory.category, memory.slot)
+    ]
+
+
+def lock_places(drafts: Iterable[Draft]) -> None:
+    """Until the end of the transaction nobody else writes there. All at once: who takes some in one order, and others
+    in another, would deadlock."""
+    lock_until_commit(Lock.MEMORY, {_number(place) for draft in drafts for place in draft.places})
+
+
+def _number(place: str) -> int:
+    return crc32(place.encode("utf-8", "replace")) - 2**31  # as Postgres' integers have room for it
+
+
+# --- writing ---
+
+
+def create(draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE) -> Memory:
+    speaker = draft.scope.speaker
+    memory = Memory.objects.create(
+        text=draft.text,
+        category=draft.category,
+        project_id=draft.scope.project,
+        agent=speaker.agent,
+        person=speaker.person,
+        slot=draft.slots.slot,
+        other_slot=draft.slots.other,
+        slot_version=slots.VERSION,
+        confidence=draft.confidence,
+        status=status,
+        source=draft.source,
+        channel=by.channel,
+        conversation=by.conversation or None,
+        said_at=by.at,
+        last_updated=by.evident_at,
+    )
+    _derive(memory, by)
+    _note(memory, Action.CREATE, by, None)
+    return memory
+
+
+def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
+    """The same was said again. Only another voice makes it surer."""
+    more = CORROBORATION * (1 - memory.confidence) if is_other_voice else 0.0
+    _derive(memory, by)
+    _change(
+        memory,
+        Action.CONFIRM,
+        by,
+        evidence_count=memory.evidence_count + 1,
+        confidence=memory.confidence + more,
+        last_updated=max(memory.last_updated, by.evident_at),
+    )
+
+
+def promote(memory: Memory, by: Change, *, confidence: float) -> None:
+    """A candidate holds from now on, as what the promoter has said."""
+    _derive(memory, by)
+    _change(
+        memory,
+        Action.PROMOTE,
+        by,
+        status=Status.ACTIVE,
+        channel=by.channel,
+        confidence=max(memory.confidence, confidence),
+        said_at=by.at,
+        last_updated=by.evident_at,
+        archived_at=None,
+    )
+
+
+def edit(memory: Memory, by: Change, *, text: str, category: str) -> None:
+    """Slots are found anew. The vector of another text is none of this one."""
+    found = slots.find_slots(text, category)
+    is_new = text != memory.text
+    _change(
+        memory,
+        Action.EDIT,
+        by,
+        text=text,
+        category=category,
+        slot=found.slot,
+        other_slot=found.other,
+        slot_version=slots.VERSION,
+        embedded_at=None if is_new else memory.embedded_at,
+    )
+
+
+def supersede(old: Memory, new: Memory, by: Change) -> None:
+    _change(old, Action.SUPERSEDE, by, status=Status.SUPERSEDED, superseded_by=new, archived_at=timezone.now())
+    _settle_disputes(old, by)
+
+
+def dispute(older: Memory, newer: Memory, by: Change) -> None:
+    """Both are marked and, once a pair, less sure by half, but for what was said through a stronger channel than the
+    other. The newer is still given by itself."""
+    for memory, other, least in ((older, newer, 0.0), (newer, older, NEWER_LEAST)):
+        known = MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE, after__beside=other.pk)
+        if known.exists() and memory.is_disputed:
+            continue
+        is_lowered = not known.exists() and not is_weaker(other.channel, memory.channel)
+        lower = min(memory.confidence, max(memory.confidence / 2, least))
+        _change(
+            memory,
+            Action.DISPUTE,
+            by,
+            beside=other.pk,
+            is_disputed=True,
+            confidence=lower if is_lowered else memory.confidence,
+        )
+
+
+def deprecate(memory: Memory, by: Change) -> None:
+    _archive(memory, Action.DEPRECATE, by, Status.DEPRECATED)
+
+
+def invalidate(memory: Memory, by: Change) -> None:
+    _archive(memory, Action.INVALIDATE, by, Status.INVALID)
+
+
+def restore(memory: Memory, by: Change) -> None:
+    """It holds again, whatever had taken its place."""
+    _change(
+        memory,
+        Action.RESTORE,
+        by,
+        status=Status.ACTIVE,
+        superseded_by=None,
+        merged_into=None,
+        archived_at=None,
+        last_updated=max(memory.last_updated, by.evident_at),
+    )
+
+
+def _archive(memory: Memory, action: str, by: Change, status: Memory.Status) -> None:
+    _change(memory, action, by, status=status, superseded_by=None, merged_into=None, archived_at=timezone.now())
+    _settle_disputes(memory, by)
+
+
+def _settle_disputes(gone: Memory, by: Change) -> None:
+    """Whatever only what is gone has disputed is as sure as before."""
+    if not gone.is_disputed:
+        return
+    for row in MemoryHistory.objects.filter(action=Action.DISPUTE, after__beside=gone.pk).order_by("id"):
+        memory = Memory.objects.select_for_update().get(pk=row.memory_id)
+        others = MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE).exclude(after__beside=gone.pk)
+        beside = [(other.after or {})["beside"] for other in others]
+        if memory.status != Status.ACTIVE or not memory.is_disputed:
+            continue
+        if Memory.objects.filter(pk__in=beside, status=Status.ACTIVE, is_disputed=True).exists():
+            continue
+        before = (row.before or {}).get("confidence", memory.confidence)
+        _change(memory, Action.RESTORE, by, is_disputed=False, confidence=max(memory.confidence, before))
+
+
+def _derive(memory: Memory, by: Change) -> None:
+    if by.episode is not None:
+        row = MemoryLineage(memory=memory, kind=MemoryLineage.Kind.EPISODE, row=by.episode)
+        MemoryLineage.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def _change(memory: Memory, action: str, by: Change, *, beside: int | None = None, **changes: Any) -> None:
+    before = _take_snapshot(memory)
+    for name, value in changes.items():
+        setattr(memory, name, value)
+    memory.save(update_fields=list(changes))
+    _note(memory, action, by, before, beside)
+
+
+def _note(memory: Memory, action: str, by: Change, before: dict[str, Any] | None, beside: int | None = None) -> None:
+    after = _take_snapshot(memory)
+    if before is not None:
+        changed = {name for name in KEPT if before[name] != after[name]}
+        before, after = ({name: each[name] for name in KEPT if name in changed} for each in (before, after))
+    if beside is not None:
+        after["beside"] = beside
+    MemoryHistory.objects.create(
+        memory=memory,
+        action=action,
+        before=before,
+        after=after,
+        actor=by.actor[:ACTOR_MAX],
+        channel=by.channel,
+        conversation=by.conversation or None,
+        reason=by.reason,
+    )
+
+
+def _take_snapshot(memory: Memory) -> dict[str, Any]:
+    return {name: getattr(memory, name) for name in KEPT}

@@ -1,0 +1,128 @@
+"""Reads new episodes for what is to be remembered. The table is the queue: whatever is unread and not taken may be
+claimed, and a claim ends by itself when its lease is over."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import Error, InterfaceError, OperationalError, connection
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+
+from memory.db.connections import first_line
+from memory.db.transactions import run_transaction
+from memory.domain.channels import READ_TRUST, Channel
+from memory.models import Episode, Memory
+from memory.models.semantic import MEMORY_CHARACTERS
+from memory.semantic.domain.extraction import read_memories
+from memory.semantic.domain.scope import Scope, Speaker
+from resolution.remembering.remarks import Remark
+from resolution.remembering.service import take_in
+
+logger = logging.getLogger(__name__)
+
+BATCH = 200  # episodes that one claim takes
+RUN_S = 20.0  # of one task: others wait for their turn
+# After the first failure, the second and so on; after one more it is not read.
+RETRY_AFTER = (timedelta(seconds=1), timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=10))
+
+# An array, not IN: the planner may evaluate a subquery once for each row, and each evaluation would lock other rows.
+CLAIM = """
+    UPDATE episode SET claimed_until = statement_timestamp() + %s WHERE id = ANY(ARRAY(
+        SELECT id FROM episode
+        WHERE read_at IS NULL AND next_attempt_at <= statement_timestamp()
+          AND (claimed_until IS NULL OR claimed_until <= statement_timestamp())
+        ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED))
+    RETURNING *
+"""
+
+
+def due() -> QuerySet[Episode]:
+    is_free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
+    return Episode.objects.filter(is_free, read_at=None, next_attempt_at__lte=Now())
+
+
+def read_due(seconds: float = RUN_S) -> int:
+    """Reads the episodes that are due, until there is none or the time is over; how many.
+
+    Raises OperationalError or InterfaceError where Postgres is away; what was claimed comes again."""
+    end, count = time.monotonic() + seconds, 0
+    outcomes: Counter[str] = Counter()
+    while time.monotonic() < end:
+        rows = list(Episode.objects.raw(CLAIM, [settings.OBSERVATION_LEASE, BATCH]))
+        if not rows:
+            break
+        # In the order in which they were said: what was said later is the change.
+        for row in sorted(rows, key=lambda row: (row.said_at, row.pk)):
+            outcomes.update(_read(row))
+        count += len(rows)
+    if outcomes:
+        logger.info("memories.read", extra={"episodes": count, "outcomes": dict(outcomes)})
+    return count
+
+
+def _read(row: Episode) -> Counter[str]:
+    """What became of what the episode says, by status."""
+    try:
+        remarks = list(_find_remarks(row))
+        return run_transaction(lambda: _take_in(row, remarks))
+    except Exception as error:  # one bad row never stops the others
+        if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
+            raise
+        # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
+        is_ours = not isinstance(error, Error)
+        logger.warning("episode.unread", exc_info=is_ours, extra={"episode": row.pk, "error": first_line(error)})
+        _put_off(row)
+        return Counter({"failed": 1})
+
+
+def _find_remarks(row: Episode) -> Iterator[Remark]:
+    speaker = Speaker(row.agent, row.person)
+    for found in read_memories(row.text, row.role, row.quoted):
+        channel = Channel.ASSISTANT if row.role == Episode.Role.ASSISTANT else Channel.USER
+        channel = Channel.QUOTED if found.is_quoted else channel
+        if len(found.text) <= MEMORY_CHARACTERS:
+            yield Remark(
+                found.text,
+                found.category,
+                Scope(speaker, row.project_id),
+                channel,
+                Memory.Source.STATED,
+                row.said_at,
+                confidence=round(found.confidence * READ_TRUST[channel], 4),
+                slot=found.slot,
+                conversation=bytes(row.conversation),
+                episode=row.pk,
+                is_change=found.is_change,
+                is_retracted=found.is_retracted and channel == Channel.USER,
+            )
+
+
+def _take_in(row: Episode, remarks: list[Remark]) -> Counter[str]:
+    """Nothing where somebody else has claimed the episode since, or it was forgotten."""
+    outcomes = take_in(remarks, is_metered=True)
+    held = _is_held(row).update(read_at=Now(), claimed_until=None)
+    if not held:
+        raise LeaseLost
+    return Counter(str(outcome.status) for outcome in outcomes)
+
+
+class LeaseLost(Exception):
+    """The episode was claimed anew, or forgotten, while it was read."""
+
+
+def _put_off(row: Episode) -> None:
+    is_last = row.attempts >= len(RETRY_AFTER)
+    _is_held(row).update(
+        attempts=F("attempts") + 1,
+        read_at=Now() if is_last else None,
+        next_attempt_at=Now() + (timedelta(0) if is_last else RETRY_AFTER[row.attempts]),
+        claimed_until=None,
+    )
+
+
+def _is_held(row: Episode) -> QuerySet[Episode]:
+    return Episode.objects.filter(pk=row.pk, read_at=None, claimed_until=row.claimed_until)

@@ -1,0 +1,82 @@
+"""What is to be remembered, as it comes in: read in a message, posted, or written by an operator."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from memory.domain.channels import Channel
+from memory.domain.secrets.redaction import mask_secrets
+from memory.models import Memory
+from memory.models.semantic import MEMORY_CHARACTERS
+from memory.semantic.domain import slots
+from memory.semantic.domain.extraction import categorise, read_statement
+from memory.semantic.domain.scope import Scope
+from memory.semantic.store import Change, Draft
+
+CATEGORIES: Final = frozenset(Memory.Category.values)
+
+
+class RemarkMistake(Exception):
+    """It cannot be remembered like this; the text says why, in a whole sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """``slot``: where the form in which it was said names one. ``is_change``: it replaces what the same speaker has
+    said of it; ``is_retracted``: it takes that back. ``actor``: who has written it, if not the speaker's agent."""
+
+    text: str
+    category: str
+    scope: Scope
+    channel: Channel
+    source: Memory.Source
+    at: datetime
+    confidence: float = 1.0
+    slot: str = ""
+    conversation: bytes = b""
+    episode: int | None = None
+    is_change: bool = False
+    is_retracted: bool = False
+    actor: str = ""
+
+    @property
+    def agent(self) -> str:
+        return self.scope.speaker.agent
+
+    @property
+    def draft(self) -> Draft:
+        found = slots.find_slots(self.text, self.category, self.slot)
+        return Draft(self.text, self.category, self.scope, self.confidence, self.source, found)
+
+    @property
+    def change(self) -> Change:
+        return Change(self.actor or self.agent, self.channel, self.at, self.conversation, self.episode)
+
+
+def compose(
+    text: str, category: str, scope: Scope, channel: Channel, at: datetime, *, source: Memory.Source, actor: str = ""
+) -> Remark:
+    """What somebody writes down on purpose: a sentence of a known form becomes one about the user, any other stands as
+    it is. Without a category it has that of its form. Raises RemarkMistake."""
+    clean = mask_secrets(" ".join("".join(c if c.isprintable() else " " for c in text).split()))
+    if not any(map(str.isalnum, clean)):
+        raise RemarkMistake("There is nothing in it to be remembered.")
+    if len(clean) > MEMORY_CHARACTERS:
+        raise RemarkMistake(f"A memory has at most {MEMORY_CHARACTERS} characters; this has {len(clean)}.")
+    if category and category not in CATEGORIES:
+        raise RemarkMistake(f"A category is one of {', '.join(sorted(CATEGORIES))}.")
+    read = read_statement(clean)
+    if read is None or len(read.text) > MEMORY_CHARACTERS:
+        return Remark(clean, category or categorise(clean), scope, channel, source, at, actor=actor)
+    return Remark(
+        read.text,
+        category or read.category,
+        scope,
+        channel,
+        source,
+        at,
+        slot=read.slot,
+        is_change=read.is_change,
+        is_retracted=read.is_retracted,
+        actor=actor,
+    )

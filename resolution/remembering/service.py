@@ -1,0 +1,182 @@
+"""What is remembered, and what is done about what stands: the one way in for messages, HTTP, MCP and operators."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.utils import timezone
+
+from memory.db.transactions import run_transaction
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.voices import voice_of
+from memory.models import Memory
+from memory.semantic import store
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.store import Change, Status
+from resolution.actors import Actor
+from resolution.errors import InvalidDecision, Outdated, UnknownId
+from resolution.intake.quotas import OverLimit, Quotas
+from resolution.remembering.disputes import open_conflict, settle_rivals
+from resolution.remembering.remarks import Remark
+
+RememberStatus = Literal[
+    "created", "confirmed", "promoted", "candidate", "outdated", "retracted", "dismissed", "unknown", "over_quota"
+]
+HOLDING = (Status.ACTIVE, Status.DEPRECATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a remark. ``memory`` is None where there is none: it was dismissed, unknown or over a quota."""
+
+    status: RememberStatus
+    memory: Memory | None = None
+    superseded: Sequence[Memory] = ()
+    disputed: Sequence[Memory] = ()
+    conflict_id: int | None = None
+    excess: OverLimit | None = None
+
+
+def remember(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Remembered]:
+    """Each in its order, in a transaction of its own. ``is_metered``: within the quotas of those who make them."""
+    return run_transaction(lambda: take_in(remarks, is_metered=is_metered))
+
+
+def take_in(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Remembered]:
+    """The same in the caller's transaction, which takes in no others."""
+    if not remarks:
+        return []
+    store.lock_places(remark.draft for remark in remarks)
+    quotas = Quotas({}) if is_metered else None
+    if quotas is not None:
+        quotas.read_used(remarks)
+    outcomes = [_take_in_one(remark, quotas) for remark in remarks]
+    if quotas is not None:
+        quotas.write()
+    return outcomes
+
+
+def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
+    same = store.find_same(remark.scope, remark.text)
+    if remark.is_retracted:
+        return _retract(remark, same)
+    is_tentative = remark.channel in TENTATIVE
+    holding = next((memory for memory in same if memory.status in HOLDING), None)
+    waiting = next((memory for memory in same if memory.status == Status.CANDIDATE), None)
+    if holding is not None and is_tentative:
+        return Remembered("confirmed", holding)  # an echo is no voice
+    if holding is not None:
+        return _confirm(holding, remark)
+    if waiting is not None and is_tentative:
+        store.confirm(waiting, remark.change, is_other_voice=False)
+        return Remembered("candidate", waiting)
+    if is_tentative and same and same[0].status == Status.INVALID:
+        return Remembered("dismissed")
+    quotas = quotas if remark.channel != Channel.OPERATOR else None
+    excess = quotas.find_excess_of("memories", remark) if quotas is not None else None
+    if excess is not None and (is_tentative or remark.channel == Channel.GUTASK or waiting is not None):
+        return Remembered("over_quota", excess=excess)
+    if quotas is not None:
+        quotas.count("memories", remark)
+    if is_tentative or excess is not None:
+        return Remembered("candidate", store.create(remark.draft, remark.change, Status.CANDIDATE), excess=excess)
+    if waiting is not None:
+        store.promote(waiting, remark.change, confidence=remark.confidence)
+        return _settle(waiting, remark, "promoted")
+    return _settle(store.create(remark.draft, remark.change), remark, "created")
+
+
+def _confirm(memory: Memory, remark: Remark) -> Remembered:
+    is_other = (voice_of(memory.agent), memory.person) != (voice_of(remark.agent), remark.scope.speaker.person)
+    store.confirm(memory, remark.change, is_other_voice=is_other)
+    if memory.status == Status.DEPRECATED:
+        store.restore(memory, remark.change)
+    if is_weaker(memory.channel, remark.channel):  # what an operator says too is an operator's
+        store.promote(memory, remark.change, confidence=remark.confidence)
+    return _settle(memory, remark, "confirmed")
+
+
+def _retract(remark: Remark, same: Sequence[Memory]) -> Remembered:
+    """What the same speaker has said is taken back, unless it was said through a stronger channel."""
+    speaker = remark.scope.speaker
+    for memory in same:
+        is_own = Speaker(memory.agent, memory.person) == speaker and not is_weaker(remark.channel, memory.channel)
+        if memory.status in HOLDING and is_own:
+            store.invalidate(memory, remark.change)
+            return Remembered("retracted", memory)
+    return Remembered("unknown")
+
+
+def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembered:
+    superseded, disputed = settle_rivals(memory, remark.change, is_change=remark.is_change)
+    memory.refresh_from_db()
+    if memory.status == Status.SUPERSEDED:
+        return Remembered("outdated", memory)
+    return Remembered(status, memory, superseded, disputed, open_conflict(memory, disputed) if disputed else None)
+
+
+# --- decided by an operator ---
+
+
+def promote(memory_id: int, actor: Actor) -> Remembered:
+    """A candidate holds from now on. Raises UnknownId, Outdated."""
+
+    def run() -> Remembered:
+        memory, by = _lock(memory_id), _change_by(actor)
+        if memory.status != Status.CANDIDATE:
+            raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
+        store.promote(memory, by, confidence=1.0)
+        superseded, disputed = settle_rivals(memory, by, is_change=False)
+        conflict = open_conflict(memory, disputed) if disputed else None
+        memory.refresh_from_db()
+        return Remembered("promoted", memory, superseded, disputed, conflict)
+
+    return run_transaction(run)
+
+
+def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
+    """It is given no more; its history stays. Raises UnknownId, Outdated."""
+
+    def run() -> Remembered:
+        memory = _lock(memory_id)
+        if memory.status == Status.INVALID:
+            raise Outdated(f"memory {memory_id} is taken back already")
+        store.invalidate(memory, _change_by(actor, reason))
+        return Remembered("retracted", memory)
+
+    return run_transaction(run)
+
+
+def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
+    """It holds again, beside what contradicts it. Raises UnknownId, InvalidDecision."""
+
+    def run() -> Remembered:
+        memory, by = _lock(memory_id), _change_by(actor, reason)
+        if memory.status in (Status.ACTIVE, Status.CANDIDATE):
+            raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
+        store.restore(memory, by)
+        _, disputed = settle_rivals(memory, by, is_change=False)
+        conflict = open_conflict(memory, disputed) if disputed else None
+        memory.refresh_from_db()
+        return Remembered("promoted", memory, (), disputed, conflict)
+
+    return run_transaction(run)
+
+
+def _lock(memory_id: int) -> Memory:
+    """The memory, whose places nobody else writes until the end of the transaction."""
+    memory = Memory.objects.filter(pk=memory_id).first()
+    if memory is None:
+        raise UnknownId(f"there is no memory {memory_id}")
+    store.lock_places([_draft_of(memory)])
+    return Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
+
+
+def _draft_of(memory: Memory) -> store.Draft:
+    scope = Scope(Speaker(memory.agent, memory.person), memory.project_id)
+    found = store.slots.Slots(memory.slot, memory.other_slot)
+    return store.Draft(memory.text, memory.category, scope, memory.confidence, Memory.Source(memory.source), found)
+
+
+def _change_by(actor: Actor, reason: str = "") -> Change:
+    return Change(actor.signature, Channel.OPERATOR, timezone.now(), reason=reason)
