@@ -26,7 +26,7 @@ from proxy.enrichment.remembering import (
     SWITCHED_OFF,
     is_in_share,
 )
-from tests.proxy.enriching import Enriching
+from tests.proxy.enriching import DOBBY, Enriching
 
 SAID_AT = 1_772_600_000.0  # 4 March 2026
 QUESTION = "which version is our billing database?"
@@ -226,7 +226,7 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
         body = orjson.dumps({"model": "m", "messages": chat.messages})
 
         async def run() -> list[str]:
-            done = await proxy.enricher.enrich("/api/chat", body, "dobby")
+            done = await proxy.enricher.enrich("/api/chat", body, DOBBY)
             proxy.enricher.remembering.search_on(done.lookup)
             await asyncio.sleep(0.01)
             return [message["content"] for message in orjson.loads(done.body)["messages"]]
@@ -248,12 +248,12 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
 def test_who_says_the_same_as_somebody_else_gets_nothing_of_theirs(proxy: Enriching, library: Library) -> None:
     Chat(proxy).says(QUESTION)
     library.rows = []
-    body = {"model": "m", "messages": [{"role": "system", "content": "You are kind."}]}
-    body["messages"].append({"role": "user", "content": QUESTION})  # type: ignore[attr-defined]
-
-    done = asyncio.run(proxy.enricher.enrich("/api/chat", orjson.dumps(body), "winky"))
-
-    assert MOVED.text.encode() not in done.body
+    messages = [{"role": "system", "content": "You are kind."}, {"role": "user", "content": QUESTION}]
+    for user, caller in ((None, replace(DOBBY, name="winky")), ("ann", DOBBY), (None, replace(DOBBY, project=1))):
+        body = orjson.dumps({"model": "m", "messages": messages, "user": user})
+        done = asyncio.run(proxy.enricher.enrich("/api/chat", body, caller))
+        assert MOVED.text.encode() not in done.body
+    assert MOVED.text.encode() in proxy.ask("/api/chat", {"model": "m", "messages": messages}).body
 
 
 def test_budgets_are_kept_and_told(proxy: Enriching, library: Library) -> None:

@@ -47,10 +47,11 @@ def test_beyond_a_bound_blocks_that_stand_are_put_back_and_the_rest_stays(name: 
     proxy = Enriching()
     proxy.teach("gnommoweb", "repo")
     proxy.teach("kvasir", "worker")
-    proxy.ask(path, write(BEGUN))
-    before = orjson.loads(proxy.ask(path, write(GOES_ON)).body)
+    named = {"metadata": {"user_id": "ann"}}
+    proxy.ask(path, write(BEGUN) | named)
+    before = orjson.loads(proxy.ask(path, write(GOES_ON) | named).body)
     assert rendered(before).count("<recollection>") == 2
-    sent = write(say_more(GOES_ON)) | {"options": {"num_ctx": 9}, "stream": False}
+    sent = write(say_more(GOES_ON)) | named | {"options": {"num_ctx": 9}, "stream": False}
     add(sent)
     bites = bounds.count_bites()[excess]
 

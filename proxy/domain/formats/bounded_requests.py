@@ -23,6 +23,8 @@ COPIED_IN_STEP: Final = 1_000_000  # bytes
 BACKSLASHES_MAX: Final = 64  # before a header, looked at to see whether its line break is one
 # Texts that a format may have beside its long field, and which blocks go into.
 BESIDE: Final = ("system", "instructions")
+NAMING: Final = "metadata"  # may say for whom the request is
+NAMING_MAX: Final = 10_000  # bytes
 
 _RAW_HEADING: Final = b"\\n### "
 _RAW_HEADER: Final = re.compile(rb"\\n### (?:System|User|Assistant):(?=\\n)")
@@ -122,6 +124,9 @@ def _cut_request(text: bytes, field: str) -> Steps[CutRequest | None]:
             members[key] = yield from _parse_some(text[beside.start : beside.end])
             if members[key] is None:
                 return None
+    naming = members.get(NAMING)
+    if isinstance(naming, ByteRange) and naming.end - naming.start <= NAMING_MAX:
+        members[NAMING] = (yield from _parse_some(text[naming.start : naming.end])) or naming
     return CutRequest(members, text, field, rest)
 
 
