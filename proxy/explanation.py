@@ -1,6 +1,8 @@
 """What a text or a whole request would do, in words: for ``manage.py explain`` and the admin's *Try a text*."""
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,10 +17,12 @@ from memory.domain.channels import TENTATIVE
 from memory.domain.cues.extractor import CueMatch, Kind
 from memory.domain.cues.refusals import find_refusals
 from memory.domain.formatting import format_count, format_fact
+from memory.domain.recall.notes import render_note
 from memory.domain.statement import Statement
 from memory.domain.types import NAMES, Triple
 from memory.models.graph import CHANNELS
 from memory.recall.recollect import Recollection
+from memory.semantic.searcher import Searcher
 from proxy import runtime
 from proxy.config_file.watcher import apply_overrides, environment, read_at
 from proxy.domain.formats import FORMATS, guess_path
@@ -30,6 +34,7 @@ from proxy.upstream.modelfiles import Modelfiles
 from resolution.intake.assertions import Outcome
 from resolution.workers.observations import foresee
 
+CONNECT_S: Final = 5.0
 NAMES_MAX: Final = 100  # that are told of, beside the salient ones
 # What a statement does that does not merely state.
 KINDS: Final = {
@@ -85,14 +90,15 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``concepts``: each with why it is in or out; ``untold``: sentences that might seem to state something, and
-    why they do not."""
+    """``concepts``: each with why it is in or out; ``remembered``: the same of memories and episodes; ``untold``:
+    sentences that might seem to state something, and why they do not."""
 
     run: DryRun
     path: str
     block: str
     place: str
     concepts: tuple[tuple[str, str], ...]
+    remembered: tuple[tuple[str, str], ...]
     stated: tuple[Stated, ...]
     untold: tuple[tuple[str, str], ...]
 
@@ -120,15 +126,16 @@ def read_body(text: str, path: str = "") -> tuple[str, bytes]:
     return path, body
 
 
-def explain_in_server(path: str, body: bytes, agent: str) -> Explanation:
-    """With what this server process knows. Call it in a thread of the server."""
+def explain_in_server(path: str, body: bytes, agent: str, *, searches: bool) -> Explanation:
+    """With what this server process knows. Call it in a thread of the server. ``searches``: memories and episodes, for
+    those who may see them."""
     current = runtime.current()
 
     async def run() -> DryRun:
         enricher = current.enricher
-        return await run_dry(
-            current.world, current.modelfiles, enricher.loops, enricher.turns, path=path, body=body, agent=agent
-        )
+        parts = current.world, current.modelfiles, enricher.loops, enricher.turns
+        searcher = current.searcher if searches else None
+        return await run_dry(*parts, searcher, path=path, body=body, agent=agent)
 
     # The cache is the event loop's own, and this runs there.
     return explain(current.world, async_to_sync(run)(), path)
@@ -145,10 +152,19 @@ async def run_alone(cache: Cache, path: str, body: bytes, agent: str) -> DryRun:
     """In a process that serves nothing, with a cache of its own. Raises RulesMistakes."""
     rules = apply_overrides(read_at(settings.CONFIG_FILE).rules(), environment())
     upstream = Upstream(rules.upstream.url, rules.upstream.connect_timeout_s)
-    modelfiles = Modelfiles(upstream)
+    modelfiles, searcher = Modelfiles(upstream), Searcher(settings.DATABASE_URL)
+    connecting = asyncio.create_task(searcher.run())
     try:
-        return await run_dry(cache, modelfiles, lambda: rules.loops, Turns(), path=path, body=body, agent=agent)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CONNECT_S):
+                while not searcher.is_connected:  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.01)
+        return await run_dry(
+            cache, modelfiles, lambda: rules.loops, Turns(), searcher, path=path, body=body, agent=agent
+        )
     finally:
+        connecting.cancel()
+        await asyncio.gather(connecting, return_exceptions=True)
         modelfiles.forget()
         await upstream.aclose()
 
@@ -165,6 +181,7 @@ def explain(cache: Cache, run: DryRun, path: str) -> Explanation:
         block=run.placed.text if run.placed is not None else "",
         place=_describe_place(run),
         concepts=(*concepts, *_find_unsalient(cache, run, recollection)),
+        remembered=tuple(_describe_found(run, recollection)),
         stated=tuple(stated for heard in run.heard for stated in _describe_stated(heard, outcomes)),
         untold=tuple(
             (refusal.sentence, refusal.why)
@@ -184,6 +201,13 @@ def _describe_place(run: DryRun) -> str:
             part = run.prompt.parts[index]
             return f"{where} message {part.place + 1} ({part.role})"
     return "before the system text" if run.prompt.has_system else "in a system message of its own, at the top"
+
+
+def _describe_found(run: DryRun, recollection: Recollection) -> Iterator[tuple[str, str]]:
+    """Each memory and episode as a line, and why it is in or out."""
+    if run.lookup is not None:
+        reasons = run.lookup.reasons | recollection.notes
+        yield from ((render_note(note), reasons.get(note.key, "")) for note in run.lookup.found)
 
 
 def _find_unsalient(cache: Cache, run: DryRun, recollection: Recollection) -> Iterator[tuple[str, str]]:

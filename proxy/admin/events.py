@@ -113,6 +113,7 @@ class RecollectionEventAdmin(EventAdmin):
         "what_was_said",
         "taught",
         "what_became_of_concepts",
+        "what_was_remembered",
         "block_as_it_was",
         "style",
         "not_done",
@@ -186,6 +187,14 @@ class RecollectionEventAdmin(EventAdmin):
             "json": json.dumps(event.reasons, indent=2, ensure_ascii=False, sort_keys=True),
         }
         return render_to_string("proxy/reasons.html", shown)
+
+    @admin.display(description="memories, episodes")
+    def what_was_remembered(self, event: RecollectionEvent) -> SafeString | str:
+        if not event.search:
+            return "nothing was searched"
+        took = f", {event.search_ms:.1f} ms" if event.search_ms is not None else ""
+        found = ((f"{note['kind']} {note['id']}", note["why"]) for note in event.notes)
+        return format_html("{}{}<br>{}", event.search, took, format_html_join("", "{}: {}<br>", found))
 
     @admin.display(description="loops")
     def loops_met(self, event: Any) -> SafeString | str:

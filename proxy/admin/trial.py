@@ -53,19 +53,24 @@ def try_text(request: HttpRequest) -> HttpResponse:
     }
     if request.method == "POST":
         try:
-            context |= show(look_at(text, kind, agent or NOBODY))
+            context |= show(look_at(text, kind, agent or NOBODY, searches=may_search(request)))
         except Untriable as mistake:
             context["mistake"] = str(mistake)
     return render(request, "proxy/trial.html", {**admin.site.each_context(request), **context})
 
 
-def look_at(text: str, kind: str, agent: str) -> Explanation:
+def may_search(request: HttpRequest) -> bool:
+    """Whether they may see what is remembered of the agents, whichever they choose."""
+    return request.user.has_perms(["memory.view_memory", "memory.view_episode"])
+
+
+def look_at(text: str, kind: str, agent: str, *, searches: bool) -> Explanation:
     """Raises Untriable."""
     if not text.strip():
         raise Untriable("There is no text to try.")
     if kind in ROLES:
-        return explain_in_server(TEXT_PATH, write_prompt(text, kind), agent)
-    return explain_in_server(*read_body(text, kind if kind in FORMATS else ""), agent)
+        return explain_in_server(TEXT_PATH, write_prompt(text, kind), agent, searches=searches)
+    return explain_in_server(*read_body(text, kind if kind in FORMATS else ""), agent, searches=searches)
 
 
 def show(told: Explanation) -> dict[str, Any]:

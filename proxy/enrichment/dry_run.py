@@ -23,12 +23,13 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed, Wanted
-from proxy.enrichment.remembering import Remembering, Searching
+from proxy.enrichment.remembering import Lookup, Remembering, Searching
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import Row
 from proxy.upstream.modelfiles import Modelfiles
 
+SEARCH_S = 1.0  # nobody's prompt waits
 TEXT_PATH = "/api/chat"  # how a mere text is asked about
 
 
@@ -59,6 +60,7 @@ class DryRun:
     answer: bytes = b""
     unread_characters: int = 0
     restrictions: Restrictions = field(default_factory=dict)  # what is not done, and why
+    lookup: Lookup | None = None  # of memories and episodes
 
 
 @dataclass(slots=True)
@@ -130,7 +132,7 @@ async def run_dry(
         events=events,
         loops=loops,
         counts=Counts(),
-        remembering=Remembering(world, conversations, searcher),
+        remembering=Remembering(world, conversations, searcher, deadline_s=SEARCH_S),
         turns=turns,
     )
     # As its token would have it; an agent that is not registered has no settings.
@@ -154,4 +156,5 @@ async def run_dry(
         answer=done.answer[1] if done.answer is not None else b"",
         unread_characters=events.event.get("unread_characters", 0),
         restrictions=events.event.get("restrictions", {}),
+        lookup=done.lookup,
     )

@@ -39,7 +39,7 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.remembering import NOT_SEARCHED, Lookup, Remembering
-from proxy.enrichment.request_records import RequestInfo, name_request, request_event
+from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events
 from proxy.telemetry.prompt_texts import find_last_user_text
@@ -317,11 +317,6 @@ class Enricher:
         if edit or intervention is not None:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
-
-
-def name_speaker(scope: Scope | None, agent: str) -> tuple[str, ...]:
-    """What tells the conversations of one speaker from those of others."""
-    return (agent,) if scope is None else (*scope.speaker, str(scope.project or ""))
 
 
 def count_answered(messages: Sequence[Message]) -> int:

@@ -65,6 +65,7 @@ class Lookup:
     started: float = 0.0
     ms: float | None = None
     task: asyncio.Task[Related | None] | None = None
+    found: list[ShownNote] = field(default_factory=list)
     reasons: dict[NoteKey, str] = field(default_factory=dict)
     thread: bytes = b""  # the key of its conversation among the blocks
 
@@ -79,9 +80,17 @@ NOT_SEARCHED: Final[dict[str, Any]] = {"search": "", "search_ms": None, "notes":
 
 
 class Remembering:
-    """``searcher`` is None where nothing is searched."""
+    """``searcher`` is None where nothing is searched. ``deadline_s``: how long a prompt waits."""
 
-    def __init__(self, cache: Cache, conversations: Conversations, searcher: Searching | None) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        conversations: Conversations,
+        searcher: Searching | None,
+        *,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        self._deadline_s = deadline_s
         self._cache = cache
         self._conversations = conversations
         self._searcher = searcher
@@ -122,7 +131,8 @@ class Remembering:
         elif tuning.recall_current == "off":
             lookup.outcome = SWITCHED_OFF
         else:
-            search = self._searcher.find_related(scope, lookup.texts[:1], conversation)
+            is_urgent = self._deadline_s <= DEADLINE_S
+            search = self._searcher.find_related(scope, lookup.texts[:1], conversation, is_urgent=is_urgent)
             lookup.task = asyncio.ensure_future(search)
             await asyncio.sleep(0)  # it sends its query
         return lookup
@@ -136,7 +146,8 @@ class Remembering:
         if lookup.task is not None:
             related = await self._await(lookup, lookup.task)
             if related is not None:
-                found = await self._compare(lookup, show(related, lookup.texts), messages, turn)
+                lookup.found = show(related, lookup.texts)
+                found = await self._compare(lookup, messages, turn)
         return Wanted(lookup.message, lookup.before, tuple(found))
 
     def search_on(self, lookup: Lookup | None) -> None:
@@ -149,7 +160,7 @@ class Remembering:
     # --- the search ---
 
     async def _await(self, lookup: Lookup, task: asyncio.Task[Related | None]) -> Related | None:
-        left = DEADLINE_S - (time.perf_counter() - lookup.started)
+        left = self._deadline_s - (time.perf_counter() - lookup.started)
         await asyncio.wait({task}, timeout=max(left, 0))
         lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
         if not task.done():
@@ -168,12 +179,10 @@ class Remembering:
             lookup.outcome = FOUND if related.memories or related.episodes else NOTHING_FOUND
         return related
 
-    async def _compare(
-        self, lookup: Lookup, found: list[ShownNote], messages: Sequence[Message], turn: Turn
-    ) -> list[ShownNote]:
-        """Those of the notes whose words the prompt does not have already."""
-        left, room = found, COMPARED_MAX
-        for message in reversed(messages) if found else ():
+    async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
+        """Those of the notes that were found whose words the prompt does not have already."""
+        left, room = lookup.found, COMPARED_MAX
+        for message in reversed(messages) if left else ():
             if (room := room - len(message.text)) < 0 or not left:
                 break
             text = message.text.casefold()

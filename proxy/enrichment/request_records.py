@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 
 from memory import bounds
 from memory.domain.switches import Restrictions
+from memory.semantic.domain.scope import Scope
 from proxy.domain.formats.base import Prompt, WireFormat
 from proxy.enrichment.placement import Placed
 from proxy.telemetry.events import shorten_reasons
@@ -31,6 +32,11 @@ def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> Re
         model = "".join(character for character in model[:NAME_MAX] if character.isprintable())
     request = token_hex(8)  # so that nobody guesses one to ask /why about
     return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
+
+
+def name_speaker(scope: Scope | None, agent: str) -> tuple[str, ...]:
+    """What tells the conversations of one speaker from those of others."""
+    return (agent,) if scope is None else (*scope.speaker, str(scope.project or ""))
 
 
 def request_event(

@@ -1,6 +1,6 @@
 """The last recollections as they are served, for those who watch: what a page shows first, and what came since."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,9 @@ from typing import Final
 
 from django.db.models import Q, QuerySet
 
+from memory.domain.formatting import format_count
 from memory.models import Soas
+from memory.recall.notes import GIVEN
 from proxy.models import LoopEvent, RecollectionEvent
 
 ROWS_MAX: Final = 100
@@ -21,6 +23,7 @@ NAMED_MAX: Final = 1_000
 BIGGEST: Final = 2**63 - 1  # that Postgres takes for an id
 BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 SHOWN: Final = ("recalled", "asked")
+KINDS: Final = {"memory": "memories", "episode": "episodes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,17 @@ class Served:
             if reason not in SHOWN:
                 by_reason[reason].append(word)
         return sorted(by_reason.items())
+
+    @property
+    def given(self) -> list[str]:
+        """How many memories and episodes the prompt was given."""
+        counts = Counter(note["kind"] for note in self.event.notes if note["why"] == GIVEN)
+        return [format_count(count, kind, KINDS[kind]) for kind, count in sorted(counts.items(), reverse=True)]
+
+    @property
+    def not_given(self) -> list[tuple[str, int]]:
+        """How many of those that were found were not given, by why."""
+        return sorted(Counter(note["why"] for note in self.event.notes if note["why"] != GIVEN).items())
 
 
 def newest(wanted: FeedFilter) -> tuple[list[Served], Mark]:

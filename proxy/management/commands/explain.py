@@ -89,6 +89,7 @@ class Command(BaseCommand):
         self.section("learned", (f"{stated.fact}: {stated.became}" for stated in told.stated))
         self.section("not learned", (f"{sentence}: {why}" for sentence, why in told.untold))
         self.section("concepts", (f"{word}: {why}" for word, why in told.concepts))
+        self.section("remembered", (f"{line}: {why}" for line, why in told.remembered))
         self.section("block", list_block(told))
 
     def section(self, title: str, lines: Iterable[str]) -> None:
