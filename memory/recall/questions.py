@@ -1,7 +1,7 @@
 """Which unknown concepts of a prompt are asked about: seldom, and only names that users speak of."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -72,7 +72,7 @@ def choose_askable(
     ):
         left_out |= {token_of[name]: reason for name in found}
     reasons |= dict.fromkeys((one.token for one in rest), "too many concepts") | left_out
-    return [replace(one, written=written[one.token]) for one in first if one.token not in left_out]
+    return [one._replace(written=written[one.token]) for one in first if one.token not in left_out]
 
 
 def _find_spoken(

@@ -1,7 +1,8 @@
 """Recalls what a prompt needs, from the cache and by the pure rules of ``domain/recall``, without a query."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
@@ -106,7 +107,7 @@ def _select(
     return select(
         known,
         unknown if count else (),
-        show=lambda edge: _show(cache, edge),
+        show=partial(_show, cache),
         style=style,
         max_concepts=tuning.recollection_max_concepts,
         max_questions=count,
@@ -173,7 +174,10 @@ def _sort(
         elif edges:
             # Before what is shown already is left out: else each block would go on to weaker facts.
             strongest = find_strongest(edges, bounds, names)
-            if facts := [edge for edge in strongest if (word, names[edge.dim_id]) not in shown_slots]:
+            facts = strongest
+            if shown_slots:
+                facts = [edge for edge in strongest if (word, names[edge.dim_id]) not in shown_slots]
+            if facts:
                 known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:
                 reasons[word] = "recalled before" if strongest else "no facts in force"
@@ -195,10 +199,12 @@ def _leave_out_stated(
 ) -> list[Candidate]:
     """The candidates less the facts that the prompt's own prose states: repeated, they would say less than stands above
     them, in more tokens. A line that stood stays: without it the prompt would begin otherwise."""
-    if not known:  # which is so in most turns: nothing of a long history is gone through then
+    # In most turns nothing is known that is not shown yet: then nothing of a long history is gone through.
+    read = [reading.triples for reading in readings if reading.triples] if known else []
+    if not read:
         return known
     stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
-    for triples in [reading.triples for reading in readings if reading.triples]:
+    for triples in read:
         for match in triples:
             if (subject := cache.canonical(match.subject)) in stated:
                 stated[subject].append(match)
@@ -214,7 +220,7 @@ def _leave_out_stated(
                 or not _is_only_repeated(cache, edge, matches)
             ]
         if edges:
-            left.append(replace(candidate, edges=edges) if matches else candidate)
+            left.append(candidate._replace(edges=edges) if matches else candidate)
         else:
             reasons[candidate.token] = "stated in this prompt"
     return left

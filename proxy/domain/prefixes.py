@@ -95,21 +95,20 @@ class Thread:
         """What tells the conversation: all up to its opening."""
         return self.links[self.opening]
 
-    @cached_property
+    @property
     def shared(self) -> list[bytes]:
         """Other keys under which its conversation may be known, of the longest beginning first: those that the
         beginning is long enough for."""
         # Of a short opening at least half has to agree: its first words begin many conversations.
-        half = len(self.prompt.parts[self.opening].text) / 2
-        lines = [key for end, key in self._of_opening if self._system_characters + end >= SHARED_MIN or end >= half]
-        return lines + self.of_system
+        least = min(SHARED_MIN - self._system_characters, len(self.prompt.parts[self.opening].text) / 2)
+        return [key for end, key in self._of_opening if end >= least] + self.of_system
 
-    @cached_property
+    @property
     def all_keys(self) -> list[bytes]:
         """Keys under which others may find the conversation."""
         return [self.key, *(key for _, key in self._of_opening), *self.of_system]
 
-    @cached_property
+    @property
     def _system_characters(self) -> int:
         return sum(len(part.text) for part in self.prompt.parts[: self.opening])
 

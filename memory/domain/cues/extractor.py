@@ -242,11 +242,12 @@ def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[C
 def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
     """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun."""
     # Asked before the sentence is read, which costs a hundred times as much.
-    if cue.form is Form.MOVED:
-        return "from" in sentence[cue.start : cue.end + _GLANCE]
-    if cue.form is Form.RENAMED:
-        return " to " in sentence[cue.start : cue.end + _GLANCE]
-    head = sentence[max(0, cue.start - _GLANCE) : cue.start].rstrip(_BESIDE)
+    form, start = cue.form, cue.start
+    if form is Form.MOVED:
+        return "from" in sentence[start : cue.end + _GLANCE]
+    if form is Form.RENAMED:
+        return " to " in sentence[start : cue.end + _GLANCE]
+    head = sentence[max(0, start - _GLANCE) : start].rstrip(_BESIDE)
     if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
         return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1
     if head.endswith(")"):  # `the worker (feedbridge) is a`
@@ -255,10 +256,10 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
         return False
     before = head.rsplit(None, 3)[-3:]
     last = before[-1].lower()
-    if cue.form is Form.CALLED:
+    if form is Form.CALLED:
         last = before[-2].lower() if last == "is" and len(before) > 1 else last
         return last not in nouns.CODE_NOUNS and last not in nouns.CALLED_CODE_NOUNS and not is_closed_class(last)
-    if cue.form is Form.ARE and _PLURAL_AHEAD.match(sentence, cue.end) is None:
+    if form is Form.ARE and _PLURAL_AHEAD.match(sentence, cue.end) is None:
         return False
     if last == "which":
         return len(before) > 1 and before[-2].endswith(",") and not _is_ordinary(before[-2][:-1], vocabulary)
@@ -267,7 +268,7 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
         last = before[-1].lower()
     if is_closed_class(last):
         return False
-    return cue.form in OPERATORS or not all(_is_ordinary(word, vocabulary) for word in before[-2:])
+    return form in OPERATORS or not all(_is_ordinary(word, vocabulary) for word in before[-2:])
 
 
 def _is_ordinary(word: str, vocabulary: Vocabulary) -> bool:

@@ -204,7 +204,8 @@ def _make_listed(small: str, found: re.Match[str]) -> Cue | None:
 
 def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
     form = _FORMS[match.lastgroup or ""]
-    start, end = match.start() + 1, match.end()
+    start, end = match.span()
+    start += 1
     denied, adverb, are_denied, are_adverb, verb_denied = match.group(*_GROUPS)
     if form is Form.ARE:
         denied, adverb = are_denied, are_adverb

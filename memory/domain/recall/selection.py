@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from operator import attrgetter, itemgetter
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from memory.domain.channels import Channel, channel_of
 from memory.domain.recall.notes import ShownNote, render_note
@@ -28,8 +28,7 @@ Show = Callable[[EdgeRow], ShownFact]
 SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A salient concept of a prompt, with the facts that may be shown about it: FACTS_MAX at most, the strongest
     first."""
 
@@ -92,6 +91,7 @@ def find_strongest(edges: Sequence[EdgeRow], bounds: Bounds, words: Container[in
     return found
 
 
+_BY_DIMENSION: Final = attrgetter("dim_id")
 _STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}
 
 
@@ -163,7 +163,7 @@ def _choose_facts(
 
 def _show_in_order(edges: Sequence[EdgeRow], show: Show) -> list[ShownFact]:
     """Dimensions descending: which facts are the strongest changes more often than which facts are shown."""
-    return [show(edge) for edge in sorted(edges, key=attrgetter("dim_id"), reverse=True)]
+    return [show(edge) for edge in sorted(edges, key=_BY_DIMENSION, reverse=True)]
 
 
 def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max_questions: int, room: int) -> None:

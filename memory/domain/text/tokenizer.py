@@ -210,7 +210,7 @@ def _read_uncapitalised_pieces(pieces: set[str], patterns: Patterns) -> set[str]
 
 def _read_uncapitalised_or_noise(pieces: set[str], patterns: Patterns) -> set[str]:
     """The same, and noise."""
-    new = [piece for piece in pieces if piece not in _PIECES]
+    new = filterfalse(_PIECES.__contains__, pieces)
     tokens = {word for word in patterns.word.findall("\n".join(new)) if word[0] not in UPPER}
     is_long = max(map(len, tokens), default=0) > MAX_TOKEN_LENGTH
     read: Callable[[str], str] = _read_word.__wrapped__ if is_long else _read_word

@@ -6,7 +6,7 @@ not understand it leaves alone.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from proxy.domain.formats.streams import AnswerWatch
 
@@ -30,8 +30,7 @@ class ToolCall:
     arguments: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One text of a prompt, in the order the model sees them."""
 
     role: Role

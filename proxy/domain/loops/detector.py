@@ -77,6 +77,8 @@ class _Search:
     def find_cycle(self) -> Loop | None:
         """Where the last outputs go round in a cycle."""
         for period in PERIODS:
+            if self._turns.get(period) is None:  # nor is there anything to compare with in a longer one
+                break
             # The newest period has nothing to be compared with; each earlier output is, with that one period later.
             length = period
             while self._is_repeat(length, length - period):

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -253,7 +252,7 @@ def test_tools_between_a_persons_repeated_words_are_part_of_the_cycle():
 
 def test_a_persons_picture_is_always_new():
     parts = parts_of(*TASK, *(("assistant", FOUND), AGAIN) * 4)
-    parts = [replace(part, has_media=part.role == "user") for part in parts]
+    parts = [part._replace(has_media=part.role == "user") for part in parts]
 
     assert LoopDetector().find_loop(parts, Detector()) is None
 

@@ -2,7 +2,6 @@
 
 import copy
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -146,7 +145,7 @@ def expected(case: Case, prompt: Prompt, edit: Edit) -> list[tuple[str, str]]:
             continue
         block = edit.tails.get(index, "")
         if head := edit.heads.get(index):
-            part = replace(part, text=f"{head}\n\n{part.text}")
+            part = part._replace(text=f"{head}\n\n{part.text}")
         if case.name == "messages" and part.role == "tool":  # the block is a text of the user's after the results
             found += [("tool", part.text), ("user", block)]
         else:
