@@ -2,9 +2,10 @@
 languages, and rarer words of English. README.md says where they are from."""
 
 import mmap
+from bisect import bisect_right
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 WORDS: Final = Path(__file__).with_name("words.txt")
 # How a line of the file begins that is no known word by itself: what ends the names of files (``.toml``); a word of
@@ -12,6 +13,7 @@ WORDS: Final = Path(__file__).with_name("words.txt")
 FILE_TYPE: Final = "."
 SMALL_LETTERS: Final = "~"
 FUNCTION_WORD: Final = "="
+BLOCK_BYTES: Final = 2_000  # of lines that one look searches
 
 
 def is_known(token: str) -> bool:
@@ -32,27 +34,32 @@ def is_foreign(word: str) -> bool:
     return _has_line(FUNCTION_WORD + word)
 
 
+class _Blocks(NamedTuple):
+    """The file, which is sorted by bytes, and where in it each block of lines begins, with its first line."""
+
+    words: mmap.mmap
+    starts: list[int]
+    first: list[bytes]
+
+
 @lru_cache(maxsize=1)
-def _open() -> mmap.mmap:
+def _open() -> _Blocks:
+    """All processes of a machine share the file's pages. Of the words, a set would take 26 MB of each process, and
+    40 ms to load; these blocks take 0.1 MB, and 1 ms."""
     with WORDS.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        words = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    starts = [0]
+    while (start := words.find(b"\n", starts[-1] + BLOCK_BYTES) + 1) and start < len(words):
+        starts.append(start)
+    return _Blocks(words, starts, [words[start : words.find(b"\n", start)] for start in starts])
 
 
 @lru_cache(maxsize=4096)
 def _has_line(line: str) -> bool:
-    """By bisection in the file, which is sorted by bytes: all processes of a machine share its pages, and nothing is
-    loaded. A look takes some 6 microseconds; a set of the words would take 26 MB of each process, and
-    40 ms to load."""
-    words, wanted = _open(), line.encode("utf-8", "surrogatepass")
-    low, high = 0, len(words)  # where lines begin
-    while low < high:
-        start = words.rfind(b"\n", low, (low + high) // 2) + 1 or low
-        end = words.find(b"\n", start)
-        found = words[start:end]
-        if found == wanted:
-            return True
-        if found < wanted:
-            low = end + 1
-        else:
-            high = start
-    return False
+    """A look takes a microsecond."""
+    (words, starts, first), wanted = _open(), line.encode("utf-8", "surrogatepass")
+    block = bisect_right(first, wanted) - 1
+    if block < 0 or first[block] == wanted:
+        return block >= 0
+    end = starts[block + 1] if block + 1 < len(starts) else len(words)
+    return b"\n%b\n" % wanted in words[starts[block] : end]
