@@ -77,6 +77,12 @@ UNFOLD = {
                 page("Export and import", "swap_vert", "admin:resolution_transfer", "memory.view_edge"),
             ),
             section(
+                "Memories",
+                rows("Memories", "psychology_alt", "memory.memory"),
+                rows("Episodes", "forum", "memory.episode"),
+                rows("Projects", "folder", "memory.project"),
+            ),
+            section(
                 "Activity",
                 rows("Decisions", "gavel", "resolution.decision"),
                 rows("Runs", "play_circle", "resolution.run"),
@@ -87,7 +93,6 @@ UNFOLD = {
                 rows("Mute patterns", "volume_off", "memory.mutepattern"),
                 rows("Language models", "smart_toy", "memory.languagemodel"),
                 rows("Agents", "badge", "memory.agent"),
-                rows("Projects", "folder", "memory.project"),
                 rows("Heartbeats", "ecg_heart", "memory.heartbeat"),
                 rows("Schedules", "schedule", "django_celery_beat.periodictask"),
                 rows("Accounts", "person", "auth.user") | {"permission": is_superuser},

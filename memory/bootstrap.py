@@ -50,6 +50,8 @@ OPERATING = {
     "memory.add_agent": "add agents",
     "memory.change_agent": "change agents, replace their tokens",
     "memory.delete_agent": "delete agents, and so revoke their tokens",
+    "memory.add_memory": "write memories",
+    "memory.change_memory": "edit memories, promote them, take them back and restore them",
     "memory.add_project": "add projects",
     "memory.change_project": "change projects, let requests without a token name them",
     "memory.delete_project": "delete projects that nothing belongs to",

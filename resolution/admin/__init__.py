@@ -9,6 +9,7 @@ from resolution.admin import (
     facts,
     history,
     observations,
+    remembering,
     runs,
     transfer,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "facts",
     "history",
     "observations",
+    "remembering",
     "runs",
     "transfer",
 ]

@@ -12,6 +12,7 @@ from memory.domain.voices import voice_of
 from memory.models import Memory
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.domain.slots import Slots, find_slots
 from memory.semantic.store import Change, Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
@@ -163,19 +164,37 @@ def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     return run_transaction(run)
 
 
-def _lock(memory_id: int) -> Memory:
-    """The memory, whose places nobody else writes until the end of the transaction."""
+def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembered:
+    """Another text or category. Raises UnknownId."""
+
+    def run() -> Remembered:
+        memory, by = _lock(memory_id, text=text, category=category), _change_by(actor)
+        if (memory.text, memory.category) == (text, category):
+            return Remembered("confirmed", memory)
+        store.edit(memory, by, text=text, category=category)
+        disputed = settle_rivals(memory, by, is_change=False)[1] if memory.status == Status.ACTIVE else []
+        conflict = open_conflict(memory, disputed) if disputed else None
+        memory.refresh_from_db()
+        return Remembered("confirmed", memory, (), disputed, conflict)
+
+    return run_transaction(run)
+
+
+def _lock(memory_id: int, **changes: str) -> Memory:
+    """The memory, whose places nobody else writes until the end of the transaction, nor those that the changes bring
+    it to."""
     memory = Memory.objects.filter(pk=memory_id).first()
     if memory is None:
         raise UnknownId(f"there is no memory {memory_id}")
-    store.lock_places([_draft_of(memory)])
+    store.lock_places([_draft_of(memory), _draft_of(memory, **changes)])
     return Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
 
 
-def _draft_of(memory: Memory) -> store.Draft:
+def _draft_of(memory: Memory, **changes: str) -> store.Draft:
+    text, category = changes.get("text", memory.text), changes.get("category", memory.category)
     scope = Scope(Speaker(memory.agent, memory.person), memory.project_id)
-    found = store.slots.Slots(memory.slot, memory.other_slot)
-    return store.Draft(memory.text, memory.category, scope, memory.confidence, Memory.Source(memory.source), found)
+    found = find_slots(text, category) if changes else Slots(memory.slot, memory.other_slot)
+    return store.Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)
 
 
 def _change_by(actor: Actor, reason: str = "") -> Change:

@@ -28,10 +28,12 @@ from memory.models import (
     Dimension,
     Edge,
     EdgeHistory,
+    Episode,
     Evidence,
     Heartbeat,
     LanguageModel,
     LlmCall,
+    Memory,
     MutePattern,
     Observation,
     Project,
@@ -107,6 +109,11 @@ def world(module_db: None) -> None:
     Heartbeat.objects.create(name="worker")
     MutePattern.objects.create(pattern="self.*")
     Project.objects.create(slug="hogwarts", name="Hogwarts")
+    Memory.objects.create(text="Lunch is at noon.", agent="dobby", source="operator")
+    Episode.objects.create(
+        text="We moved lunch to noon.", agent="dobby", role="user", digest=b"0" * 32, conversation=b"0" * 16,
+        said_at=timezone.now(), lexemes="lunch",
+    )  # fmt: skip
     model = LanguageModel.objects.create(provider="ollama", model_name="judge")
     LlmCall.objects.create(model=model, model_name=str(model), purpose="explain", subject="dobby")
     RecollectionEvent.objects.create(
@@ -409,6 +416,7 @@ def test_operators_may_what_the_table_says_and_no_more():
         "memory.add_edge", "memory.delete_edge", "memory.change_soas",
         "memory.change_dimension", "memory.change_config", "memory.add_languagemodel", "memory.change_languagemodel",
         "memory.delete_languagemodel", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
+        "memory.add_memory", "memory.change_memory",
         "memory.add_project", "memory.change_project", "memory.delete_project",
         "django_celery_beat.change_periodictask",
     }  # fmt: skip

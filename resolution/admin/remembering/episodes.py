@@ -1,0 +1,68 @@
+"""What was said in conversations, in the admin."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from memory.admin.base import Page, ReadOnly, link
+from memory.models import Episode, Memory, MemoryLineage
+
+NEIGHBOURS = 3  # messages of the conversation that are shown before and after
+
+
+def search_words(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+    """Those with all of the words, in any form."""
+    return rows.filter(lexemes=SearchQuery(text, config="english", search_type="websearch"))
+
+
+@admin.register(Episode)
+class EpisodeAdmin(ReadOnly, Page):
+    list_display = ("said_at", "beginning", "role", "agent", "person", "project")
+    list_display_links = ("beginning",)
+    list_filter = ("role", ("project", AutocompleteSelectFilter))
+    list_filter_submit = True
+    list_select_related = ("project",)
+    search_fields = ("text",)
+    search_help_text = "Words that were said, in any form."
+    sortable_by = ()
+    ordering = ("-id",)
+    fieldsets = (
+        (None, {"fields": ("text", "role", "said_at", ("agent", "person"), "project")}),
+        ("Around it", {"fields": ("conversation_around", "remembered")}),
+        ("Search", {"fields": ("read_at", "embedded_at")}),
+    )
+    readonly_fields = ("conversation_around", "remembered")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Episode]:
+        return super().get_queryset(request).defer("lexemes")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Episode], search_term: str
+    ) -> tuple[QuerySet[Episode], bool]:
+        return search_words(queryset, search_term) if search_term.strip() else queryset, False
+
+    @admin.display(description="what was said")
+    def beginning(self, row: Episode) -> str:
+        return f"{row.text[:160]}…" if len(row.text) > 160 else row.text
+
+    @admin.display(description="conversation")
+    def conversation_around(self, row: Episode) -> SafeString | str:
+        same = Episode.objects.defer("lexemes").filter(
+            conversation=bytes(row.conversation), agent=row.agent, person=row.person
+        )
+        before = reversed(same.filter(pk__lt=row.pk).order_by("-pk")[:NEIGHBOURS])
+        around = [*before, *same.filter(pk__gt=row.pk).order_by("pk")[:NEIGHBOURS]]
+        lines = ((one.role, link(one, self.beginning(one))) for one in around)
+        return format_html_join("", "<div>{}: {}</div>", lines) or "nothing else of it is kept"
+
+    @admin.display(description="remembered of it")
+    def remembered(self, row: Episode) -> SafeString | str:
+        lineage = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row=row.pk)
+        memories = Memory.objects.filter(pk__in=lineage.values("memory")).order_by("pk")
+        return format_html_join("", "<div>{}</div>", ((link(one),) for one in memories)) or "nothing"

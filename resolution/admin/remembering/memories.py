@@ -1,0 +1,228 @@
+"""Memories in the admin: searched, written, corrected, promoted, taken back."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from memory.admin.base import Page, limit_selection, link
+from memory.domain.channels import Channel
+from memory.domain.secrets.redaction import mask_secrets
+from memory.domain.voices import LOOPBACK
+from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
+from memory.models.semantic import MEMORY_CHARACTERS
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.templatetags.times import ago
+from resolution.admin.pages import actor_of
+from resolution.admin.remembering.episodes import search_words
+from resolution.errors import DecisionError
+from resolution.remembering import service
+from resolution.remembering.remarks import RemarkMistake, compose
+from resolution.views.phrases import percent
+
+HISTORY_MAX = 50  # changes that are shown of one memory
+WORDS = {
+    "create": "was written",
+    "confirm": "was said again",
+    "edit": "was edited",
+    "promote": "was promoted",
+    "dispute": "is disputed",
+    "supersede": "was replaced",
+    "merge": "was merged",
+    "deprecate": "became too uncertain",
+    "invalidate": "was taken back",
+    "restore": "holds again",
+    "undo": "was put back",
+}
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """Those that hold, unless others are asked for."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        others = [(value, str(label).capitalize()) for value, label in Memory.Status.choices if value != "active"]
+        return [("disputed", "Disputed"), *others, ("all", "All")]
+
+    def choices(self, changelist: Any) -> Any:
+        default, *others = super().choices(changelist)
+        yield {**default, "display": "Active"}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Memory]) -> QuerySet[Memory]:
+        if self.value() == "all":
+            return queryset
+        if self.value() == "disputed":
+            return queryset.filter(status=Memory.Status.ACTIVE, is_disputed=True)
+        return queryset.filter(status=self.value() or Memory.Status.ACTIVE)
+
+
+class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    class Meta:
+        model = Memory
+        fields = ("text", "category", "project", "agent", "person")
+        widgets = {"text": forms.Textarea(attrs={"rows": 3, "maxlength": MEMORY_CHARACTERS})}
+        help_texts = {
+            "category": "Identity, preferences and episodes are given only to whoever they are of; the others to all"
+            " of the project.",
+            "agent": "Whose memory it is, as the name stands in requests.",
+            "person": "Whom of those behind the agent it is of, where the client tells them apart.",
+        }
+
+    def clean_text(self) -> str:
+        try:
+            scope = Scope(Speaker(LOOPBACK))
+            text = mask_secrets(self.cleaned_data["text"])
+            compose(text, "", scope, Channel.OPERATOR, timezone.now(), source=Memory.Source.OPERATOR)
+        except RemarkMistake as mistake:
+            raise forms.ValidationError(str(mistake)) from mistake
+        return text
+
+
+@admin.register(Memory)
+class MemoryAdmin(Page):
+    form = MemoryForm
+    list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
+    list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter))
+    list_filter_submit = True
+    list_select_related = ("project",)
+    search_fields = ("text",)
+    search_help_text = "Words of the memory, in any form."
+    sortable_by = ()
+    ordering = ("-id",)
+    actions = ("promote_them", "take_them_back", "restore_them")
+    readonly_fields = ("sureness", "state", "evidence", "replaced", "happened", "channel", "source", "said_at", "slot")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # it is taken back, or forgotten
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Memory]:
+        return super().get_queryset(request).defer("lexemes")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Memory], search_term: str
+    ) -> tuple[QuerySet[Memory], bool]:
+        return search_words(queryset, search_term) if search_term.strip() else queryset, False
+
+    def get_fieldsets(self, request: HttpRequest, obj: Memory | None = None) -> Any:
+        if obj is None:
+            return ((None, {"fields": ("text", "category", "project", "agent", "person")}),)
+        return (
+            (None, {"fields": ("text", "category", "project", ("agent", "person"))}),
+            ("How sure it is", {"fields": ("state", "sureness", "evidence", "replaced")}),
+            ("Where it is from", {"fields": ("channel", "source", "said_at", "slot")}),
+            ("What happened to it", {"fields": ("happened",)}),
+        )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Memory | None = None) -> Any:
+        return (*self.readonly_fields, "project", "agent", "person") if obj else self.readonly_fields
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        actor = actor_of(request)
+        if change:
+            service.edit(obj.pk, actor, text=form.cleaned_data["text"], category=form.cleaned_data["category"])
+            return
+        scope = Scope(Speaker(obj.agent, obj.person), obj.project_id)
+        remark = compose(
+            obj.text, obj.category, scope, Channel.OPERATOR, timezone.now(),
+            source=Memory.Source.OPERATOR, actor=actor.signature,
+        )  # fmt: skip
+        [written] = service.remember([remark])
+        assert written.memory is not None
+        obj.pk = written.memory.pk
+        for other in written.superseded:
+            self.message_user(request, format_html("It takes the place of {}.", link(other)))
+        for other in written.disputed:
+            told = format_html("It contradicts {}: both are marked as disputed.", link(other))
+            self.message_user(request, told, messages.WARNING)
+
+    def has_change_them_permission(self, request: HttpRequest) -> bool:
+        return self.has_change_permission(request)
+
+    # --- columns ---
+
+    @admin.display(description="whose")
+    def whose(self, row: Memory) -> str:
+        return f"{row.person} ({row.agent})" if row.person else row.agent
+
+    @admin.display(description="sure")
+    def sureness(self, row: Memory) -> str:
+        return percent(row.confidence)
+
+    @admin.display(description="status")
+    def state(self, row: Memory) -> str:
+        return f"{row.get_status_display()}{', disputed' if row.is_disputed else ''}"
+
+    @admin.display(description="last evidence")
+    def written(self, row: Memory) -> str:
+        return ago(row.last_updated)
+
+    @admin.display(description="evidence")
+    def evidence(self, row: Memory) -> SafeString | str:
+        episodes = Episode.objects.defer("lexemes").filter(
+            pk__in=row.lineage.filter(kind=MemoryLineage.Kind.EPISODE).values("row")
+        )
+        merged = Memory.objects.filter(pk__in=row.lineage.filter(kind=MemoryLineage.Kind.MEMORY).values("row"))
+        said: list[Episode | Memory] = [*episodes.order_by("pk")[:20], *merged[:20]]
+        shown = [link(one, f"“{one.text[:160]}”") for one in said]
+        counted = "said once" if row.evidence_count == 1 else f"said {row.evidence_count:,} times"
+        return format_html("<div>{}</div>{}", counted, format_html_join("", "<div>{}</div>", ((one,) for one in shown)))
+
+    @admin.display(description="beside it")
+    def replaced(self, row: Memory) -> SafeString | str:
+        pairs = [("replaced by", row.superseded_by), ("merged into", row.merged_into)]
+        pairs += [("replaced", one) for one in row.superseded.all()[:20]]
+        pairs += [("took in", one) for one in row.merged.all()[:20]]
+        shown = ((what, link(one)) for what, one in pairs if one is not None)
+        return format_html_join("", "<div>{} {}</div>", shown) or "nothing"
+
+    @admin.display(description="history")
+    def happened(self, row: Memory) -> SafeString | str:
+        return format_html_join("", "<div>{} {}, {}{}</div>", map(describe, row.history.order_by("-id")[:HISTORY_MAX]))
+
+    # --- actions ---
+
+    @admin.action(description="Promote: true, give it", permissions=["change_them"])
+    def promote_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        self._change(request, queryset, "promoted", lambda pk: service.promote(pk, actor_of(request)))
+
+    @admin.action(description="Take back: not true, or of no use", permissions=["change_them"])
+    def take_them_back(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        self._change(request, queryset, "taken back", lambda pk: service.invalidate(pk, actor_of(request)))
+
+    @admin.action(description="Restore: it holds again", permissions=["change_them"])
+    def restore_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        self._change(request, queryset, "restored", lambda pk: service.restore(pk, actor_of(request)))
+
+    def _change(
+        self, request: HttpRequest, queryset: QuerySet[Memory], done: str, change: Callable[[int], object]
+    ) -> None:
+        keys, more = limit_selection(queryset)
+        count = 0
+        for key in keys:
+            try:
+                change(key)
+                count += 1
+            except DecisionError as mistake:
+                self.message_user(request, str(mistake), messages.WARNING)
+        if count:
+            self.message_user(request, f"{count:,} {done}{more}.", messages.SUCCESS)
+
+
+def describe(row: MemoryHistory) -> tuple[str, str, str, str]:
+    """When, what, by whom, and why or how."""
+    before, after = row.before or {}, row.after or {}
+    changed = [f"{before[name]} → {after[name]}" for name in ("text", "category") if name in before and name in after]
+    if "confidence" in before:
+        changed.append(f"{percent(before['confidence'])} → {percent(after['confidence'])}")
+    how = "; ".join(filter(None, (row.reason, *changed)))
+    return ago(row.at), WORDS[row.action], row.actor, f": {how}" if how else ""
