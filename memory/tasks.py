@@ -12,6 +12,7 @@ from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
 from memory.models import Heartbeat
+from memory.semantic.forgetting import prune_episodes
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ def prune() -> None:
         if not is_alone:
             return
         gone = {what: prune_old(now) for what, prune_old in retention.PRUNERS.items()}
-        gone["heartbeats"] = prune_silent(now)
+        gone |= {"episodes": prune_episodes(now), "heartbeats": prune_silent(now)}
     logger.info("memory.pruned", extra=gone)
 
 

@@ -16,6 +16,7 @@ from memory.ingest.reader import Reader
 from memory.outbox.outbox import Outbox
 from memory.outbox.wakeup import send_wakeup
 from memory.semantic.episode_writer import EpisodeWriter
+from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.searcher import Searcher
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
@@ -78,6 +79,7 @@ class Runtime:
         self._telling: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
 
         # What other processes tell, and what changes in config.yaml.
+        self.coherence.subscribe(FORGOTTEN, lambda _: self.events.forget_newest())
         self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
         self.coherence.follow("injection", InjectionFollower(self.conversations))
         for kind in STANDING:  # after what is shown

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,14 @@ from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.domain.secrets.known import KnownSecret
+from memory.domain.secrets.redaction import MARK
 from memory.domain.statement import Statement, decode, encode
+from memory.models import Episode, Memory
 from memory.outbox.journal import Journal
 from tests.bad_rows import add_words, catch_violation, insert
 from tests.memory import test_constraints as memory
 from tests.memory.conftest import dsn
+from tests.memory.semantic.said import START, remembered, said
 from tests.proxy import test_constraints as proxy
 from tests.resolution import test_constraints as resolution
 
@@ -104,8 +108,8 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     insert("conflict", GOOD["conflict"] | {"id": resolution.SLOT, "status": "resolved"})
     insert("memory", GOOD["memory"] | {"id": memory.A})
     places = {"soas.token"}.union(*(fill(table) for table in GOOD if table != "soas"))
-    for said in (WORD, SECRET[:-1], WORD.upper()):
-        insert("evidence", GOOD["evidence"] | {"sentence": f"say {said}"})
+    for word in (WORD, SECRET[:-1], WORD.upper()):
+        insert("evidence", GOOD["evidence"] | {"sentence": f"say {word}"})
     cache = Cache()
     asyncio.run(load(dsn, cache))
     assert places > {"edge_history.before", "decision.reason", "injection.block", "loop_event.repeated", "agent.name"}
@@ -137,6 +141,24 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     assert WORD not in cache.soas_by_token
     # The history is closed again.
     assert catch_violation("UPDATE edge_history SET actor = 'winky'") == "edge_history_is_append_only"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_episode_is_no_more_found_by_the_secret_and_its_quotations_stay_where_they_are() -> None:
+    text = f'It is {SECRET} in Bobs words: "{SECRET} it was" he said'
+    quoted = [text.index('"'), text.rindex('"') + 1]
+    episode = said(text, quoted=quoted, embedded_at=START)
+    remembered(f"The horse is {SECRET}", embedded_at=START)
+
+    assert "episode.text: 1" in redact(SECRET)
+
+    assert list(Episode.objects.values_list("text", "embedded_at")) == [(text.replace(SECRET, MARK), None)]
+    assert list(Memory.objects.values_list("text", "embedded_at")) == [(f"The horse is {MARK}", None)]
+    episode.refresh_from_db()
+    assert [episode.text[start:end] for start, end in pairwise(episode.quoted)][-1] == ' it was"'
+    [words] = read_column("SELECT lexemes::text FROM episode")
+    assert "horse" not in words
+    assert "'word':" in words
 
 
 @pytest.mark.django_db(transaction=True)

@@ -95,7 +95,9 @@ class Redaction:
                     self._redact_rows(cursor, table)
 
     def _rename_words(self, cursor: Any) -> None:
-        cursor.execute("SELECT id, token, is_common FROM soas WHERE token ~* ANY (%s) FOR UPDATE", [self._literals])
+        cursor.execute(
+            "SELECT id, token, is_common FROM soas WHERE token ~* ANY (%s) FOR UPDATE", [self.secret.literals]
+        )
         for word_id, token, is_common in cursor.fetchall():
             self.found["soas.token"] += 1
             if is_common:  # a word of the dictionary, which has it whatever anybody says
@@ -112,7 +114,7 @@ class Redaction:
         query = sql.SQL("SELECT ctid::text, {} FROM {} WHERE {} FOR UPDATE").format(
             sql.SQL(", ").join(column.to_read for column in columns), table.identifier, has_it
         )
-        cursor.execute(query, {"literals": self._literals})
+        cursor.execute(query, {"literals": self.secret.literals})
         for ctid, *stored in cursor.fetchall():
             row = {column: column.read(value) for column, value in zip(columns, stored, strict=True)}
             changed = {column: value for column, value in row.items() if self._cover(value) != value}
@@ -140,11 +142,6 @@ class Redaction:
 
     def _cover(self, value: Any, mark: str = MARK) -> Any:
         return self.secret.cover(value, self._names, mark)
-
-    @property
-    def _literals(self) -> list[str]:
-        """As patterns of Postgres."""
-        return [f"***={form}" for form in self.secret.forms]
 
 
 def _find_tables() -> Iterator[_Table]:

@@ -50,12 +50,13 @@ FIND_NEW: Final = f"""
     SELECT said.digest FROM unnest(%s::bytea[], %s::bytea[], %s::bool[]) AS said (digest, key, is_dated)
     WHERE NOT EXISTS (SELECT FROM episode WHERE episode.digest = said.digest) AND {IS_NEW}
 """
+LEXEMES: Final = """
+    setweight(to_tsvector('english', own), CASE role WHEN 'user' THEN 'A'::"char" ELSE 'C' END)
+        || setweight(to_tsvector('english', passed_on), 'D')
+"""
 INSERT: Final = f"""
     INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, lexemes, said_at)
-    SELECT digest, substr(key, 1, 16), agent, person, project, role, text, quoted::int[],
-        setweight(to_tsvector('english', own), CASE role WHEN 'user' THEN 'A'::"char" ELSE 'C' END)
-            || setweight(to_tsvector('english', passed_on), 'D'),
-        {PAST.format("at")}
+    SELECT digest, substr(key, 1, 16), agent, person, project, role, text, quoted::int[], {LEXEMES}, {PAST.format("at")}
     FROM unnest(
         %s::bytea[], %s::bytea[], %s::bool[], %s::text[], %s::text[], %s::int8[], %s::text[], %s::text[], %s::text[],
         %s::text[], %s::text[], %s::float8[]
@@ -91,10 +92,9 @@ class Heard(NamedTuple):
 
     def row_of(self, episode: EpisodeText) -> tuple[object, ...]:
         """In the order of INSERT."""
-        quoted = ",".join(str(place) for span in episode.quoted for place in span)
         speaker, project = self.scope
         return (
-            *(self.digest, self.key, self.is_dated, *speaker, project, self.role, episode.text, f"{{{quoted}}}"),
+            *(self.digest, self.key, self.is_dated, *speaker, project, self.role, episode.text, episode.places),
             *(episode.own, episode.passed_on, self.at),
         )
 

@@ -43,6 +43,10 @@ class RequestRows(RowQueue):
         super().add(row)
         self._newest.append(row)
 
+    def forget_newest(self) -> None:
+        """From here on what is written is asked for in the table."""
+        self._newest.clear()
+
     def of(self, request: str) -> list[Row]:
         """The oldest first."""
         # A row that waits is mostly among the newest as well: the same object, so that its id tells.
@@ -66,6 +70,10 @@ class Events(WriteBehind):
         self._loops = RequestRows(LoopEvent)
         # Loops first: whoever finds the other event in the table asks for these, too.
         super().__init__(dsn, "events", GATHER_S, self._loops, self._recollections)
+
+    def forget_newest(self) -> None:
+        """What was given may have been forgotten since."""
+        self._recollections.forget_newest()
 
     def add(self, event: Row) -> None:
         """What one request was given. Of what it ``said``, if that is there, the writer keeps what may be kept."""

@@ -128,6 +128,21 @@ def test_what_was_said_in_a_request_that_is_not_kept_is_not_kept_as_its_history(
     assert (kept(secret), len(kept(later))) == ([], 1)
 
 
+def test_what_is_forgotten_does_not_come_back_with_the_history(
+    server: Served, database: str, ollama: StandIn, kept: Look
+) -> None:
+    canary = said_anew()
+    server.chat(("user", canary))
+    assert eventually(lambda: kept(canary), within_s=WITHIN_S)
+
+    manage("forget", "--words", canary, DATABASE_URL=database)
+    server.chat(("user", canary))
+    server.chat(("user", canary), ("assistant", "Very well, it is done."), ("user", said_anew()))
+    flush(server, kept)
+
+    assert kept(canary) == []
+
+
 def test_no_secret_gets_into_any_table(server: Served, database: str, ollama: StandIn, kept: Look) -> None:
     secret, said = "ghp_9z8Y7x6W5v4U3t2S1r0Q9p8O7n6M5l4K3j2I", said_anew()
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from memory.domain.secrets.redaction import MARK
 from memory.domain.text.tokenizer import parse_name
+from memory.domain.types import Span
 
 SHORTEST: Final = 4  # characters; less would be found in half of all words
 
@@ -40,6 +41,14 @@ class KnownSecret:
 
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
+
+    def find(self, text: str) -> list[Span]:
+        return [match.span() for match in self._pattern.finditer(text)]
+
+    @property
+    def literals(self) -> list[str]:
+        """The forms as patterns of Postgres, for ``~* ANY``."""
+        return [f"***={form}" for form in self.forms]
 
     def cover(self, value: Any, names: Mapping[str, str], mark: str = MARK) -> Any:
         """The text, or all texts in what JSON holds, with the mark in place of the secret. ``names``: words of the

@@ -14,6 +14,7 @@ from memory.db.redaction import Redaction
 from memory.domain.formatting import format_count
 from memory.domain.secrets.known import KnownSecret
 from memory.outbox.redaction import redact_journals
+from memory.semantic.redaction import redact_episodes
 
 UNTOUCHED = (
     "Not touched: backups, Postgres' write-ahead log and the space of old rows until it is vacuumed, log files, and"
@@ -44,6 +45,8 @@ class Command(BaseCommand):
         # The journals first: what is replayed meanwhile is in the tables then.
         journals = redact_journals(settings.JOURNAL, secret, is_trial=is_trial)
         tables = Redaction(secret, is_trial)
+        if not is_trial:
+            tables.found += redact_episodes(secret)
         tables.redact_tables()
         for place, count in sorted(tables.found.items()):
             kept = f", {tables.left[place]:,} of them as they were" if tables.left[place] else ""

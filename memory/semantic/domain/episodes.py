@@ -50,6 +50,11 @@ class EpisodeText(NamedTuple):
     def passed_on(self) -> str:
         return "\n".join(self.text[start:end] for start, end in self.quoted)
 
+    @property
+    def places(self) -> str:
+        """Starts and ends of the quotations, as Postgres writes an array."""
+        return f"{{{','.join(str(place) for span in self.quoted for place in span)}}}"
+
 
 def compose_episode(said: str, role: str) -> Steps[EpisodeText | None]:
     """What is kept of a message, whose envelope is off; None where it says too little, or its role says nothing that is
@@ -73,7 +78,7 @@ def compose_episode(said: str, role: str) -> Steps[EpisodeText | None]:
     if len(episode.text) > KEPT_MAX:  # own words before those of others
         long = [(start + QUOTED_MAX, end) for start, end in episode.quoted if end - start > QUOTED_MAX + len(GAP)]
         episode = leave_out(episode, long)
-    episode = _cut(episode)
+    episode = shorten(episode)
     return episode if has_content(mask(episode.text)) else None
 
 
@@ -89,8 +94,8 @@ def has_content(text: str) -> bool:
     return False
 
 
-def leave_out(episode: EpisodeText, cuts: Iterable[Span]) -> EpisodeText:
-    """The same with GAP in the place of each cut; these ascend and do not overlap."""
+def leave_out(episode: EpisodeText, cuts: Iterable[Span], mark: str = GAP) -> EpisodeText:
+    """The same with the mark in the place of each cut; these ascend and do not overlap."""
     pieces: list[str] = []
     quoted: list[Span] = []
     at = moved = 0
@@ -105,13 +110,14 @@ def leave_out(episode: EpisodeText, cuts: Iterable[Span]) -> EpisodeText:
                 quoted.append((first - moved, min(last, start) - moved))
         pieces.append(episode.text[at:start])
         if end > start:
-            pieces.append(GAP)
-            moved += end - start - len(GAP)
+            pieces.append(mark)
+            moved += end - start - len(mark)
         at = end
     return EpisodeText("".join(pieces), tuple(quoted))
 
 
-def _cut(episode: EpisodeText) -> EpisodeText:
+def shorten(episode: EpisodeText) -> EpisodeText:
+    """No longer than is kept."""
     text = episode.text.strip()
     before = len(episode.text) - len(episode.text.lstrip())
     text = text[:KEPT_MAX]

@@ -1,13 +1,13 @@
 """``manage.py quarantine``: takes out of the graph what one agent has stated."""
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from memory.domain.formatting import format_count
+from memory.management.arguments import moment
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.decisions import undo
@@ -75,11 +75,3 @@ class Command(BaseCommand):
         for decision, why in report.refused:
             self.stdout.write(self.style.WARNING(f"{decision}: {why}"))
         self.stdout.write(f"{format_count(len(report.undone), 'decision')} undone.")
-
-
-def moment(text: str) -> datetime:
-    try:
-        given = datetime.fromisoformat(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no time such as 2026-11-30 or 2026-11-30T18:00") from None
-    return given if timezone.is_aware(given) else timezone.make_aware(given)

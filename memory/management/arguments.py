@@ -1,0 +1,15 @@
+"""What commands take."""
+
+from argparse import ArgumentTypeError
+from datetime import datetime
+
+from django.utils import timezone
+
+
+def moment(text: str) -> datetime:
+    """Raises ArgumentTypeError."""
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no time such as 2026-11-30 or 2026-11-30T18:00") from None
+    return given if timezone.is_aware(given) else timezone.make_aware(given)

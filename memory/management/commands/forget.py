@@ -1,0 +1,48 @@
+"""``manage.py forget``: takes out what was said, by who, where, when or what."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.domain.formatting import format_count
+from memory.management.arguments import moment
+from memory.semantic.forgetting import Selection, forget
+
+EXAMPLE_MAX = 100  # characters
+UNTOUCHED = (
+    "Not touched: facts and the sentences behind them (gutask forget, manage.py redact), backups, and what a running"
+    " server has heard and not yet written: run this again in a minute."
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Forgets what users and models said, for good: the episodes for which all that you name holds, and the memories"
+        " that were made of nothing else, or have the words themselves. Clients that resend it do not bring it back."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--agent", default="", help="what this agent was told and said, as zero or zero@10.0.0.7")
+        parser.add_argument("--person", default="", help="what this person behind an agent said and was told")
+        parser.add_argument("--conversation", default="", metavar="DIGEST", help="as /why names it")
+        parser.add_argument("--since", type=moment, metavar="TIME", help="from then on, as 2026-11-30T18:00")
+        parser.add_argument("--until", type=moment, metavar="TIME", help="before then")
+        parser.add_argument("--words", default="", help="what has all these words, in any order, or just this text")
+        parser.add_argument("--dry-run", action="store_true", dest="is_trial", help="only say what would go")
+
+    def handle(self, *, is_trial: bool, **given: Any) -> None:
+        try:
+            selection = Selection(**{name: given[name] for name in Selection.__slots__})
+        except ValueError as error:
+            raise CommandError(f"{error}: see manage.py forget --help") from None
+        found = forget(selection, is_trial=is_trial)
+        if is_trial:
+            for text in found.examples:
+                self.stdout.write(" ".join(text.split())[:EXAMPLE_MAX])
+        what = f"{format_count(found.episodes, 'episode')} and {format_count(found.memories, 'memory', 'memories')}"
+        if is_trial:
+            self.stdout.write(f"Would forget {what}; nothing was changed.")
+        else:
+            self.stdout.write(f"Forgot {what}.")
+            self.stdout.write(UNTOUCHED)

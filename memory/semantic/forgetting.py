@@ -1,0 +1,154 @@
+"""Forgets what was said, on purpose or because it is old: episodes, and the memories that were made of nothing else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from django.db import connection, transaction
+
+from memory.cache.sync import CHANNEL
+from memory.graph import retention
+from memory.models import Config, Episode, Memory
+from memory.models.semantic import CONVERSATION_BYTES
+
+SHOWN: Final = 5  # texts of each kind
+FORGOTTEN: Final = "forgotten"  # the signal to all processes
+# What else goes, in the same transaction, by the table ``going``. Apps that this one does not know add theirs when they
+# are ready.
+followers: list[Callable[[Any], None]] = []
+
+# All words in any order and inflection, or the text as it is, which may be no words at all.
+HAS_WORDS: Final = "(lexemes @@ plainto_tsquery('english', %(words)s) OR strpos(lower(text), lower(%(words)s)) > 0)"
+MAKE_ROOM: Final = "CREATE TEMP TABLE going (kind text, row bigint, PRIMARY KEY (kind, row)) ON COMMIT DROP"
+# Locked: a worker that reads one has made its memories when this goes on.
+FIND_EPISODES: Final = """
+    INSERT INTO going SELECT 'episode', id FROM episode WHERE {chosen} FOR UPDATE
+"""
+# What has the words goes in any case; else what nothing supports any more that stays.
+FIND_MEMORIES: Final = """
+    INSERT INTO going SELECT 'memory', id FROM memory WHERE {by_words} OR (
+        ({chosen} OR EXISTS (
+            SELECT FROM memory_lineage JOIN going USING (kind, row) WHERE memory_id = memory.id
+        ))
+        AND NOT EXISTS (
+            SELECT FROM memory_lineage AS of LEFT JOIN going USING (kind, row)
+            WHERE memory_id = memory.id AND going.row IS NULL AND CASE of.kind
+                WHEN 'episode' THEN EXISTS (SELECT FROM episode WHERE id = of.row)
+                ELSE EXISTS (SELECT FROM memory AS other WHERE other.id = of.row) END
+        )
+    ) ON CONFLICT DO NOTHING
+"""
+SHOW: Final = "SELECT text FROM {kind} JOIN going ON kind = '{kind}' AND row = id ORDER BY id DESC LIMIT %s"
+REMEMBER: Final = """
+    INSERT INTO forgotten_episode SELECT digest FROM episode JOIN going ON kind = 'episode' AND row = id
+    ON CONFLICT DO NOTHING
+"""
+LOSE_EVIDENCE: Final = """
+    WITH lost AS (DELETE FROM memory_lineage USING going WHERE (memory_lineage.kind, memory_lineage.row)
+        = (going.kind, going.row) RETURNING memory_id)
+    UPDATE memory SET evidence_count = greatest(evidence_count - count, 0)
+    FROM (SELECT memory_id, count(*) FROM lost GROUP BY memory_id) AS found WHERE memory.id = memory_id
+"""
+# What a memory that stays once said.
+FORGET_HISTORY: Final = """
+    DELETE FROM memory_history
+    WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is to be forgotten: what all that is given here holds for. ``conversation``: its digest, as ``/why`` has
+    it, in hexadecimal digits."""
+
+    agent: str = ""
+    person: str = ""
+    conversation: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    words: str = ""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError."""
+        if not any((self.agent, self.person, self.conversation, self.since, self.until, self.words.strip())):
+            raise ValueError("nothing is selected")
+        if self.conversation and len(bytes.fromhex(self.conversation)) != CONVERSATION_BYTES:
+            raise ValueError(f"a conversation has {CONVERSATION_BYTES * 2} hexadecimal digits")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The parameters of ``condition``."""
+        conversation = bytes.fromhex(self.conversation)
+        names = {"agent": self.agent, "person": self.person, "words": self.words.strip(), "conversation": conversation}
+        return names | {"since": self.since, "until": self.until}
+
+    @property
+    def condition(self) -> str:
+        """In SQL, for episodes and memories alike."""
+        tests = {
+            "agent = %(agent)s": self.agent,
+            "person = %(person)s": self.person,
+            "conversation = %(conversation)s": self.conversation,
+            "said_at >= %(since)s": self.since,
+            "said_at < %(until)s": self.until,
+            HAS_WORDS: self.words.strip(),
+        }
+        return " AND ".join(test for test, is_given in tests.items() if is_given)
+
+
+class Forgotten(NamedTuple):
+    """How many, and the newest of them."""
+
+    episodes: int
+    memories: int
+    examples: tuple[str, ...] = ()
+
+
+def forget(selection: Selection, *, is_trial: bool = False) -> Forgotten:
+    """Takes out what is selected for good, with its vectors and its history. What was forgotten does not come back
+    where clients resend it. ``is_trial``: only counts."""
+    values, chosen = selection.values, selection.condition
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(MAKE_ROOM)
+        cursor.execute(FIND_EPISODES.format(chosen=chosen), values)
+        episodes = cursor.rowcount
+        memories = 0
+        by_words = chosen if values["words"] else "false"
+        while True:  # of memories that were made of memories
+            cursor.execute(FIND_MEMORIES.format(chosen=chosen, by_words=by_words), values)
+            if cursor.rowcount <= 0:
+                break
+            memories += cursor.rowcount
+        found = Forgotten(episodes, memories, _show(cursor))
+        if not is_trial:
+            _delete(cursor, values)
+        cursor.execute("DROP TABLE going")  # a transaction around this one may forget more
+    return found
+
+
+def _show(cursor: Any) -> tuple[str, ...]:
+    shown: list[str] = []
+    for kind in ("memory", "episode"):
+        cursor.execute(SHOW.format(kind=kind), [SHOWN])
+        shown += (text for (text,) in cursor.fetchall())
+    return tuple(shown)
+
+
+def _delete(cursor: Any, values: dict[str, Any]) -> None:
+    for follow in followers:
+        follow(cursor)
+    cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{FORGOTTEN}:"])
+    cursor.execute(REMEMBER)
+    cursor.execute(LOSE_EVIDENCE)
+    if values["words"]:
+        cursor.execute(FORGET_HISTORY, values)
+    cursor.execute("SELECT row FROM going WHERE kind = 'memory'")
+    Memory.objects.filter(pk__in=[row for (row,) in cursor.fetchall()]).delete()
+    cursor.execute("DELETE FROM episode USING going WHERE kind = 'episode' AND row = id")
+
+
+def prune_episodes(now: datetime) -> int:
+    """Deletes what was said so long ago that it is not kept any more; returns how many. Memories made of it stay."""
+    kept = timedelta(days=Config.tuning().episode_days)
+    return retention.prune(Episode.objects.filter(said_at__lt=now - kept), by="said_at")

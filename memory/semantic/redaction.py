@@ -1,0 +1,33 @@
+"""Takes a secret out of what was said: the text, the words by which it is found, and soon the vectors."""
+
+from collections import Counter
+from typing import Final
+
+from django.db import connection, transaction
+
+from memory.domain.secrets.known import KnownSecret
+from memory.domain.secrets.redaction import MARK
+from memory.semantic.domain.episodes import EpisodeText, leave_out, shorten
+from memory.semantic.episode_writer import LEXEMES
+
+FIND: Final = "SELECT id, text, quoted FROM episode WHERE text ~* ANY (%s) FOR UPDATE"
+UPDATE: Final = f"""
+    UPDATE episode SET text = said.text, quoted = said.quoted::int[], lexemes = {LEXEMES}, embedded_at = NULL
+    FROM (VALUES (%s::int8, %s, %s, %s, %s)) AS said (id, text, quoted, own, passed_on) WHERE episode.id = said.id
+"""
+# Their texts are like any others (memory/db/redaction.py); what was made of the text has to be made anew.
+EMBED_ANEW: Final = "UPDATE memory SET embedded_at = NULL WHERE text ~* ANY (%s)"
+
+
+@transaction.atomic
+def redact_episodes(secret: KnownSecret) -> Counter[str]:
+    """Where it was, by ``table.column``."""
+    with connection.cursor() as cursor:
+        cursor.execute(EMBED_ANEW, [secret.literals])
+        cursor.execute(FIND, [secret.literals])
+        found = cursor.fetchall()
+        for row, text, quoted in found:
+            episode = EpisodeText(text, tuple(zip(quoted[::2], quoted[1::2], strict=True)))
+            rest = shorten(leave_out(episode, secret.find(text), MARK))
+            cursor.execute(UPDATE, [row, rest.text, rest.places, rest.own, rest.passed_on])
+    return Counter({"episode.text": len(found)} if found else {})
