@@ -7,6 +7,7 @@ TOKENS = 1_000_000
 TURNS = 30
 CONVERSATIONS = 10_000
 LLM_TURNS, LLM_KILOBYTES = 6, 8  # less than a minute on two idle cores
+TALKS = 10
 LLM_EXERCISES = 40  # of each sort; all there are
 
 
@@ -14,7 +15,8 @@ LLM_EXERCISES = 40  # of each sort; all there are
 class Plan:
     """``rounds``: how often each is measured; ``tokens``: the size of the large world; ``turns``: of an agent's
     conversation; ``conversations``: how many are remembered; ``llm_turns`` and ``llm_kilobytes``: of the conversation
-    with a real model; ``llm_exercises``: questions, and tasks, that it is given."""
+    with a real model; ``llm_exercises``: questions, and tasks, that it is given; ``talks``: speakers with
+    long conversations that are searched."""
 
     rounds: int = ROUNDS
     tokens: int = TOKENS
@@ -23,6 +25,7 @@ class Plan:
     llm_turns: int = LLM_TURNS
     llm_kilobytes: int = LLM_KILOBYTES
     llm_exercises: int = LLM_EXERCISES
+    talks: int = TALKS
 
     @property
     def edges(self) -> int:

@@ -8,11 +8,14 @@ from celery import bootsteps, shared_task
 from django.db import Error, connection
 from django.utils import timezone
 
+from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
 from memory.models import Heartbeat
+from memory.semantic import statistics
 from memory.semantic.forgetting import prune_episodes
+from memory.semantic.vectors import queue
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +34,29 @@ def prune() -> None:
         if not is_alone:
             return
         gone = {what: prune_old(now) for what, prune_old in retention.PRUNERS.items()}
-        gone |= {"episodes": prune_episodes(now), "heartbeats": prune_silent(now)}
+        gone |= {"episodes": prune_episodes(now), "heartbeats": prune_silent(now), "vectors": queue.prune_vectors()}
     logger.info("memory.pruned", extra=gone)
+
+
+@shared_task
+def embed() -> None:
+    """Sent every few seconds, and when there is much to do: the table is the queue."""
+    try:
+        if queue.embed_due() and queue.is_due():
+            embed.delay()
+    except Error as error:
+        logger.warning("embedding.interrupted", extra={"error": first_line(error)})
+
+
+@shared_task
+def count_words() -> None:
+    """Sent every minute."""
+    try:
+        with try_job_lock("statistics") as is_alone:
+            if is_alone:
+                statistics.count_due()
+    except Error as error:
+        logger.warning("statistics.interrupted", extra={"error": first_line(error)})
 
 
 class Pulse(bootsteps.StartStopStep):

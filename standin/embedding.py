@@ -1,15 +1,17 @@
-"""``/api/embed`` and ``/api/embeddings``: small vectors that depend on the text only."""
+"""``/api/embed`` and ``/api/embeddings``: vectors that carry meaning, made by WordLlama, whose weights come with it."""
 
 import base64
-import hashlib
 import math
 import struct
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from standin.incoming import Request
 from standin.shelf import Shelf
 from standin.wire import Refusal, Reply, json_reply
 
-DIMENSIONS = 8
+DIMENSIONS = 256
 NOT_PULLED = 'model "{}" not found, try pulling it first'
 
 
@@ -45,13 +47,22 @@ async def embeddings(shelf: Shelf, request: Request) -> Reply:
     return json_reply({"embedding": vector(prompt) if prompt else []})
 
 
+@cache
+def weights() -> Any:
+    import wordllama  # half a second, and 100 MB: only where somebody embeds
+
+    # Its loader would look for the tokenizer elsewhere, and then on the internet.
+    return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+
+
 def vector(text: str) -> list[float]:
-    """Components between -1 and 1, never all 0."""
-    return [(byte - 127.5) / 127.5 for byte in hashlib.sha256(text.encode()).digest()[:DIMENSIONS]]
+    """Never all 0, also where there is no word in the text."""
+    components: list[float] = weights().embed([text])[0].tolist()
+    return components if any(components) else [1.0] + [0.0] * (DIMENSIONS - 1)
 
 
 def unit(components: list[float]) -> list[float]:
-    length = math.sqrt(sum(component * component for component in components))
+    length = math.sqrt(sum(component * component for component in components)) or 1.0
     return [round(component / length, 7) for component in components]
 
 

@@ -42,7 +42,7 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
     # which would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
         lock_until_commit(Lock.LLM_CALLS)
-        today = LlmCall.objects.filter(at__gte=start_of_day())
+        today = LlmCall.objects.filter(at__gte=start_of_day()).exclude(purpose=LlmCall.Purpose.EMBED)
         if today.count() >= daily_calls:
             raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
         if purpose == LlmCall.Purpose.EXPLAIN and today.filter(purpose=purpose).count() >= for_words:

@@ -40,6 +40,14 @@ class Reply:
     output_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A vector for each text, as far as the server says so."""
+
+    vectors: Any
+    tokens: int
+
+
 class Provider(Protocol):
     """A module of this package. An option is something in a request that not every model or server takes."""
 

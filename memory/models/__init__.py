@@ -8,11 +8,12 @@ from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm,
 from memory.models.messages import Evidence, SeenMessage
 from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, MutePattern, Project, Teacher
-from memory.models.semantic import Embedder, Episode, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
+from memory.models.searching import Embedder, LexemeFrequency, PendingEmbedding, TextKind, TextStatistics
+from memory.models.semantic import Episode, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
 
 __all__ = [
     "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode", "Evidence",
-    "ForgottenEpisode", "Heartbeat", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage",
-    "MutePattern", "NormalForm", "Observation", "Project", "SeenMessage", "Soas", "Source", "Teacher",
-    "find_called_like"
+    "ForgottenEpisode", "Heartbeat", "LanguageModel", "LexemeFrequency", "LlmCall", "Memory", "MemoryHistory",
+    "MemoryLineage", "MutePattern", "NormalForm", "Observation", "PendingEmbedding", "Project", "SeenMessage", "Soas",
+    "Source", "Teacher", "TextKind", "TextStatistics", "find_called_like"
 ]  # fmt: skip

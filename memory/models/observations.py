@@ -129,6 +129,7 @@ class LlmCall(models.Model):
         EXPLAIN = "explain", "explain a concept"
         RESOLVE = "resolve", "decide a conflict"
         TEST = "test", "test the connection"
+        EMBED = "embed", "turn texts into vectors"
 
     # Kept when the model's row goes: the budget of the day counts it.
     model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
@@ -151,7 +152,7 @@ class LlmCall(models.Model):
         indexes = [models.Index(fields=["at"], name="llm_call_by_age")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(purpose__in=["explain", "resolve", "test"]), name="llm_call_purpose_is_known"
+                condition=Q(purpose__in=["explain", "resolve", "test", "embed"]), name="llm_call_purpose_is_known"
             ),
             models.CheckConstraint(
                 condition=Q(input_tokens__gte=0, output_tokens__gte=0, duration_ms__gte=0),

@@ -25,26 +25,6 @@ class Cardinality(Func):
     output_field = models.IntegerField()
 
 
-class Embedder(models.Model):
-    """What turned texts into vectors: only vectors of the same one are compared."""
-
-    name = models.CharField(max_length=200)
-    dimensions = models.IntegerField()
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-
-    class Meta:
-        db_table = "embedder"
-        constraints = [
-            models.UniqueConstraint(fields=["name", "dimensions"], name="embedder_unique"),
-            models.CheckConstraint(
-                condition=Q(dimensions__gte=1, dimensions__lte=4000), name="embedder_dimensions_are_in_range"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.dimensions})"
-
-
 class Episode(models.Model):
     """One message of a user or of the model, without what surrounds it, its secrets masked."""
 
@@ -67,7 +47,6 @@ class Episode(models.Model):
     lexemes = SearchVectorField(editable=False)
     said_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True, blank=True, help_text="When it was looked through for memories.")
-    embedded_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it is found by its words only.")
     attempts = models.IntegerField(default=0, db_default=0)
     next_attempt_at = models.DateTimeField(db_default=Now())
     claimed_until = models.DateTimeField(null=True, blank=True)
@@ -81,7 +60,6 @@ class Episode(models.Model):
             models.Index(fields=["conversation", "id"], name="episode_of_a_conversation"),
             models.Index(fields=["said_at"], name="episode_by_age"),
             models.Index(fields=["next_attempt_at", "id"], condition=Q(read_at=None), name="episode_unread"),
-            models.Index(fields=["-id"], condition=Q(embedded_at=None), name="episode_unembedded"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["digest"], name="episode_unique"),

@@ -1,20 +1,25 @@
 """Finds memories and episodes again: one search, for what is asked for and for what is given by itself.
 
-It is written as a dialogue with the database, which does not care who holds the connection: ``search`` speaks over
-Django's, ``Searcher`` (searcher.py) over those of a server's event loop.
+It is written as a dialogue, which does not care who holds the connection: ``search`` leads it over Django's,
+``Searcher`` (searcher.py) over those of a server's event loop.
 """
 
+import json
 import time
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
-from memory.semantic.domain.found import LEAST_CONFIDENCE, Found, Types
+from memory.domain.text.tokenizer import tokenise
+from memory.llm.errors import LlmError
+from memory.semantic import queries
+from memory.semantic.domain.found import LEAST_CONFIDENCE, Found, Kind, Types
 from memory.semantic.domain.ranking import (
     NEEDLES_ASKED_MAX,
     NEEDLES_MAX,
+    RELATED_WEIGHT,
     TERMS_MAX,
     Candidate,
     Corpus,
@@ -22,59 +27,42 @@ from memory.semantic.domain.ranking import (
     choose_needles,
     rank,
 )
-from memory.semantic.domain.scope import PERSONAL, Scope
+from memory.semantic.domain.scope import Scope
+from memory.semantic.vectors import embedders
 
 QUERY_CHARACTERS: Final = 2_000  # of what is searched for
-HITS_MAX: Final = 500
-COMPARED_MAX: Final = 60  # of the hits, by their rarest words, that are looked at closely
+EMBEDDING_S: Final = 3.0  # for the vector of a question; without it, words decide
+# Of an episode: it is what somebody said, and not what they said that it is.
+OWN_WORDS, ANOTHERS_WORDS = 0.8, 0.5
 
-Rows = list[tuple[Any, ...]]
-Dialogue = Generator[tuple[str, Mapping[str, Any]], Rows, list[Found]]
 
-LEXEMES: Final = "SELECT lexeme, 0 FROM unnest(to_tsvector('english', %(text)s))"
-# Only what the same speaker said in the same project.
-OWN: Final = "{0}.project_id IS NOT DISTINCT FROM %(project)s AND {0}.agent = %(agent)s AND {0}.person = %(person)s"
-EPISODES: Final = """
-    WITH hits AS MATERIALIZED (
-        SELECT id, conversation, lexemes FROM episode
-        WHERE lexemes @@ %(needles)s::tsquery AND {own}
-          AND (%(conversation)s::bytea IS NULL OR conversation <> %(conversation)s::bytea) {who}
-        LIMIT %(hits)s
-    ), best AS (
-        SELECT * FROM hits ORDER BY {score} DESC, id DESC LIMIT %(compared)s
-    )
-    SELECT 'episode', id, text, 1.0, extract(epoch FROM said_at)::float8, agent, role, quoted,
-        tsvector_to_array({words}),
-        ARRAY(
-            SELECT unnest(tsvector_to_array(near.lexemes)) FROM (
-                (SELECT lexemes FROM episode one WHERE one.conversation = best.conversation AND one.id < best.id
-                    AND {own_one} ORDER BY one.id DESC LIMIT 1)
-                UNION ALL
-                (SELECT lexemes FROM episode one WHERE one.conversation = best.conversation AND one.id > best.id
-                    AND {own_one} ORDER BY one.id LIMIT 1)
-            ) near
-        )
-    FROM best JOIN episode USING (id)
-"""
-MEMORIES: Final = """
-    WITH hits AS MATERIALIZED (
-        SELECT * FROM memory
-        WHERE lexemes @@ %(needles)s::tsquery AND status = 'active' AND confidence >= %(least_confidence)s
-          AND project_id IS NOT DISTINCT FROM %(project)s
-          AND (category <> ALL(%(personal)s) OR agent = %(agent)s AND person = %(person)s)
-          AND (%(conversation)s::bytea IS NULL OR conversation IS DISTINCT FROM %(conversation)s::bytea) {who}
-        LIMIT %(hits)s
-    )
-    SELECT 'memory', id, text, confidence, extract(epoch FROM said_at)::float8, agent, channel, category, is_disputed,
-        tsvector_to_array(lexemes)
-    FROM hits ORDER BY {score} DESC, id DESC LIMIT %(compared)s
-"""
+class Query(NamedTuple):
+    """Answered by its rows."""
+
+    statement: str
+    arguments: Mapping[str, Any]
+
+
+class Embed(NamedTuple):
+    """Answered by the text's vector, or None."""
+
+    embedder: str
+    text: str
+
+
+KINDS: Final[Mapping[Types, Sequence[Kind]]] = {
+    "both": ("memory", "episode"),
+    "memories": ("memory",),
+    "episodes": ("episode",),
+}
+Step = Query | Embed
+Dialogue = Generator[Step, Any, list[Found]]
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is searched, for whom. ``conversation``: whose messages are left out. ``own_words_only``: only what users
-    said themselves, and for what is given unasked."""
+    """What is searched, for whom. ``own_words_only``: only what users said themselves, for what is given unasked; then
+    the messages of ``conversation`` are left out, and confidence must be above the least."""
 
     scope: Scope
     text: str
@@ -82,6 +70,34 @@ class Wish:
     least_confidence: float = LEAST_CONFIDENCE
     own_words_only: bool = False
     conversation: bytes | None = None
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        return KINDS[self.types]
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return {
+            "agent": self.scope.speaker.agent,
+            "person": self.scope.speaker.person,
+            "least_confidence": self.least_confidence,
+            "conversation": self.conversation,
+        }
+
+    def visible(self, kind: Kind, table: str = "") -> str:
+        return queries.visible(kind, self.scope, own_words_only=self.own_words_only, table=table)
+
+
+@dataclass(slots=True)
+class Question:
+    """What is known of the wish before anything is looked for."""
+
+    wish: Wish
+    terms: dict[Kind, list[Term]] = field(default_factory=dict)
+    corpora: dict[Kind, Corpus] = field(default_factory=dict)
+    embedder: int = 0
+    dimensions: int = 0
+    vector: Sequence[float] | None = None
 
 
 def search(
@@ -96,91 +112,153 @@ def search(
     """The best first, over Django's connection. What the scope may not see is never among it."""
     dialogue = find(Wish(scope, query, types, least_confidence, own_words_only), time.time())
     with connection.cursor() as cursor:
+        answer: Any = None
         try:
-            statement, arguments = next(dialogue)
             while True:
-                cursor.execute(statement, arguments)
-                statement, arguments = dialogue.send(cursor.fetchall())
+                match dialogue.send(answer):
+                    case Query(statement, arguments):
+                        cursor.execute(statement, arguments)
+                        answer = cursor.fetchall()
+                    case Embed(embedder, text):
+                        answer = embed_question(embedder, text)
         except StopIteration as end:
             found: list[Found] = end.value
     return found[:limit]
 
 
+def embed_question(embedder: str, text: str) -> Sequence[float] | None:
+    try:
+        [vector] = embedders.embed(embedders.setting_of(embedder), [text], EMBEDDING_S)
+    except LlmError:  # the queue meets the same, and says so in /health
+        return None
+    return vector
+
+
 def find(wish: Wish, now: float) -> Dialogue:
-    """Yields statements, takes their rows, returns what was found, the best first."""
-    text = wish.text.replace("\0", "")[:QUERY_CHARACTERS]
-    terms = [Term(*row) for row in (yield LEXEMES, {"text": text})]
-    corpus = Corpus()
-    needles = choose_needles(terms, corpus, NEEDLES_MAX if wish.own_words_only else NEEDLES_ASKED_MAX)
-    if not needles:
+    """Yields steps, takes their answers; returns what was found, the best first."""
+    question = yield from understand(wish)
+    if not question.terms:
         return []
-    candidates: list[Candidate] = []
-    arguments = arguments_of(wish, needles, corpus)
-    if wish.types != "episodes":
-        candidates += map(read_memory, (yield memories_query(wish, len(needles)), arguments))
-    if wish.types != "memories":
-        rows = yield episodes_query(wish, len(needles)), arguments
-        candidates += (read_episode(row, own_words_only=wish.own_words_only) for row in rows)
-    return rank(candidates, terms[:TERMS_MAX], corpus, now)
+    found: list[Found] = []
+    for kind in wish.kinds:
+        ids = yield from collect(question, kind)
+        if ids:
+            rows = yield Query(describing(question, kind), wish.arguments | {"ids": ids})
+            candidates = [read_candidate(row, own_words_only=wish.own_words_only) for row in rows]
+            found += rank(
+                candidates,
+                question.terms[kind],
+                question.corpora[kind],
+                question.vector,
+                now,
+                is_asked=not wish.own_words_only,
+            )
+    return found if len(wish.kinds) == 1 else sorted(found, key=lambda each: -each.score)
 
 
-def arguments_of(wish: Wish, needles: Sequence[Term], corpus: Corpus) -> dict[str, Any]:
-    weight = "A" if wish.own_words_only else ""
-    asked = [f"{quote(term.lexeme)}:{weight}" if weight else quote(term.lexeme) for term in needles]
-    arguments: dict[str, Any] = {
-        "needles": " | ".join(asked),
-        "project": wish.scope.project,
-        "agent": wish.scope.speaker.agent,
-        "person": wish.scope.speaker.person,
-        "personal": sorted(PERSONAL),
-        "conversation": wish.conversation,
-        "least_confidence": wish.least_confidence,
-        "hits": HITS_MAX,
-        "compared": COMPARED_MAX,
-    }
+def understand(wish: Wish) -> Generator[Step, Any, Question]:
+    """Its words, their frequencies, its vector."""
+    question = Question(wish)
+    text = wish.text.replace("\0", "")[:QUERY_CHARACTERS]
+    tokens = sorted({token.text for token in tokenise(text)})
+    [(raw,)] = yield Query(queries.prepare(wish.scope), {"text": text, "tokens": tokens})
+    known = json.loads(raw)
+    asked = known["terms"] or []
+    if not asked:
+        return question
+    named = {lexeme for lexeme, *_ in asked}
+    related = [Term(lexeme, 0, 0, RELATED_WEIGHT) for lexeme in known["related"] or () if lexeme not in named]
+    for at, kind in enumerate(KINDS["both"], 1):
+        documents, mean_length = (known["sizes"] or {}).get(kind, (0, 0.0))
+        terms = [Term(row[0], row[at], row[3]) for row in asked]
+        question.terms[kind] = sorted(terms, key=lambda term: term.documents)[:TERMS_MAX] + related
+        question.corpora[kind] = Corpus(documents, mean_length) if documents else Corpus()
+    if known["embedder"] is not None:
+        question.embedder, name, question.dimensions = known["embedder"]
+        vector = yield Embed(name, text)
+        if vector is not None and len(vector) == question.dimensions and any(vector):
+            question.vector = vector
+    return question
+
+
+def collect(question: Question, kind: Kind) -> Generator[Step, Any, list[int]]:
+    """The ids of what may belong to the question: by its words, their neighbours, its vector."""
+    wish = question.wish
+    sql = {"kind": kind, "visible": wish.visible(kind)}
+    ids: list[int] = []
+    terms, corpus = question.terms[kind], question.corpora[kind]
+    if needles := choose_needles(terms, corpus, NEEDLES_MAX if wish.own_words_only else NEEDLES_ASKED_MAX):
+        by_words = queries.BY_WORDS
+        if wish.own_words_only and kind == "episode":
+            by_words = queries.BY_WORDS_OR_QUESTION
+            sql["visible_of_all"] = queries.visible(kind, wish.scope, own_words_only=True, of_all=True)
+        statement = by_words.format(
+            **sql, hits=queries.HITS_MAX, compared=queries.COMPARED_MAX, score=queries.score_by(len(needles))
+        )
+        ids += ids_of((yield Query(statement, wish.arguments | needle_arguments(wish, needles, corpus))))
+    if wish.own_words_only:  # vectors, and what stands beside a message, only put these into order
+        return list(dict.fromkeys(ids))
+    if kind == "episode" and ids:
+        statement = queries.AROUND.format(**sql)
+        ids += ids_of((yield Query(statement, wish.arguments | {"ids": ids[: queries.AROUND_MAX]})))
+    if question.vector is not None:
+        ids += yield from collect_nearest(question, kind, sql)
+    return list(dict.fromkeys(ids))
+
+
+def collect_nearest(question: Question, kind: Kind, sql: Mapping[str, str]) -> Generator[Step, Any, list[int]]:
+    wish = question.wish
+    [(count,)] = yield Query(queries.COUNT.format(**sql, exact=queries.EXACT_MAX), wish.arguments)
+    query = queries.NEAREST_EXACTLY if count <= queries.EXACT_MAX else queries.NEAREST
+    statement = query.format(
+        **sql, embedder=question.embedder, dimensions=question.dimensions, nearest=queries.NEAREST_MAX
+    )
+    vector = f"[{','.join(f'{number:.4g}' for number in question.vector or ())}]"
+    return ids_of((yield Query(statement, wish.arguments | {"vector": vector})))
+
+
+def ids_of(rows: Iterable[tuple[int]]) -> list[int]:
+    return [key for (key,) in rows]
+
+
+def needle_arguments(wish: Wish, needles: Sequence[Term], corpus: Corpus) -> dict[str, Any]:
+    weight = ":AC" if wish.own_words_only else ""  # what the model asked, too
+    asked = [queries.quote(term.lexeme) + weight for term in needles]
+    arguments: dict[str, Any] = {"needles": " | ".join(asked)}
     for at, (needle, term) in enumerate(zip(asked, needles, strict=True)):
-        arguments |= {f"needle{at}": needle, f"weight{at}": corpus.weigh(term.documents)}
+        arguments |= {f"needle{at}": needle, f"weight{at}": corpus.weigh(term)}
     return arguments
 
 
-def score_by(count: int) -> str:
-    """SQL that sums the weights of those needles that a row has."""
-    return " + ".join(
-        f"CASE WHEN lexemes @@ %(needle{at})s::tsquery THEN %(weight{at})s::float8 ELSE 0 END" for at in range(count)
-    )
-
-
-def episodes_query(wish: Wish, needles: int) -> str:
-    return EPISODES.format(
-        own=OWN.format("episode"),
-        own_one=OWN.format("one"),
-        score=score_by(needles),
-        who="AND role = 'user'" if wish.own_words_only else "",
+def describing(question: Question, kind: Kind) -> str:
+    """The statement that reads candidates whole."""
+    wish = question.wish
+    own = {"kind": kind, "embedder": question.embedder}
+    has_vector = question.vector is not None
+    sql = {
+        "visible": wish.visible(kind),
+        "vector": queries.VECTOR.format(alias="v") if has_vector else "NULL::bytea",
+        "join": queries.JOIN.format(**own, alias="v", of=f"{kind}.id") if has_vector else "",
+    }
+    if kind == "memory":
+        return queries.DESCRIBE_MEMORIES.format(**sql)
+    return queries.DESCRIBE_EPISODES.format(
+        **sql,
+        visible_one=wish.visible(kind, "one"),
+        vector_before=queries.VECTOR.format(alias="w") if has_vector else "NULL::bytea",
+        join_before=queries.JOIN.format(**own, alias="w", of="near.before") if has_vector else "",
+        confidence=f"CASE role WHEN 'user' THEN {OWN_WORDS} ELSE {ANOTHERS_WORDS} END::float8",
         words="ts_filter(episode.lexemes, '{a}')" if wish.own_words_only else "episode.lexemes",
     )
 
 
-def memories_query(wish: Wish, needles: int) -> str:
-    who = "AND channel NOT IN ('assistant', 'quoted')" if wish.own_words_only else ""
-    return MEMORIES.format(score=score_by(needles), who=who)
-
-
-def quote(lexeme: str) -> str:
-    """As a word of a tsquery."""
-    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
-
-
-def read_memory(row: tuple[Any, ...]) -> Candidate:
-    kind, key, text, confidence, said_at, agent, channel, category, is_disputed, lexemes = row
-    return Candidate(kind, key, text, confidence, said_at, agent, "", channel, category, is_disputed, lexemes)
-
-
-def read_episode(row: tuple[Any, ...], *, own_words_only: bool) -> Candidate:
-    kind, key, text, confidence, said_at, agent, role, quoted, lexemes, around = row
+def read_candidate(row: Sequence[Any], *, own_words_only: bool) -> Candidate:
+    *said, quoted, lexemes, around, vector, before = row
+    fields = (*said, frozenset(lexemes), around or (), vector, before)
+    candidate = Candidate(*fields)
     if own_words_only:
-        text = cut_out(text, quoted)
-    return Candidate(kind, key, text, float(confidence), said_at, agent, role, role, "", False, lexemes, around)
+        candidate.text = cut_out(candidate.text, quoted)
+    return candidate
 
 
 def cut_out(text: str, quoted: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -15,7 +15,9 @@ from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.timing import LogThrottle
 from memory.semantic.domain.found import LEAST_CONFIDENCE_UNASKED, Found, Related
 from memory.semantic.domain.scope import Scope
-from memory.semantic.search import Dialogue, Wish, find
+from memory.semantic.search import Dialogue, Embed, Query, Wish, find
+from memory.semantic.vectors import builtin
+from memory.semantic.vectors.embedders import BUILTIN, embed
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +49,7 @@ class Searcher:
         self.counts = Counts()
         self._dsn = make_conninfo(dsn, options="-c jit=off")
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+        self._loading: asyncio.Task[None] | None = None
         self._log = LogThrottle(LOG_EVERY_S)
 
     @property
@@ -115,14 +118,27 @@ class Searcher:
 
     async def _converse(self, opened: Connection, dialogue: Dialogue, deadline_ms: int) -> list[Found]:
         await opened.execute(f"SET statement_timeout = {deadline_ms}")
+        answer: Any = None
         try:
-            statement, arguments = next(dialogue)
             while True:
-                cursor = await opened.execute(statement.encode(), arguments)
-                statement, arguments = dialogue.send(await cursor.fetchall())
+                match dialogue.send(answer):
+                    case Query(statement, arguments):
+                        answer = await (await opened.execute(statement.encode(), arguments)).fetchall()
+                    case Embed(embedder, text):
+                        answer = self._embed(embedder, text)
         except StopIteration as end:
             found: list[Found] = end.value
         return found
+
+    def _embed(self, embedder: str, text: str) -> Sequence[float] | None:
+        """Only by what is in this process: there is no time to ask another."""
+        if embedder != builtin.NAME:
+            return None
+        if not builtin.is_loaded():
+            if self._loading is None:
+                self._loading = asyncio.create_task(asyncio.to_thread(builtin.load))
+            return None
+        return embed(BUILTIN, [text], 0)[0]
 
     def _complain(self, event: str, error: Exception) -> None:
         if self._log.is_due(time.monotonic()):

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, cast, get_args
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
@@ -63,6 +71,11 @@ StyleByModel = Annotated[
     Takes("patterns of models' names, each with its style, such as smollm*=sentences, *:1b=sentences"),
 ]
 
+EMBEDDER: Final = Takes("builtin, none, upstream:MODEL, or model:ID of a language model")
+EmbedderName = Annotated[
+    str, StringConstraints(pattern=r"^(builtin|none|upstream:[^\s]{1,150}|model:[1-9][0-9]{0,8})$"), EMBEDDER
+]
+
 PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
 Pile = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -73,6 +86,7 @@ def setting(group: str, default: Any, help: str) -> Any:
 
 # In the order in which operators see them.
 RECOLLECTING = "Recollecting"
+REMEMBERING = "Remembering"
 LEARNING = "Learning"
 QUOTAS = "Quotas"
 RESOLVING = "Resolving conflicts"
@@ -243,6 +257,18 @@ class Tuning:
     )
     episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
         REMEMBERING, 90, "For how many days what was said is kept; memories made from it stay."
+    )
+    embedder: EmbedderName = setting(
+        REMEMBERING,
+        "builtin",
+        "What turns memories and messages into vectors, so that they are found by what they mean. builtin: a small"
+        " model that comes with Festinger; upstream:MODEL: one of the upstream's, such as upstream:nomic-embed-text;"
+        " model:ID: a language model by its id; none: only their words count. After a change all are made anew.",
+    )
+    vector_episodes_max: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
+        REMEMBERING,
+        200_000,
+        "How many messages, the newest ones, are found by what they mean; older ones by their words only.",
     )
     live_prompt_text: Literal["off", "on"] = setting(
         WATCHING,

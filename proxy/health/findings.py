@@ -52,8 +52,9 @@ LEARNING = """
 """
 CALLS = """
     SELECT
-        (SELECT count(*) FROM (SELECT FROM llm_call WHERE at >= %(since)s LIMIT %(most)s) today),
-        (SELECT error FROM llm_call WHERE at >= %(since)s AND error <> %(under_way)s ORDER BY at DESC LIMIT 1)
+        (SELECT count(*) FROM (SELECT FROM llm_call WHERE at >= %(since)s AND purpose <> 'embed' LIMIT %(most)s) today),
+        (SELECT error FROM llm_call WHERE at >= %(since)s AND purpose <> 'embed' AND error <> %(under_way)s
+            ORDER BY at DESC LIMIT 1)
 """
 
 

@@ -19,6 +19,7 @@ from festinger_site.launcher.console import say, tell_operator
 from festinger_site.management.commands.bootstrap import Command as Bootstrap
 from memory.bootstrap import OPERATOR
 from memory.db.locks import hold_preparation_lock
+from memory.semantic.vectors.schema import make_tables
 
 EXAMPLE = settings.PROJECT / "config.example.yaml"
 
@@ -58,6 +59,8 @@ def prepare() -> dict[str, str | None]:
     # Several hosts may start on one database at once: Django's migrations have no lock of their own.
     with hold_preparation_lock():
         migrate()
+        if lack := make_tables():
+            print(f"database: {lack}; what was said is found by its words only", file=sys.stderr, flush=True)
         return {"operator": OPERATOR, "password": Bootstrap(stdout=sys.stderr).fill_database()}
 
 

@@ -1,23 +1,45 @@
 """An Ollama, by its own API: the upstream unless the model names another."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from memory.llm.errors import HttpFailure, no_answer, transport_failure
-from memory.llm.types import HEADERS, MAX_TOKENS, Access, Question, Reply, error_message_in, system_with_schema
+from memory.llm.types import (
+    HEADERS,
+    MAX_TOKENS,
+    Access,
+    Embedded,
+    Question,
+    Reply,
+    error_message_in,
+    system_with_schema,
+)
 
 SDK = "httpx"
 SCHEMA, THINK = "format", "think"
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
+    body = await post(access, "/api/chat", request(access.name, question, without))
+    return read(body)
+
+
+async def embed(access: Access, texts: Sequence[str]) -> Embedded:
+    body = await post(access, "/api/embed", {"model": access.name, "input": list(texts), "truncate": True})
+    try:
+        return Embedded(body["embeddings"], body.get("prompt_eval_count", 0))
+    except (AttributeError, TypeError, KeyError):
+        raise no_answer(body) from None
+
+
+async def post(access: Access, path: str, content: dict[str, Any]) -> Any:
+    """The body of the answer. Raises HttpFailure."""
     import httpx
 
     headers = HEADERS | ({"Authorization": f"Bearer {access.key}"} if access.key else {})
     try:
         async with httpx.AsyncClient(trust_env=False, timeout=None) as http:
-            response = await http.post(
-                f"{access.url}/api/chat", json=request(access.name, question, without), headers=headers
-            )
+            response = await http.post(f"{access.url}{path}", json=content, headers=headers)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise transport_failure(error) from None
     try:
@@ -27,7 +49,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
     if not response.is_success:
         message = error_message_in(body, f"status {response.status_code}")
         raise HttpFailure(response.status_code, message, dict(response.headers))
-    return read(body)
+    return body
 
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:

@@ -1,9 +1,20 @@
 """OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from memory.llm.errors import HttpFailure, no_answer, transport_failure
-from memory.llm.types import HEADERS, MAX_TOKENS, Access, Question, Reply, error_message_in, system_with_schema
+from memory.llm.types import (
+    HEADERS,
+    MAX_TOKENS,
+    Access,
+    Embedded,
+    Question,
+    Reply,
+    error_message_in,
+    system_with_schema,
+)
 
 SDK = "openai.resources.chat"
 NO_KEY = "none"  # servers of one's own often need none, but the SDK does
@@ -18,6 +29,23 @@ SIGNS = (
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
+    async with connect(access) as client:
+        return read(await client.chat.completions.create(**request(access.name, question, without)))
+
+
+async def embed(access: Access, texts: Sequence[str]) -> Embedded:
+    async with connect(access) as client:
+        answer = await client.embeddings.create(model=access.name, input=list(texts), encoding_format="float")
+    try:
+        vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+        return Embedded(vectors, answer.usage.prompt_tokens if answer.usage else 0)
+    except (AttributeError, TypeError):
+        raise no_answer(answer) from None
+
+
+@asynccontextmanager
+async def connect(access: Access) -> AsyncIterator[Any]:
+    """The SDK's client. Raises HttpFailure for what goes wrong within the block."""
     import httpx
     import openai
 
@@ -33,14 +61,13 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
         client.organization = client.project = None
         client._custom_headers = HEADERS  # drops those of OPENAI_CUSTOM_HEADERS
         try:
-            completion = await client.chat.completions.create(**request(access.name, question, without))
+            yield client
         except openai.APIStatusError as error:
             message = error_message_in(error.body, error.message)
             headers = dict(error.response.headers)
             raise HttpFailure(error.status_code, f"{message} {error.code or ''}".strip(), headers) from None
         except openai.APIError as error:
             raise transport_failure(error) from None
-    return read(completion)
 
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:

@@ -1,29 +1,50 @@
 """What of that which was found belongs to a question, and in which order: by words, by meaning, by age."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from math import log
-from typing import Final, NamedTuple
+from math import fsum, log, sqrt
+from typing import Any, Final, NamedTuple
 
 from memory.semantic.domain.found import Found, Kind
 
 # BM25 (Robertson and Zaragoza, 2009), without the frequency of a word in one message: almost always 1.
 K1: Final = 1.2
 B: Final = 0.4  # how much longer messages count less
+ENGLISH: Final = 1_000_000
 NEEDLES_MAX: Final = 6  # words by which an index is asked, of what is given unasked
 NEEDLES_ASKED_MAX: Final = 12
 FREQUENT: Final = 0.01  # of the messages: such a word is asked for only where no other is there
+FREQUENT_LEAST: Final = 200  # messages: so many are read in no time
 TERMS_MAX: Final = 40  # words of a question that are compared with what was found
+RELATED_WEIGHT: Final = 0.3  # of a word that the graph has beside one of the question, to one of the question
+# Of the joined z-scores: by its words, by those of its neighbours, too, by its vector, by its predecessor's, too.
+BY_WORDS, BY_NEIGHBOURS, BY_VECTOR, BY_VECTOR_BEFORE = 1.0, 1.0, 0.4, 0.3
+ALIKE: Final = 0.8  # cosine, from which on two texts are about one thing
+MAY_REPLACE: Final = 0.6  # cosine, from which on the newer of two texts may be the one that holds
 # Of the score of what is given.
 SIMILARITY, CONFIDENCE, RECENCY = 0.6, 0.3, 0.1
 RECENCY_HALF_LIFE_S: Final = 30 * 86_400.0
+CHANGED: Final = 0.2  # the same, where the newer one says that something changed
+ABOUT_THE_SAME: Final = 0.5  # of the weights of the older one's words of the question: so many has the newer one, too
+SAYS_CHANGE: Final = re.compile(
+    r"\b(?:now|nowadays|instead|any ?more|no longer|these days|from now on|switch\w*|mov(?:e|ed|ing)|chang\w+"
+    r"|replac\w+|renam\w+|migrat\w+|stopped|quit|gave up|used to|actually|correction)\b",
+    re.IGNORECASE,
+)
+GIVEN_MAX: Final = 20  # of the best, among which newer ones are looked for
+BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
+ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
+LEAST_SIMILARITY: Final = 0.4  # of what is given unasked
 
 
 class Term(NamedTuple):
-    """A lexeme of the question, and how many of the documents have it."""
+    """A lexeme of the question; how many of the documents have it, and how many of ``ENGLISH`` messages."""
 
     lexeme: str
     documents: int
+    english: int = 0
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +54,16 @@ class Corpus:
     documents: int = 0
     mean_length: float = 12.0
 
-    def weigh(self, documents: int) -> float:
-        """The inverse document frequency of a word that so many documents have."""
-        total = max(self.documents, documents)
-        return log(1 + (total - documents + 0.5) / (documents + 0.5))
+    def weigh(self, term: Term) -> float:
+        """Its inverse document frequency, as if so many messages in plain English had been said as well: in the few
+        that a project has, "write" is as rare as somebody's name."""
+        return term.weight * log(1 + (self.documents + ENGLISH) / (term.documents + term.english + 0.5))
 
 
 @dataclass(slots=True)
 class Candidate:
     """Found by its words or its vector, before it is compared with the others. ``around``: the lexemes of the messages
-    before and after it."""
+    before and after it. ``vector``: as Postgres sends a halfvec; ``before``: of the message before it."""
 
     kind: Kind
     id: int
@@ -54,53 +75,188 @@ class Candidate:
     channel: str
     category: str
     is_disputed: bool
-    lexemes: Collection[str]
+    lexemes: frozenset[str]
     around: Collection[str] = ()
+    vector: bytes | None = None
+    before: bytes | None = None
 
     def as_found(self, score: float, similarity: float, earlier: int = 0) -> Found:
         return Found(
-            self.kind,
-            self.id,
-            self.text,
-            self.confidence,
-            self.said_at,
-            self.agent,
-            self.role,
-            self.channel,
-            self.category,
-            score,
-            similarity,
-            self.is_disputed,
-            earlier,
-        )
+            self.kind, self.id, self.text, self.confidence, self.said_at, self.agent, self.role, self.channel,
+            self.category, score, similarity, self.is_disputed, earlier,
+        )  # fmt: skip
 
 
 def choose_needles(terms: Iterable[Term], corpus: Corpus, most: int) -> list[Term]:
     """The words to ask an index for: the rarest, none that many documents have unless there is no other."""
-    by_rarity = sorted(terms, key=lambda term: (term.documents, -len(term.lexeme), term.lexeme))
-    rare = [term for term in by_rarity if term.documents <= FREQUENT * corpus.documents or not corpus.documents]
-    return (rare or by_rarity[:1])[:most]
+    by_rarity = sorted(terms, key=lambda term: (-term.weight, term.documents, term.english, term.lexeme))
+    limit = max(FREQUENT * corpus.documents, FREQUENT_LEAST)
+    return ([term for term in by_rarity if term.documents <= limit] or by_rarity[:1])[:most]
 
 
-def rank(candidates: Sequence[Candidate], terms: Sequence[Term], corpus: Corpus, now: float) -> list[Found]:
-    """All of them, the best first."""
-    weights = {term.lexeme: corpus.weigh(term.documents) for term in terms}
-    whole = sum(weights.values()) or 1.0
+def rank(
+    candidates: Sequence[Candidate],
+    terms: Sequence[Term],
+    corpus: Corpus,
+    question: Sequence[float] | None,
+    now: float,
+    *,
+    is_asked: bool = True,
+) -> list[Found]:
+    """The best first, each standing for those that say nearly the same. What is not asked for must be alike enough."""
+    if not candidates:
+        return []
+    weights = {term.lexeme: corpus.weigh(term) for term in terms}
+    named = {term.lexeme for term in terms if term.weight == 1.0}
+    whole = sum(weights[lexeme] for lexeme in named) or 1.0
+    matched = [named & each.lexemes for each in candidates]
+    vectors = Vectors.of([each.vector for each in candidates], question)
+    before = Vectors.of([each.before for each in candidates], question).cosines
+    similarities = []
+    for each, words, meant, meant_before in zip(candidates, matched, vectors.cosines, before, strict=True):
+        trust = 1.0 if words else ANSWERED
+        covered = trust * sum(weights[lexeme] for lexeme in words or named.intersection(each.around)) / whole
+        share = 0.0 if question is None or each.vector is None else BY_MEANING
+        meant = meant if words else max(meant, trust * meant_before)
+        similarities.append(min(1.0, share * max(0.0, meant) + (1 - share) * covered))
+    relevance = join_scores(candidates, weights, corpus, vectors.cosines, before)
+    order = sorted(range(len(candidates)), key=lambda at: (-relevance[at], -candidates[at].id))
+    if not is_asked:
+        order = [at for at in order if similarities[at] >= LEAST_SIMILARITY]
     found = []
-    for candidate in candidates:
-        own = score_words(candidate.lexemes, weights, corpus.mean_length)
-        near = score_words({*candidate.lexemes, *candidate.around}, weights, 3 * corpus.mean_length)
-        similarity = min(1.0, (0.7 * own + 0.3 * near) / whole)
-        found.append(candidate.as_found(join(similarity, candidate, now), similarity))
-    return sorted(found, key=lambda each: (-each.score, -each.said_at, each.id))
+    for head, *others in cluster(order, candidates, matched, vectors, weights):
+        each = candidates[head]
+        different = {normalise(candidates[at].text) for at in others} - {normalise(each.text)}
+        similarity = max(similarities[at] for at in (head, *others))
+        recency = 0.5 ** (max(0.0, now - each.said_at) / RECENCY_HALF_LIFE_S)
+        score = SIMILARITY * similarity + CONFIDENCE * each.confidence + RECENCY * recency
+        found.append(each.as_found(score, similarity, len(different)))
+    return found
+
+
+def join_scores(
+    candidates: Sequence[Candidate],
+    weights: Mapping[str, float],
+    corpus: Corpus,
+    cosines: Sequence[float],
+    cosines_before: Sequence[float],
+) -> list[float]:
+    """How well each fits among the others: the sum of four z-scores. The scores of such different measures are worth
+    more together than their ranks."""
+    near = ({*each.lexemes, *each.around} for each in candidates)
+    parts = (
+        (BY_WORDS, [score_words(each.lexemes, weights, corpus.mean_length) for each in candidates]),
+        (BY_NEIGHBOURS, [score_words(lexemes, weights, 3 * corpus.mean_length) for lexemes in near]),
+        (BY_VECTOR, cosines),
+        (BY_VECTOR_BEFORE, cosines_before),
+    )
+    return [sum(values) for values in zip(*(z_scores(part, weight) for weight, part in parts), strict=True)]
 
 
 def score_words(lexemes: Collection[str], weights: Mapping[str, float], mean_length: float) -> float:
-    """At most a little more than the sum of the weights."""
     matched = sum(weight for lexeme, weight in weights.items() if lexeme in lexemes)
     return matched * (K1 + 1) / (1 + K1 * (1 - B + B * len(lexemes) / mean_length))
 
 
-def join(similarity: float, candidate: Candidate, now: float) -> float:
-    recency = 0.5 ** (max(0.0, now - candidate.said_at) / RECENCY_HALF_LIFE_S)
-    return SIMILARITY * similarity + CONFIDENCE * candidate.confidence + RECENCY * recency
+def z_scores(values: Sequence[float], weight: float) -> list[float]:
+    mean = fsum(values) / len(values)
+    deviation = sqrt(fsum((value - mean) ** 2 for value in values) / len(values))
+    return [weight * (value - mean) / deviation if deviation else 0.0 for value in values]
+
+
+def normalise(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!")
+
+
+# --- what says nearly the same ---
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Of the candidates, as the rows of a matrix; None where nobody has one. ``cosines``: with the question."""
+
+    matrix: Any
+    cosines: list[float]
+
+    @classmethod
+    def of(cls, sent: Sequence[bytes | None], question: Sequence[float] | None) -> "Vectors":
+        if question is None or not any(sent):
+            return cls(None, [0.0] * len(sent))
+        import numpy  # late: a server without vectors never loads it
+
+        matrix = numpy.zeros((len(sent), len(question)), dtype=numpy.float32)
+        for at, raw in enumerate(sent):
+            if raw is not None:  # the number of dimensions and two bytes that are unused come first
+                matrix[at] = numpy.frombuffer(raw, dtype=">f2", offset=4)
+        # Not by @: its library starts threads, which takes longer than these few numbers where the machine is busy.
+        cosines = numpy.einsum("ij,j->i", matrix, numpy.asarray(question, dtype=numpy.float32))
+        return cls(matrix, cosines.tolist())
+
+    def compare(self) -> Any:
+        """The cosines of all with all."""
+        import numpy
+
+        return numpy.einsum("ij,kj->ik", self.matrix, self.matrix)
+
+
+def cluster(
+    order: Sequence[int],
+    candidates: Sequence[Candidate],
+    matched: Sequence[Set[str]],
+    vectors: Vectors,
+    weights: Mapping[str, float],
+) -> list[list[int]]:
+    """Those that answer the question by the same words and say nearly the same, in the order of their best; the first
+    of each stands for it: the most confident memory, the newest episode."""
+    alike = alike_by_words(candidates) if vectors.matrix is None else vectors.compare().tolist()
+    clusters: list[list[int]] = []
+    for at in order:
+        for members in clusters:
+            if matched[at] == matched[members[0]] and alike[at][members[0]] >= ALIKE:
+                members.append(at)
+                break
+        else:
+            clusters.append([at])
+    for members in clusters:
+        members.sort(key=lambda at: stands_for_others(candidates[at]), reverse=True)
+    put_newer_first(clusters, candidates, matched, alike, weights)
+    return clusters
+
+
+def stands_for_others(candidate: Candidate) -> tuple[float, ...]:
+    newest = (candidate.said_at, candidate.id)
+    return (candidate.confidence, *newest) if candidate.kind == "memory" else newest
+
+
+def put_newer_first(
+    clusters: list[list[int]],
+    candidates: Sequence[Candidate],
+    matched: Sequence[Set[str]],
+    alike: Any,
+    weights: Mapping[str, float],
+) -> None:
+    """What may replace another goes before it: a newer text about the same words of the question that says something
+    similar, or that something changed."""
+    best = clusters[:GIVEN_MAX]
+    for cluster in sorted(best, key=lambda members: candidates[members[0]].said_at):
+        newer = cluster[0]
+        says_change = SAYS_CHANGE.search(candidates[newer].text) is not None
+        for place, (older, *_) in enumerate(best[: best.index(cluster)]):
+            shared = sum(weights[lexeme] for lexeme in matched[older] & matched[newer])
+            most = sum(weights[lexeme] for lexeme in matched[older])
+            if candidates[older].said_at >= candidates[newer].said_at or shared < ABOUT_THE_SAME * most or not most:
+                continue
+            is_same = matched[older] == matched[newer] and alike[older][newer] >= MAY_REPLACE
+            if is_same or (says_change and alike[older][newer] >= CHANGED):
+                best.remove(cluster)
+                best.insert(place, cluster)
+                break
+    clusters[:GIVEN_MAX] = best
+
+
+def alike_by_words(candidates: Sequence[Candidate]) -> list[list[float]]:
+    """The cosines of their sets of words."""
+    return [
+        [len(one.lexemes & other.lexemes) / sqrt(len(one.lexemes) * len(other.lexemes) or 1) for other in candidates]
+        for one in candidates
+    ]

@@ -41,10 +41,10 @@ def test_memories_are_found_beside_episodes() -> None:
 def test_by_itself_only_what_users_said_themselves_is_given() -> None:
     said(DATABASE, role="assistant")
     said(f"Look: > {DATABASE}", quoted=[6, 8 + len(DATABASE)])
-    said(f"Billing is slow. > {DATABASE}", quoted=[17, 19 + len(DATABASE)])
+    said(f"The billing database is slow. > {DATABASE}", quoted=[30, 32 + len(DATABASE)])
     remembered(DATABASE, channel="quoted")
 
-    assert texts(ANN, "billing database", own_words_only=True) == ["Billing is slow."]
+    assert texts(ANN, "billing database", own_words_only=True) == ["The billing database is slow."]
 
 
 @pytest.mark.django_db
@@ -78,7 +78,8 @@ def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
     remembered(PREFERENCE, confidence=0.5)
 
     related = searching(
-        dsn, lambda searcher: searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16))
+        dsn,
+        lambda searcher: searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16), is_urgent=False),
     )
 
     assert [each.text for each in related.episodes] == [DATABASE]

@@ -1,0 +1,33 @@
+"""``manage.py embed``: turns what waits into vectors now, without a worker."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.models import Embedder, PendingEmbedding
+from memory.semantic.vectors import queue, schema
+
+
+class Command(BaseCommand):
+    help = "Turns memories and messages that wait for it into vectors."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--anew", action="store_true", help="all of them once more: the model behind the embedder is another"
+        )
+
+    def handle(self, *, anew: bool, **_: Any) -> None:
+        if not schema.has_tables():
+            raise CommandError(f"{schema.describe_lack(schema.find_extension())}: manage.py prepare sets it up.")
+        if anew:
+            queue.embed_anew()
+        Embedder.objects.filter(is_current=True).update(failed_at=None)  # whoever asks now does not want to wait
+        total = 0
+        while count := queue.embed_due():
+            total += count
+        left = PendingEmbedding.objects.count()
+        error = Embedder.objects.filter(is_current=True).values_list("last_error", flat=True).first()
+        self.stdout.write(f"embedded: {total}, waiting: {left}")
+        if left and error:
+            raise CommandError(error)

@@ -1,0 +1,120 @@
+"""What the search keeps beside the texts: what turns them into vectors, what waits for that, how frequent words are.
+
+The vectors stand in tables of their own, which are only there where Postgres has the extension ``vector``
+(memory/semantic/vectors/schema.py).
+"""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from memory.models.operating import Project
+
+DIMENSIONS_MAX = 4_000  # that pgvector has an index for
+
+
+class TextKind(models.TextChoices):
+    MEMORY = "memory"
+    EPISODE = "episode"
+
+
+IS_TEXT_KIND = Q(kind__in=["memory", "episode"])
+
+
+class Embedder(models.Model):
+    """What turned texts into vectors: only vectors of the same one are compared."""
+
+    name = models.CharField(max_length=200, help_text="The setting, and for a language model its name.")
+    dimensions = models.IntegerField(null=True, blank=True, help_text="Empty until the first vector is there.")
+    is_current = models.BooleanField(default=False, db_default=False)
+    last_error = models.TextField(blank=True, default="", db_default="", help_text="Empty once it does well again.")
+    failed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "embedder"
+        constraints = [
+            models.UniqueConstraint(fields=["name"], name="embedder_unique"),
+            models.UniqueConstraint(
+                fields=["is_current"], condition=Q(is_current=True), name="embedder_one_is_current"
+            ),
+            models.CheckConstraint(
+                condition=Q(dimensions__gte=1, dimensions__lte=DIMENSIONS_MAX),
+                name="embedder_dimensions_are_in_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name if self.dimensions is None else f"{self.name} ({self.dimensions})"
+
+
+class PendingEmbedding(models.Model):
+    """A text that waits for its vector. Triggers add the row; the worker that takes it moves ``next_attempt_at``, so
+    that it comes again if the worker dies, and deletes the row when the vector is there."""
+
+    # Not columns of the texts' own tables, where each change would write all their indexes anew.
+
+    pk = models.CompositePrimaryKey("kind", "row")
+    kind = models.CharField(max_length=7, choices=TextKind)
+    row = models.BigIntegerField(help_text="The id of the memory or episode; it may be gone.")
+    attempts = models.SmallIntegerField(default=0, db_default=0)
+    next_attempt_at = models.DateTimeField(db_default=Now())
+    last_error = models.TextField(blank=True, default="", db_default="")
+
+    class Meta:
+        db_table = "pending_embedding"
+        constraints = [models.CheckConstraint(condition=IS_TEXT_KIND, name="pending_embedding_kind_is_known")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.row}"
+
+
+class TextStatistics(models.Model):
+    """How many memories or episodes a project has, and how many different words one has in the mean."""
+
+    kind = models.CharField(max_length=7, choices=TextKind)
+    project = models.ForeignKey(Project, models.CASCADE, null=True, db_index=False)
+    documents = models.IntegerField()
+    mean_length = models.FloatField()
+    counted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "text_statistics"
+        verbose_name_plural = "statistics of texts"
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "project"], nulls_distinct=False, name="text_statistics_unique"),
+            models.CheckConstraint(condition=IS_TEXT_KIND, name="text_statistics_kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.documents} of {self.kind}"
+
+
+class LexemeFrequency(models.Model):
+    """In how many memories or episodes of a project a word is; of the kind English, in how many of a million short
+    messages. Rare ones have no row."""
+
+    class Kind(models.TextChoices):
+        MEMORY = "memory"
+        EPISODE = "episode"
+        ENGLISH = "english"
+
+    kind = models.CharField(max_length=7, choices=Kind)
+    project = models.ForeignKey(Project, models.CASCADE, null=True, db_index=False)
+    lexeme = models.TextField()
+    documents = models.IntegerField()
+
+    class Meta:
+        db_table = "lexeme_frequency"
+        verbose_name_plural = "frequencies of words"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "project", "lexeme"], nulls_distinct=False, name="lexeme_frequency_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["memory", "episode", "english"]), name="lexeme_frequency_kind_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.lexeme

@@ -1,0 +1,168 @@
+"""The statements of a search. ``{own}`` and the like become conditions that name the scope's columns as an index has
+them; what users write only ever comes as a parameter."""
+
+from typing import Final
+
+from memory.semantic.domain.found import Kind
+from memory.semantic.domain.scope import PERSONAL, Scope
+
+HITS_MAX: Final = 500  # by their words, of each kind
+COMPARED_MAX: Final = 60  # of them, by their rarest words, that are looked at closely
+NEAREST_MAX: Final = 40  # by their vectors
+AROUND_MAX: Final = 20  # hits whose neighbours in the conversation are looked at, too
+EXACT_MAX: Final = 4_000  # vectors that are compared one by one; of more an index knows the nearest
+RELATED_MAX: Final = 8  # concepts beside those that are named
+
+# What is known before the search: the question's lexemes with their frequencies, the lexemes of the named concepts'
+# neighbours in the graph, the sizes, the embedder.
+PREPARE: Final = """
+    SELECT json_build_object(
+        'terms', (
+            SELECT json_agg(json_build_array(
+                asked.lexeme, {memory_frequency}, {episode_frequency}, {english_frequency}
+            ))
+            FROM unnest(to_tsvector('english', %(text)s)) AS asked
+        ),
+        'related', (
+            SELECT json_agg(DISTINCT near.lexeme) FROM (
+                SELECT other.token FROM soas named
+                JOIN LATERAL (
+                    (SELECT parent_id AS id FROM urd WHERE urd.id = named.id AND parent_id <> named.id LIMIT {related})
+                    UNION
+                    (SELECT id FROM urd WHERE parent_id = named.id AND urd.id <> named.id LIMIT {related})
+                ) edge ON true
+                JOIN soas other ON other.id = edge.id
+                WHERE named.token = ANY(%(tokens)s) AND NOT named.is_common LIMIT {related}
+            ) known, unnest(to_tsvector('english', known.token)) AS near
+        ),
+        'sizes', (
+            SELECT json_object_agg(kind, json_build_array(documents, mean_length)) FROM text_statistics WHERE {project}
+        ),
+        'embedder', (
+            SELECT json_build_array(id, name, dimensions) FROM embedder
+            WHERE is_current AND dimensions IS NOT NULL AND to_regclass('episode_vector') IS NOT NULL
+        )
+    )::text
+"""
+FREQUENCY: Final = (
+    "coalesce((SELECT documents FROM lexeme_frequency"
+    " WHERE kind = '{kind}' AND {project} AND lexeme = asked.lexeme), 0)"
+)
+# Of what is given unasked: what a user said, and their answers to questions of the model that have these words. Its
+# words are only looked at, and nothing but the user's are given.
+BY_WORDS_OR_QUESTION: Final = """
+    SELECT coalesce(answer.id, best.id) FROM (
+        SELECT id, conversation, role FROM (
+            SELECT id, conversation, role, lexemes FROM episode
+            WHERE lexemes @@ %(needles)s::tsquery AND {visible_of_all} LIMIT {hits}
+        ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
+    ) best
+    LEFT JOIN LATERAL (
+        SELECT id FROM episode WHERE conversation = best.conversation AND id > best.id AND {visible_of_all}
+        ORDER BY id LIMIT 1
+    ) answer ON best.role <> 'user'
+    WHERE best.role = 'user' OR answer.id IS NOT NULL
+"""
+BY_WORDS: Final = """
+    SELECT id FROM (
+        SELECT id, lexemes FROM {kind} WHERE lexemes @@ %(needles)s::tsquery AND {visible} LIMIT {hits}
+    ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
+"""
+# The messages before and after each in its conversation, as far as they may be seen.
+AROUND: Final = """
+    SELECT near.id FROM unnest(%(ids)s::bigint[]) AS hit (id) JOIN episode one ON one.id = hit.id
+    JOIN LATERAL (
+        (SELECT id FROM episode WHERE conversation = one.conversation AND id < one.id AND {visible}
+            ORDER BY id DESC LIMIT 1)
+        UNION ALL
+        (SELECT id FROM episode WHERE conversation = one.conversation AND id > one.id AND {visible}
+            ORDER BY id LIMIT 1)
+    ) near ON true
+"""
+# A small scope is read whole: an index of everything would find nothing of it among the nearest.
+COUNT: Final = "SELECT count(*) FROM (SELECT FROM {kind} WHERE {visible} LIMIT {exact} + 1) visible"
+NEAREST_EXACTLY: Final = """
+    WITH own AS MATERIALIZED (SELECT id FROM {kind} WHERE {visible})
+    SELECT v.id FROM own JOIN {kind}_vector v ON v.id = own.id AND v.embedder_id = {embedder}
+    ORDER BY v.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT {nearest}
+"""
+NEAREST: Final = """
+    SELECT v.id FROM {kind}_vector v JOIN {kind} ON {kind}.id = v.id
+    WHERE v.embedder_id = {embedder} AND {visible}
+    ORDER BY v.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT {nearest}
+"""
+DESCRIBE_MEMORIES: Final = """
+    SELECT 'memory', memory.id, text, confidence, extract(epoch FROM said_at)::float8, agent, '', channel, category,
+        is_disputed, ARRAY[]::int[], tsvector_to_array(lexemes), ARRAY[]::text[], {vector}, NULL::bytea
+    FROM memory {join} WHERE memory.id = ANY(%(ids)s) AND {visible}
+"""
+DESCRIBE_EPISODES: Final = """
+    SELECT 'episode', episode.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, role, role, '',
+        false, quoted, tsvector_to_array({words}), near.lexemes, {vector}, {vector_before}
+    FROM episode {join}
+    LEFT JOIN LATERAL (
+        SELECT array_agg(lexeme) AS lexemes, min(id) FILTER (WHERE id < episode.id) AS before FROM (
+            (SELECT id, lexemes FROM episode one WHERE one.conversation = episode.conversation AND one.id < episode.id
+                AND {visible_one} ORDER BY one.id DESC LIMIT 1)
+            UNION ALL
+            (SELECT id, lexemes FROM episode one WHERE one.conversation = episode.conversation AND one.id > episode.id
+                AND {visible_one} ORDER BY one.id LIMIT 1)
+        ) around, unnest(tsvector_to_array(around.lexemes)) AS lexeme
+    ) near ON true
+    {join_before}
+    WHERE episode.id = ANY(%(ids)s) AND {visible}
+"""
+VECTOR: Final = "halfvec_send({alias}.vector)"
+JOIN: Final = "LEFT JOIN {kind}_vector {alias} ON {alias}.id = {of} AND {alias}.embedder_id = {embedder}"
+
+
+def in_project(project: int | None) -> str:
+    # Not IS NOT DISTINCT FROM, which no index answers.
+    return "project_id IS NULL" if project is None else f"project_id = {project:d}"
+
+
+def visible(kind: Kind, scope: Scope, *, own_words_only: bool, table: str = "", of_all: bool = False) -> str:
+    """The condition of every statement that reads texts: what this scope may be given; ``of_all``: also what only
+    others said in the speaker's conversations. Parameters: agent, person, least_confidence, conversation."""
+    column = f"{table or kind}."
+    spoken_by = f"{column}agent = %(agent)s AND {column}person = %(person)s"
+    conditions = [f"{column}{in_project(scope.project)}"]
+    if kind == "episode":
+        conditions.append(spoken_by)
+        if own_words_only and not of_all:
+            conditions.append(f"{column}role = 'user'")
+    else:
+        personal = ", ".join(f"'{category}'" for category in sorted(PERSONAL))
+        conditions += [
+            f"({column}category NOT IN ({personal}) OR {spoken_by})",
+            f"{column}status = 'active'",
+            f"{column}confidence {'>' if own_words_only else '>='} %(least_confidence)s",
+        ]
+        if own_words_only:
+            conditions.append(f"{column}channel NOT IN ('assistant', 'quoted')")
+    if own_words_only:
+        conditions.append(f"{column}conversation IS DISTINCT FROM %(conversation)s")
+    return " AND ".join(conditions)
+
+
+def prepare(scope: Scope) -> str:
+    project = in_project(scope.project)
+    return PREPARE.format(
+        project=project,
+        related=RELATED_MAX,
+        memory_frequency=FREQUENCY.format(kind="memory", project=project),
+        episode_frequency=FREQUENCY.format(kind="episode", project=project),
+        english_frequency=FREQUENCY.format(kind="english", project=in_project(None)),
+    )
+
+
+def score_by(needles: int) -> str:
+    """SQL that sums the weights of those needles that a row has."""
+    terms = (f"CASE WHEN lexemes @@ %(needle{at})s::tsquery THEN %(weight{at})s ELSE 0 END" for at in range(needles))
+    return " + ".join(terms)
+
+
+def quote(lexeme: str) -> str:
+    """As a word of a tsquery."""
+    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

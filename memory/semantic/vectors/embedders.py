@@ -1,0 +1,63 @@
+"""What turns texts into vectors, as the setting ``embedder`` names it: ``builtin``, ``upstream:MODEL``, ``model:ID`` of
+a language model, or ``none``."""
+
+from collections.abc import Sequence
+from math import isfinite, sqrt
+from typing import Final
+
+from memory.llm.embedding import embed_texts
+from memory.llm.errors import LlmError, Misconfigured, Unreadable
+from memory.models import LanguageModel
+from memory.models.searching import DIMENSIONS_MAX
+from memory.semantic.vectors import builtin
+
+BUILTIN: Final = "builtin"
+NONE: Final = "none"
+UPSTREAM: Final = "upstream:"
+MODEL: Final = "model:"
+CHARACTERS_MAX: Final = 2_000  # of one text: what comes first says what it is about
+
+__all__ = ["BUILTIN", "MODEL", "NONE", "UPSTREAM", "LlmError", "embed", "name_of", "setting_of"]
+
+
+def name_of(setting: str) -> str:
+    """As its vectors are marked. Raises Misconfigured where the language model is gone."""
+    if setting == BUILTIN:
+        return builtin.NAME
+    return setting if setting.startswith(UPSTREAM) else f"{setting} {find_model(setting)}"
+
+
+def setting_of(name: str) -> str:
+    return name if name.startswith(UPSTREAM) else name.partition(" ")[0]
+
+
+def find_model(setting: str) -> LanguageModel:
+    """Raises Misconfigured."""
+    if setting.startswith(UPSTREAM):
+        return LanguageModel(provider=LanguageModel.Provider.OLLAMA, model_name=setting.removeprefix(UPSTREAM))
+    key = setting.removeprefix(MODEL)
+    model = LanguageModel.objects.filter(pk=key).first()
+    if model is None:
+        raise Misconfigured(f"There is no language model {key}: choose another embedder in the settings.")
+    return model
+
+
+def embed(setting: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
+    """A vector of length 1 for each text, all of as many dimensions; one of zeros for a text that says nothing.
+    Raises LlmError. The setting is not ``none``."""
+    texts = [text[:CHARACTERS_MAX] for text in texts]
+    vectors = builtin.embed(texts) if setting == BUILTIN else embed_texts(find_model(setting), texts, timeout_s)
+    dimensions = {len(vector) for vector in vectors}
+    if len(dimensions) > 1:
+        raise Unreadable("The vectors in the answer differ in their dimensions.")
+    if dimensions and max(dimensions) > DIMENSIONS_MAX:
+        raise Misconfigured(f"The model's vectors have {max(dimensions)} dimensions, more than {DIMENSIONS_MAX}.")
+    return [scale(vector) for vector in vectors]
+
+
+def scale(vector: Sequence[float]) -> list[float]:
+    """To length 1. Raises Unreadable."""
+    length = sqrt(sum(number * number for number in vector))
+    if not isfinite(length):
+        raise Unreadable("A vector in the answer has numbers that are none.")
+    return [number / length for number in vector] if length else list(vector)

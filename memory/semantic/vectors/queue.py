@@ -1,0 +1,265 @@
+"""The queue of texts that wait for their vectors: memories before episodes, the newest first."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from memory.db.connections import first_line
+from memory.db.locks import try_job_lock
+from memory.llm.errors import LlmError, Misconfigured, Unavailable
+from memory.models import Config, Embedder, Episode, Memory, PendingEmbedding, TextKind
+from memory.semantic.vectors import embedders, schema
+
+logger = logging.getLogger(__name__)
+
+BATCH: Final = 64
+LEASE_S: Final = 120.0  # longer than one request may take
+REQUEST_S: Final = 60.0
+RUN_S: Final = 20.0  # of one run, so that a worker stops soon; the next one goes on
+PAUSE: Final = timedelta(seconds=15)  # after a failure that is not one text's
+# Of one text that its embedder refuses.
+RETRY_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(days=1))
+CLEARED: Final = 10_000  # rows of one statement
+
+# An array, not IN: see resolution/workers/leases.py.
+CLAIM: Final = """
+    UPDATE pending_embedding
+    SET attempts = attempts + 1, next_attempt_at = statement_timestamp() + make_interval(secs => %(lease)s)
+    WHERE kind = %(kind)s AND row = ANY(ARRAY(
+        SELECT row FROM pending_embedding
+        WHERE kind = %(kind)s AND row > %(floor)s AND next_attempt_at <= statement_timestamp()
+        ORDER BY row DESC LIMIT %(batch)s FOR UPDATE SKIP LOCKED))
+    RETURNING row, attempts
+"""
+STORE: Final = """
+    INSERT INTO {kind}_vector (id, embedder_id, vector)
+    SELECT made.id, %(embedder)s, made.vector::halfvec
+    FROM unnest(%(ids)s::bigint[], %(vectors)s::text[]) made (id, vector)
+    WHERE EXISTS (SELECT FROM {kind} WHERE {kind}.id = made.id)
+    ON CONFLICT (id) DO UPDATE SET embedder_id = excluded.embedder_id, vector = excluded.vector
+"""
+# Not what was said anew while it was embedded: then the trigger has set ``attempts`` back.
+FINISH: Final = """
+    DELETE FROM pending_embedding waiting USING unnest(%(ids)s::bigint[], %(attempts)s::int[]) done (id, attempts)
+    WHERE kind = %(kind)s AND row = done.id AND waiting.attempts = done.attempts
+"""
+FILL: Final = """
+    INSERT INTO pending_embedding (kind, row)
+    SELECT 'memory', id FROM memory UNION ALL SELECT 'episode', id FROM episode WHERE id > %s
+    ON CONFLICT (kind, row) DO UPDATE SET attempts = 0, next_attempt_at = now(), last_error = ''
+"""
+CLEAR: Final = "DELETE FROM pending_embedding WHERE (kind, row) IN (SELECT kind, row FROM pending_embedding LIMIT %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A row of the queue that this worker has taken, with its text."""
+
+    id: int
+    attempts: int
+    text: str
+
+
+def embed_due() -> int:
+    """Embeds what waits, for at most ``RUN_S`` seconds; how many texts. What waits and what was embedded is compared
+    with the setting first, so that a change of the embedder begins here."""
+    end = time.monotonic() + RUN_S
+    embedder = follow_setting()
+    if embedder is None or is_resting(embedder):
+        return 0
+    count = 0
+    for kind in (TextKind.MEMORY, TextKind.EPISODE):
+        floor = oldest_embedded() if kind == TextKind.EPISODE and is_due(kind) else 0
+        while time.monotonic() < end and (batch := claim(kind, floor)):
+            if not embed_batch(embedder, kind, batch):
+                return count
+            count += len(batch)
+    if not PendingEmbedding.objects.exists():
+        schema.drop_unused()
+    return count
+
+
+def is_due(kind: str | None = None) -> bool:
+    """Whether a text waits whose time has come."""
+    due = PendingEmbedding.objects.filter(next_attempt_at__lte=Now())
+    return (due if kind is None else due.filter(kind=kind)).exists()
+
+
+def is_resting(embedder: Embedder) -> bool:
+    return embedder.failed_at is not None and timezone.now() - embedder.failed_at < PAUSE
+
+
+# --- the embedder ---
+
+
+def follow_setting() -> Embedder | None:
+    """The embedder of the setting, made current; None where there is none. All texts wait for a new one."""
+    setting = Config.tuning().embedder
+    current = Embedder.objects.filter(is_current=True).first()
+    if setting == embedders.NONE or not schema.has_tables():
+        Embedder.objects.filter(is_current=True).update(is_current=False)
+        with connection.cursor() as cursor:
+            cursor.execute(CLEAR, [CLEARED])
+        return None
+    try:
+        name = embedders.name_of(setting)
+    except Misconfigured as mistake:
+        name, error = setting, str(mistake)
+    else:
+        error = ""
+    if current is None or current.name != name:
+        with try_job_lock("embedder") as is_alone:
+            if not is_alone:
+                return None
+            current = change_embedder(name)
+    if error:
+        complain(current, error)
+        return None
+    return current
+
+
+@transaction.atomic
+def change_embedder(name: str) -> Embedder:
+    """What is embedded stays until its new vector is there, but is compared with nothing."""
+    Embedder.objects.filter(is_current=True).update(is_current=False)
+    embedder, _ = Embedder.objects.update_or_create(
+        name=name, defaults={"is_current": True, "last_error": "", "failed_at": None}
+    )
+    fill()
+    logger.info("embedder.changed", extra={"embedder": name})
+    return embedder
+
+
+def fill() -> None:
+    """All memories, and as many episodes as are embedded, wait for new vectors."""
+    with connection.cursor() as cursor:
+        cursor.execute(FILL, [oldest_embedded()])
+
+
+@transaction.atomic
+def embed_anew() -> None:
+    """Forgets how many dimensions the current embedder has, with all of its vectors: the model behind it is another."""
+    for embedder in Embedder.objects.filter(is_current=True):
+        with connection.cursor() as cursor:
+            for table in schema.TABLES if schema.has_tables() else ():
+                cursor.execute(f"DELETE FROM {table} WHERE embedder_id = %s", [embedder.pk])
+                cursor.execute(f"DROP INDEX IF EXISTS {table}_{embedder.pk}")
+        Embedder.objects.filter(pk=embedder.pk).update(dimensions=None, last_error="", failed_at=None)
+    fill()
+
+
+def oldest_embedded() -> int:
+    """Episodes with ids up to this one are not embedded, since there are enough newer ones."""
+    most = Config.tuning().vector_episodes_max
+    ids = Episode.objects.order_by("-id").values_list("id", flat=True)
+    return next(iter(ids[most : most + 1]), 0)
+
+
+def prune_vectors() -> int:
+    """Deletes the vectors of episodes for which there are enough newer ones; how many."""
+    if not schema.has_tables() or not (floor := oldest_embedded()):
+        return 0
+    PendingEmbedding.objects.filter(kind=TextKind.EPISODE, row__lte=floor).delete()
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM episode_vector WHERE id <= %s", [floor])
+        return int(cursor.rowcount)
+
+
+def complain(embedder: Embedder, error: str) -> None:
+    logger.warning("embedding.failed", extra={"embedder": embedder.name, "error": error})
+    Embedder.objects.filter(pk=embedder.pk).update(last_error=error, failed_at=timezone.now())
+
+
+# --- a batch ---
+
+
+def claim(kind: str, floor: int) -> list[Waiting]:
+    """The newest texts that are due, for nobody else until the lease is over."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, {"kind": kind, "floor": floor, "batch": BATCH, "lease": LEASE_S})
+        attempts = dict(cursor.fetchall())
+        if not attempts:
+            return []
+        cursor.execute(f"SELECT id, text FROM {kind} WHERE id = ANY(%s)", [list(attempts)])
+        texts = dict(cursor.fetchall())
+    gone = [key for key in attempts if key not in texts]
+    if gone:
+        PendingEmbedding.objects.filter(kind=kind, row__in=gone).delete()
+    return [Waiting(key, attempts[key], texts[key]) for key in texts] or claim(kind, floor)
+
+
+def embed_batch(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool:
+    """Whether the embedder does its work: a single text that it refuses is put off, and says nothing about it."""
+    try:
+        embed_and_store(embedder, kind, batch)
+        return True
+    except IntegrityError as gone:  # a text was deleted meanwhile: the others come again
+        logger.info("embedding.again", extra={"error": first_line(gone)})
+        return True
+    except LlmError as error:
+        is_singles_fault = not isinstance(error, Unavailable) and len(batch) > 1
+        if is_singles_fault and embed_singly(embedder, kind, batch):
+            return True
+        put_back(kind, batch)
+        complain(embedder, str(error))
+        return False
+
+
+def embed_singly(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool:
+    """One text of a batch may spoil it. False where the first two fail: then it is not the texts."""
+    refused: list[tuple[Waiting, str]] = []
+    for at, waiting in enumerate(batch):
+        try:
+            embed_and_store(embedder, kind, [waiting])
+        except LlmError as failure:
+            refused.append((waiting, str(failure)))
+        if at == 1 and len(refused) == 2:
+            return False
+    for waiting, error in refused:
+        again = timezone.now() + RETRY_AFTER[min(waiting.attempts, len(RETRY_AFTER)) - 1]
+        PendingEmbedding.objects.filter(kind=kind, row=waiting.id).update(next_attempt_at=again, last_error=error)
+    return True
+
+
+def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> None:
+    """Raises LlmError."""
+    setting = embedders.setting_of(embedder.name)
+    vectors = embedders.embed(setting, [waiting.text for waiting in batch], REQUEST_S)
+    dimensions = len(vectors[0])
+    if embedder.dimensions is None:
+        embedder.dimensions = dimensions
+        with transaction.atomic():
+            embedder.save(update_fields=["dimensions"])
+            schema.add_index(embedder)
+    elif embedder.dimensions != dimensions:
+        raise Misconfigured(
+            f"Its vectors have {dimensions} dimensions now, not {embedder.dimensions} as before: another model has the"
+            " name. To begin anew with it: manage.py embed --anew."
+        )
+    ids = [waiting.id for waiting in batch]
+    written = ["[" + ",".join([f"{number:.4g}" for number in vector]) + "]" for vector in vectors]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(STORE.format(kind=kind), {"embedder": embedder.pk, "ids": ids, "vectors": written})
+        if kind == TextKind.MEMORY:
+            Memory.objects.filter(pk__in=ids).update(embedded_at=timezone.now())
+        cursor.execute(FINISH, {"kind": kind, "ids": ids, "attempts": [waiting.attempts for waiting in batch]})
+    if embedder.failed_at is not None:
+        embedder.failed_at, embedder.last_error = None, ""
+        embedder.save(update_fields=["failed_at", "last_error"])
+
+
+def put_back(kind: str, batch: Sequence[Waiting]) -> None:
+    """As if nobody had taken them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pending_embedding SET attempts = greatest(attempts - 1, 0), next_attempt_at = statement_timestamp()"
+            " WHERE kind = %s AND row = ANY(%s)",
+            [kind, [waiting.id for waiting in batch]],
+        )

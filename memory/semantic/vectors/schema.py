@@ -1,0 +1,115 @@
+"""The tables of the vectors, which need Postgres' extension ``vector``: made by ``prepare`` where it can be had.
+Without it, what was said is found by its words only."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import Error, connection, transaction
+
+from memory.db.connections import first_line
+from memory.models import Embedder
+
+EXTENSION: Final = "vector"
+LEAST_VERSION: Final = (0, 8)  # the first whose index goes on where a filter leaves too little
+TABLES: Final = ("memory_vector", "episode_vector")
+
+# The type has no number of dimensions: embedders differ in it. An index has, by a cast.
+MAKE_TABLES: Final = """
+    CREATE TABLE IF NOT EXISTS memory_vector (
+        id bigint PRIMARY KEY REFERENCES memory ON DELETE CASCADE,
+        embedder_id bigint NOT NULL REFERENCES embedder,
+        vector halfvec NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS episode_vector (
+        id bigint PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+        embedder_id bigint NOT NULL REFERENCES embedder,
+        vector halfvec NOT NULL
+    );
+"""
+VERSIONS: Final = "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Of pgvector in this database; empty where it is not installed, or cannot be."""
+
+    installed: str = ""
+    available: str = ""
+
+    @property
+    def is_usable(self) -> bool:
+        return is_new_enough(self.installed)
+
+
+def is_new_enough(version: str) -> bool:
+    numbers = tuple(int(part) for part in version.split(".") if part.isdecimal())
+    return numbers >= LEAST_VERSION
+
+
+def find_extension() -> Extension:
+    with connection.cursor() as cursor:
+        cursor.execute(VERSIONS, [EXTENSION])
+        installed, available = cursor.fetchone() or ("", "")
+    return Extension(installed or "", available or "")
+
+
+def has_tables() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('memory_vector') IS NOT NULL AND to_regclass('episode_vector') IS NOT NULL")
+        (are_there,) = cursor.fetchone()
+    return bool(are_there)
+
+
+def make_tables() -> str:
+    """Installs the extension and adds the tables; what is in the way, empty where they are there."""
+    if has_tables():
+        return ""
+    extension = find_extension()
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            if not extension.is_usable:
+                if not is_new_enough(extension.available):
+                    return describe_lack(extension)
+                change = "ALTER EXTENSION vector UPDATE" if extension.installed else "CREATE EXTENSION vector"
+                cursor.execute(change)
+            cursor.execute(MAKE_TABLES)
+            # Whatever was there before the tables is to be embedded, too: the worker finds no current embedder.
+            Embedder.objects.update(is_current=False)
+    except Error as error:
+        return f"pgvector could not be installed: {first_line(error)}"
+    return ""
+
+
+def describe_lack(extension: Extension) -> str:
+    """Why there are no vectors in this database."""
+    least = ".".join(map(str, LEAST_VERSION))
+    if not extension.available:
+        return "Postgres does not have the extension pgvector"
+    if not is_new_enough(extension.available):
+        return f"pgvector {extension.available} is older than {least}"
+    return "pgvector is not set up"
+
+
+def add_index(embedder: Embedder) -> None:
+    """An index for each table, of this embedder's vectors alone."""
+    with connection.cursor() as cursor:
+        for table in TABLES:
+            cursor.execute(
+                f"CREATE INDEX IF NOT EXISTS {table}_{embedder.pk} ON {table}"
+                f" USING hnsw ((vector::halfvec({embedder.dimensions})) halfvec_cosine_ops)"
+                f" WHERE embedder_id = {embedder.pk}"
+            )
+
+
+def drop_unused() -> None:
+    """The indexes and rows of earlier embedders of which no vector is left."""
+    for embedder in Embedder.objects.filter(is_current=False):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM memory_vector WHERE embedder_id = %(id)s)"
+                " OR EXISTS (SELECT FROM episode_vector WHERE embedder_id = %(id)s)",
+                {"id": embedder.pk},
+            )
+            if cursor.fetchone() == (False,):
+                cursor.execute("".join(f"DROP INDEX IF EXISTS {table}_{embedder.pk};" for table in TABLES))
+                embedder.delete()
