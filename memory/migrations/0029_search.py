@@ -33,7 +33,7 @@ NO_QUEUE = """
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0024_semantic_memory"),
+        ("memory", "0028_slots_of_what_is_less_preferred"),
     ]
 
     operations = [
