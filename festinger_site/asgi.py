@@ -34,16 +34,18 @@ PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
     {
         *("/health", "/iknowthat", "/forget", "/recollect", "/reload", "/conflicts", "/candidates", "/aliases"),
+        *("/memory", "/search_memory"),
         *("/gutask", "/docs", "/openapi.json", "/admin"),
     }
 )
 OWN_TREES = (
     *("/admin/", "/why/", "/conflicts/", "/candidates/", "/aliases/", "/concepts/", "/decisions/", "/resolve/"),
+    "/memory/",
     settings.STATIC_URL,
 )
 FOR_EVERYBODY = frozenset({"/health", "/gutask", "/docs", "/openapi.json"})
 # What they may post to; the rest is for operators.
-FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases"})
+FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases", "/memory", "/search_memory"})
 OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
 OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
 

@@ -3,7 +3,7 @@ they may do."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Final, Literal
@@ -94,6 +94,18 @@ def identify(
         project=project,
         is_astray=is_astray,
     )
+
+
+def scope_of(cache: Cache, caller: Caller, payload: Mapping[str, Any], project: str = "") -> Scope:
+    """For whom a call of Festinger's own endpoints remembers and searches: in the project that it names, else in that
+    of its header or token. Raises NotAllowed."""
+    if project:
+        found, is_astray = _find_project(cache, caller.token, project.strip())
+        caller = replace(caller, project=found, is_astray=is_astray)
+    scope = caller.scope_for(payload)
+    if scope is None:
+        raise NotAllowed(NO_SUCH_PROJECT, status=403)
+    return scope
 
 
 def _read(headers: HeaderMap, name: bytes) -> str:

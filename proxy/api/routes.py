@@ -29,6 +29,7 @@ from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.facts import router as facts
+from proxy.api.memories import router as memories
 from proxy.api.names import router as names
 from proxy.api.passthrough import target
 from proxy.api.runs import router as runs
@@ -74,6 +75,7 @@ api.add_router("", conflicts)
 api.add_router("", runs)
 api.add_router("", candidates)
 api.add_router("", names)
+api.add_router("", memories)
 
 
 # --- prompts ---

@@ -1,0 +1,252 @@
+"""The routes by which agents have something remembered, and find it again; and by which operators decide about it."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.db.models import QuerySet
+from django.http import JsonResponse
+from django.utils import timezone
+from ninja import Field, Query, Router, Schema
+
+from memory.cache.sync import announce
+from memory.domain.channels import Channel
+from memory.models import Episode, Memory, MemoryHistory
+from memory.models.semantic import MEMORY_CHARACTERS
+from memory.semantic.domain.answers import answer_search
+from memory.semantic.domain.found import Types
+from memory.semantic.domain.scope import PERSON_MAX, Scope
+from memory.semantic.search import QUERY_CHARACTERS, search
+from memory.semantic.store import visible_to
+from proxy import runtime
+from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with
+from proxy.auth import Caller, may, scope_of
+from proxy.errors import NotFound
+from resolution.actors import Actor
+from resolution.remembering import service
+from resolution.remembering.remarks import RemarkMistake, compose
+from resolution.remembering.service import Remembered
+from resolution.views.phrases import dated
+
+router = Router(tags=["memory"])
+
+Category = Literal["identity", "preference", "project", "episodic", "other"]
+SLUG_MAX = 64
+TYPES: dict[str, Types] = {"facts": "memories", "episodes": "episodes", "both": "both"}
+# Of answers that are no error: what became of what was said.
+STATUS = {
+    "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
+    "unknown": 404, "dismissed": 409, "over_quota": 429,
+}  # fmt: skip
+TOLD = {
+    "unknown": "Nothing like it is remembered of you.",
+    "dismissed": "It was taken back before.",
+}
+
+
+class Asked(Schema):
+    """In whose name, where one agent speaks for many."""
+
+    project: str = Field(
+        "", max_length=SLUG_MAX, description="Its slug; else that of X-Festinger-Project or the token."
+    )
+    user: str = Field("", max_length=PERSON_MAX, description="The person for whom the agent speaks.")
+
+
+class MemoryIn(Asked):
+    text: str = Field(max_length=10 * MEMORY_CHARACTERS, examples=["I prefer rebase to merge commits."])
+    category: Category | None = Field(None, description="Without one, what the words show.")
+
+
+class SearchIn(Asked):
+    query: str = Field(min_length=1, max_length=QUERY_CHARACTERS, examples=["which version is our billing database?"])
+    search_type: Literal["facts", "episodes", "both"] = Field(
+        "both", description="facts: memories; episodes: what was said."
+    )
+    limit: int = Field(5, ge=1, le=20)
+
+
+class MemoryQuery(PageQuery):
+    status: Literal["active", "candidate", "deprecated", "merged_into", "superseded", "invalid", "all"] = "active"
+    category: Category | None = None
+    project: str = Field("", max_length=SLUG_MAX)
+    user: str = Field("", max_length=PERSON_MAX)
+    text: str = Field("", max_length=MEMORY_CHARACTERS, description="Only those with these words in them.")
+    disputed: bool | None = None
+
+
+@router.post("/memory", summary="Have something remembered")
+async def post_memory(request: ASGIRequest, said: MemoryIn) -> JsonResponse:
+    """Have a sentence remembered. One of a form that is known becomes a sentence about the user: `I prefer tabs.` is
+    `The user prefers tabs.`; `remember that I now prefer ...` takes the place of what it changes, `forget that I ...`
+    takes it back.
+
+    201: new. 200: known already (`result` says what became of it). 404: there is nothing to take back. 422: it cannot
+    be remembered. 429: too much for this hour."""
+    return await respond(await remember_for(caller_with(request, "agent"), said))
+
+
+async def remember_for(caller: Caller, said: MemoryIn) -> Remembered:
+    """Answered when this process has it: what is no longer so leaves the blocks of its conversations.
+
+    Raises NotAllowed, BadDecision."""
+    current = runtime.current()
+    scope = scope_of(current.world, caller, {"user": said.user}, said.project)
+    is_operator = caller.token is not None and caller.token.scope == "operator"
+    channel, source = Channel.GUTASK, Memory.Source.WRITTEN
+    if is_operator:
+        channel, source = Channel.OPERATOR, Memory.Source.OPERATOR
+    try:
+        remark = compose(said.text, said.category or "", scope, channel, timezone.now(), source=source)
+    except RemarkMistake as mistake:
+        raise BadDecision(str(mistake)) from mistake
+    async with current.coherence.barrier(announce):
+        return (await sync_to_async(service.remember)([remark], is_metered=True))[0]
+
+
+@router.post("/search_memory", summary="Search what was said and what is remembered")
+async def post_search_memory(request: ASGIRequest, asked: SearchIn) -> dict[str, Any]:
+    """What belongs to the query of what this speaker may be told, the best first, in at most 400 tokens. `said_by`
+    tells whose words they are: a model's (`assistant`) and quoted ones are given only here."""
+    return await search_for(caller_with(request, "agent"), asked)
+
+
+async def search_for(caller: Caller, asked: SearchIn) -> dict[str, Any]:
+    """Raises NotAllowed."""
+    scope = scope_of(runtime.current().world, caller, {"user": asked.user}, asked.project)
+    types = TYPES[asked.search_type]
+    found = await sync_to_async(search)(scope, asked.query, types=types, limit=asked.limit)
+    return answer_search(asked.query, found)
+
+
+@router.get("/memory", summary="What is remembered")
+async def list_memories(request: ASGIRequest, query: Query[MemoryQuery]) -> dict[str, Any]:
+    """What concerns a person is for whoever said it, the rest for all of the project; operators see everything."""
+    caller = caller_with(request, "agent")
+    scope = scope_of(runtime.current().world, caller, {"user": query.user}, query.project)
+
+    def read() -> dict[str, Any]:
+        rows = find_visible(caller, scope, is_project_named=bool(query.project)).order_by("-id")
+        rows = rows.filter(status=query.status) if query.status != "all" else rows
+        rows = rows.filter(category=query.category) if query.category else rows
+        rows = rows.filter(text__icontains=query.text.strip()) if query.text.strip() else rows
+        rows = rows.filter(is_disputed=query.disputed) if query.disputed is not None else rows
+        page = rows.select_related("project")[query.offset : query.offset + query.limit]
+        return {"items": [memory_out(row) for row in page], "count": rows.count()}
+
+    return await sync_to_async(read)()
+
+
+@router.get("/memory/{int:memory_id}", summary="A memory, what it comes from, and what became of it")
+async def get_memory(request: ASGIRequest, memory_id: int) -> dict[str, Any]:
+    """`lineage` are the episodes and memories that it was derived from, or that support it; the words of an episode are
+    for operators and for whoever said them."""
+    caller = caller_with(request, "agent")
+    scope = scope_of(runtime.current().world, caller, {"user": request.GET.get("user", "")})
+
+    def read() -> dict[str, Any] | None:
+        row = find_visible(caller, scope).select_related("project").filter(pk=memory_id).first()
+        return memory_out(row) | _origins_out(row, caller, scope) if row is not None else None
+
+    told = await sync_to_async(read)()
+    if told is None:
+        raise NotFound(f"no memory {memory_id} of yours is known")
+    return told
+
+
+@router.post("/memory/{int:memory_id}/promote", summary="Take a candidate for true")
+async def promote_memory(request: ASGIRequest, memory_id: int) -> JsonResponse:
+    return await _decide(request, lambda actor: service.promote(memory_id, actor))
+
+
+@router.post("/memory/{int:memory_id}/invalidate", summary="Take a memory back")
+async def invalidate_memory(request: ASGIRequest, memory_id: int, said: ReasonIn = ReasonIn()) -> JsonResponse:  # noqa: B008
+    """It is given no more; its history stays."""
+    return await _decide(request, lambda actor: service.invalidate(memory_id, actor, said.reason))
+
+
+@router.post("/memory/{int:memory_id}/restore", summary="Put a memory back that was taken back or replaced")
+async def restore_memory(request: ASGIRequest, memory_id: int, said: ReasonIn = ReasonIn()) -> JsonResponse:  # noqa: B008
+    return await _decide(request, lambda actor: service.restore(memory_id, actor, said.reason))
+
+
+async def _decide(request: ASGIRequest, act: Callable[[Actor], Remembered]) -> JsonResponse:
+    outcome = await apply_change(request, act)
+    return JsonResponse(await sync_to_async(describe_remembered)(outcome))
+
+
+def find_visible(caller: Caller, scope: Scope, *, is_project_named: bool = False) -> QuerySet[Memory]:
+    if not may(caller, "operator"):
+        return visible_to(scope)
+    return Memory.objects.filter(project=scope.project) if is_project_named else Memory.objects.all()
+
+
+async def respond(outcome: Remembered) -> JsonResponse:
+    content = await sync_to_async(describe_remembered)(outcome)
+    wait = content.get("retry_after_s")
+    headers = {"Retry-After": str(wait)} if wait is not None else {}
+    return JsonResponse(content, status=STATUS[outcome.status], headers=headers)
+
+
+def describe_remembered(outcome: Remembered) -> dict[str, Any]:
+    """The memory, and what became of what was said: ``result``."""
+    content: dict[str, Any] = {"result": outcome.status}
+    if outcome.memory is not None:
+        content |= memory_out(outcome.memory) | {"conflict_id": outcome.conflict_id}
+        content["superseded"] = [memory.pk for memory in outcome.superseded]
+        content["disputed_by"] = [memory.pk for memory in outcome.disputed]
+    if outcome.status in TOLD:
+        content["error"] = TOLD[outcome.status]
+    if outcome.excess is not None:
+        content |= {"error": str(outcome.excess), "setting": outcome.excess.setting}
+        content["retry_after_s"] = outcome.excess.retry_after_s
+    return content
+
+
+def memory_out(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": memory.pk,
+        "text": memory.text,
+        "category": memory.category,
+        "project": memory.project.slug if memory.project is not None else None,
+        "status": memory.status,
+        "confidence": round(memory.confidence, 4),
+        "slot": memory.slot or None,
+        "is_disputed": memory.is_disputed,
+        "agent": memory.agent,
+        "user": memory.person or None,
+        "channel": memory.channel,
+        "source": memory.source,
+        "evidence_count": memory.evidence_count,
+        "said_at": dated(memory.said_at),
+        "last_updated": memory.last_updated,
+        "superseded_by": memory.superseded_by_id,
+        "merged_into": memory.merged_into_id,
+        "conflicts": [],
+    }
+
+
+def _origins_out(memory: Memory, caller: Caller, scope: Scope) -> dict[str, Any]:
+    lineage = list(memory.lineage.order_by("id"))
+    episodes = Episode.objects.filter(pk__in=[row.row for row in lineage if row.kind == "episode"])
+    if not may(caller, "operator"):
+        episodes = episodes.filter(agent=scope.speaker.agent, person=scope.speaker.person)
+    texts = dict(episodes.values_list("pk", "text"))
+    sources = [
+        {"kind": row.kind, "id": row.row, "at": row.at, "text": texts.get(row.row) if row.kind == "episode" else None}
+        for row in lineage
+    ]
+    return {"lineage": sources, "history": [_change_out(row) for row in memory.history.order_by("id")]}
+
+
+def _change_out(row: MemoryHistory) -> dict[str, Any]:
+    return {
+        "action": row.action,
+        "before": row.before,
+        "after": row.after,
+        "actor": row.actor,
+        "channel": row.channel,
+        "reason": row.reason or None,
+        "at": row.at,
+    }

@@ -1,0 +1,166 @@
+"""What agents have remembered and find again, over HTTP and with gutask. Each test speaks of words of its own."""
+
+import subprocess
+import sys
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from tests.served.server import PROJECT, Served
+
+GUTASK = PROJECT / "clients" / "gutask" / "gutask"
+
+
+def remember(server: Served, text: str, agent: str = "memo", **more: Any) -> httpx.Response:
+    headers = {"X-Festinger-Agent": agent} | more.pop("headers", {})
+    return server.client.post("/memory", json={"text": text} | more, headers=headers)
+
+
+def search(server: Served, query: str, agent: str = "memo", **more: Any) -> list[dict[str, Any]]:
+    answer = server.client.post("/search_memory", json={"query": query} | more, headers={"X-Festinger-Agent": agent})
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert told["count"] == len(told["items"])
+    return list(told["items"])
+
+
+def gutask(server: Served, *words: str, **environment: str) -> tuple[int, str]:
+    run = subprocess.run(
+        [sys.executable, GUTASK, *words],
+        env={"FESTINGER_URL": f"{server.url}/agent/memo"} | environment,
+        capture_output=True,
+        text=True,
+    )
+    return run.returncode, (run.stdout or run.stderr).strip()
+
+
+def test_a_memory_is_stored_confirmed_replaced_and_found(server: Served) -> None:
+    first = remember(server, "I prefer bluegum rebase to bluegum merges.")
+    again = remember(server, "I prefer bluegum rebase to bluegum merges")
+    changed = remember(server, "Remember that I now prefer bluegum merges.")
+
+    assert (first.status_code, again.status_code, changed.status_code) == (201, 200, 201)
+    told = first.json()
+    assert (told["text"], told["status"]) == ("The user prefers bluegum rebase to bluegum merges.", "active")
+    assert (told["category"], told["slot"], told["conflict_id"], told["conflicts"]) == ("preference", "rebas", None, [])
+    assert changed.json()["superseded"] == [told["id"]]
+    whole = server.client.get(f"/memory/{told['id']}", headers={"X-Festinger-Agent": "memo"}).json()
+    assert (whole["status"], whole["superseded_by"]) == ("superseded", changed.json()["id"])
+    assert [change["action"] for change in whole["history"]] == ["create", "confirm", "supersede"]
+    assert [item["text"] for item in search(server, "bluegum merges or rebase?", search_type="facts")] == [
+        "The user prefers bluegum merges."
+    ]
+
+
+def test_what_concerns_a_person_is_for_that_person(server: Served) -> None:
+    remember(server, "I like quokkas very much.", user="sam")
+    shared = remember(server, "The quokka house opens at nine.", user="sam").json()
+
+    headers = {"X-Festinger-Agent": "memo"}
+    texts = {
+        user: {item["text"] for item in search(server, "quokka", user=user, search_type="facts")}
+        for user in ("sam", "kim")
+    }
+    assert texts == {
+        "sam": {"The user likes quokkas very much.", "The quokka house opens at nine."},
+        "kim": {"The quokka house opens at nine."},
+    }
+    assert server.client.get("/memory", params={"text": "quokka", "user": "kim"}, headers=headers).status_code == 200
+    assert shared["category"] == "other"
+
+
+def test_a_project_is_for_those_who_may_name_it(
+    server: Served, strict: Served, database: str, tokens: dict[str, str]
+) -> None:
+    with psycopg.connect(database) as connection:
+        connection.execute(
+            "INSERT INTO project (slug, name, is_open) VALUES ('heron', 'Heron', true), ('ibis', 'I', false)"
+        )
+    server.client.post("/reload")
+    mine = {"Authorization": f"Bearer {tokens['agent']}"}
+
+    assert remember(server, "The heron pond is closed.", project="heron").json()["project"] == "heron"
+    assert search(server, "heron pond") == []
+    assert len(search(server, "heron pond", project="heron")) == 1
+    for project in ("ibis", "nowhere"):
+        refused = strict.client.post("/memory", json={"text": "Ibis.", "project": project}, headers=mine)
+        assert refused.status_code == 403
+        assert "project" in refused.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"text": "x" * 501}, "500 characters"),
+        ({"text": " "}, "nothing"),
+        ({"text": "The oven is hot.", "category": "gossip"}, "category"),
+        ({}, "text"),
+    ],
+)
+def test_what_cannot_be_remembered_is_told(server: Served, body: dict[str, str], says: str) -> None:
+    answer = server.client.post("/memory", json=body)
+
+    assert (answer.status_code, says in answer.json()["error"]) == (422, True)
+
+
+def test_lists_are_filtered_and_paged(server: Served) -> None:
+    for number in range(3):
+        remember(server, f"Wombat {number} is awake.")
+    remember(server, "I like wombats.")
+
+    def ask(**query: Any) -> dict[str, Any]:
+        return dict(server.client.get("/memory", params={"text": "wombat"} | query).json())
+
+    assert ask()["count"] == 4
+    page = ask(category="other", limit=1, offset=1)
+    assert ([item["text"] for item in page["items"]], page["count"]) == (["Wombat 1 is awake."], 3)
+    assert ask(status="superseded")["count"] == 0
+    assert server.client.get("/memory/999999999").status_code == 404
+
+
+def test_operators_take_back_and_put_back(server: Served, strict: Served, tokens: dict[str, str]) -> None:
+    key = remember(server, "The lyrebird sings at dawn.").json()["id"]
+    operator = {"Authorization": f"Bearer {tokens['operator']}"}
+    agent = {"Authorization": f"Bearer {tokens['agent']}"}
+
+    assert strict.client.post(f"/memory/{key}/invalidate", headers=agent).status_code == 403
+    assert strict.client.post("/memory", json={"text": "Hi there."}).status_code in (201, 401)
+    told = strict.client.post(f"/memory/{key}/invalidate", json={"reason": "it left"}, headers=operator).json()
+    assert (told["status"], told["result"]) == ("invalid", "retracted")
+    assert strict.client.post(f"/memory/{key}/invalidate", headers=operator).status_code == 409
+    assert search(server, "lyrebird sings") == []
+    assert strict.client.post(f"/memory/{key}/restore", headers=operator).json()["status"] == "active"
+    assert strict.client.post(f"/memory/{key}/promote", headers=operator).status_code == 409
+
+
+def test_over_the_quota_is_429_with_a_time(
+    server: Served, strict: Served, database: str, tokens: dict[str, str]
+) -> None:
+    with psycopg.connect(database) as connection:
+        connection.execute(
+            "INSERT INTO agent_hour (agent, hour, memories)"
+            " VALUES ('agent of served', date_trunc('hour', now()), 1000000)"
+            " ON CONFLICT (agent, hour) DO UPDATE SET memories = 1000000"
+        )
+    answer = strict.client.post(
+        "/memory", json={"text": "Numbats are striped."}, headers={"Authorization": f"Bearer {tokens['agent']}"}
+    )
+
+    assert (answer.status_code, answer.json().get("setting")) == (429, "quota_memories_per_hour")
+    assert 0 < int(answer.headers["Retry-After"]) <= 3600
+
+
+def test_gutask_remembers_and_searches(server: Served) -> None:
+    assert gutask(server, "remember", "I prefer bandicoot fonts") == (
+        0,
+        "Remembered: The user prefers bandicoot fonts.",
+    )
+    assert gutask(server, "remember", "I prefer bandicoot fonts")[1].startswith("Remembered already")
+    assert gutask(server, "search", "bandicoot", "fonts")[1].endswith(": The user prefers bandicoot fonts.")
+    assert gutask(server, "remember", "forget that I prefer bandicoot fonts")[1].startswith("Forgotten")
+    assert gutask(server, "remember", "forget that I prefer bandicoot fonts")[0] == 3
+    assert gutask(server, "search", "bandicoot") == (0, "Nothing was found.")
+    assert gutask(server, "remember", "x" * 501)[0] == 2
+    assert gutask(server, "remember", "Bandicoots dig.", FESTINGER_PROJECT="nowhere")[0] == 5
