@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory.db.locks import try_job_lock
 from memory.graph import retention
-from memory.models import Config
+from memory.models import Config, GivenNote
 from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoginFailures, LoopEvent, RecollectionEvent
 from proxy.telemetry import hourly_stats, prompt_texts
 
@@ -17,7 +17,9 @@ logger = logging.getLogger(__name__)
 INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of the last 24
 FIGURES_KEPT = timedelta(days=400)
 FAILURES_KEPT = timedelta(days=1)  # older ones are not counted
-KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection], timedelta]] = {
+GIVEN_KEPT = timedelta(days=90)  # nightly, a memory gains by what is said where it was not given
+KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote], timedelta]] = {
+    "given": (GivenNote, GIVEN_KEPT),
     "events": (RecollectionEvent, EVENTS_KEPT),
     "loops": (LoopEvent, EVENTS_KEPT),
     "injections": (Injection, INJECTIONS_KEPT),

@@ -4,6 +4,7 @@ The graph is written by memory/graph/store.py, what was heard by memory/ingest/f
 and the flags of ``soas`` in the admin.
 """
 
+from memory.models.given import GivenNote
 from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
 from memory.models.messages import Evidence, SeenMessage
 from memory.models.observations import LlmCall, Observation
@@ -13,7 +14,7 @@ from memory.models.semantic import Episode, ForgottenEpisode, Memory, MemoryHist
 
 __all__ = [
     "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode", "Evidence",
-    "ForgottenEpisode", "Heartbeat", "LanguageModel", "LexemeFrequency", "LlmCall", "Memory", "MemoryHistory",
-    "MemoryLineage", "MutePattern", "NormalForm", "Observation", "PendingEmbedding", "Project", "SeenMessage", "Soas",
+    "ForgottenEpisode", "GivenNote", "Heartbeat", "LanguageModel", "LexemeFrequency", "LlmCall", "Memory",
+    "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation", "PendingEmbedding", "Project", "SeenMessage", "Soas",
     "Source", "Teacher", "TextKind", "TextStatistics", "find_called_like"
 ]  # fmt: skip

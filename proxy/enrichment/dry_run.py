@@ -1,12 +1,13 @@
 """What would become of a request: the pipeline of prompts itself, on stand-ins for all that a prompt changes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from memory.cache.state import Cache
+from memory.domain.recall.notes import NoteKey
 from memory.domain.statement import Statement
 from memory.domain.switches import Restrictions
 from memory.domain.types import SoasRow
@@ -25,7 +26,7 @@ from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed, Wanted
 from proxy.enrichment.remembering import Lookup, Remembering, Searching
 from proxy.enrichment.turns import Turns
-from proxy.telemetry.events import Events
+from proxy.telemetry.events import Events, Given
 from proxy.telemetry.write_behind import Row
 from proxy.upstream.modelfiles import Modelfiles
 
@@ -97,6 +98,9 @@ class _Events(Events):
 
     def add(self, event: Row) -> None:
         self.event = event
+
+    def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
+        pass
 
     def loop_met(self, met: Intervention, **asked: Any) -> None:
         pass

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import getrandbits
 
 from proxy.domain.config_schema import Loops
-from proxy.domain.formats.base import Prompt
+from proxy.domain.formats.base import Edit, Prompt, join_texts
 from proxy.domain.formats.streams import AnswerWatch
 from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import LoopDetector
@@ -127,3 +127,18 @@ class TailGuard:
         self._on_loop(loop)
         # Only whole lines or events go on: half of one before the ending would spoil both.
         return chunk[: len(chunk) - self._watch.unfinished] + ending, True
+
+
+def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
+    """The edit with the note at the very end, where it takes nothing from what the next prompt shares with this one,
+    and without the repeats."""
+    last = len(prompt.parts) - 1
+    heads, tails = edit.heads, edit.tails
+    if met.note and prompt.parts[last].takes_block:
+        tails = {**tails, last: join_texts(tails.get(last, ""), met.note)}
+    if met.without:
+        heads, tails = (
+            {index: text for index, text in blocks.items() if prompt.parts[index].place not in met.without}
+            for blocks in (heads, tails)
+        )
+    return Edit(edit.top, edit.modelfile_system, tails, met.without, heads)

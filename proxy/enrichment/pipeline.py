@@ -27,21 +27,22 @@ from memory.semantic.domain.scope import Scope
 from proxy.auth import OFF_IN_REQUEST, Caller
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
-from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat, join_texts
+from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
 from proxy.domain.formats.litellm_flattened import FlattenedPrompt
 from proxy.domain.helper_prompts import find_helper_task
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, opening_of
+from proxy.enrichment import note_use
 from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.loop_guard import LoopGuard, TailGuard
+from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.remembering import NOT_SEARCHED, Lookup, Remembering
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
-from proxy.telemetry.events import Events
+from proxy.telemetry.events import Events, Given
 from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.relay import StreamGuard
 
@@ -78,6 +79,7 @@ class Enriched:
     prompt: Prompt | None = None
     asked: RequestInfo | None = None
     lookup: Lookup | None = None
+    given: Given | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
 
@@ -187,6 +189,11 @@ class Enricher:
             self._apply(wire, read.payload, done, placed, intervention)
         if placed is not None and placed.is_shown:
             self.encounters.note_asked(placed.recollection.asked, now)
+            if notes := placed.recollection.block.notes:
+                done.given = Given(
+                    asked["request"], conversation, now, notes, done.lookup.texts[:1] if done.lookup else ()
+                )
+                self.events.add_given(done.given, dict.fromkeys(note.key for note in notes))
         # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, off, unread, started) | {"conversation": conversation.hex()}
         event |= NOT_SEARCHED if done.lookup is None else done.lookup.describe(placed)
@@ -277,9 +284,14 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """What the chunks of the answer are told to, where the next prompt will have to show who said what."""
-        is_flattened = isinstance(done.prompt, FlattenedPrompt)
-        return self.relayed.listen(FORMATS[path].watch()) if is_flattened else None
+        """What the chunks of the answer are told to, where the next prompt will have to show who said what, or where
+        the answer shows whether what was given is of use."""
+        listeners, watch = [], FORMATS[path].watch
+        if isinstance(done.prompt, FlattenedPrompt):
+            listeners.append(self.relayed.listen(watch()))
+        if (given := done.given) is not None:
+            listeners.append(note_use.listen(watch(), given, partial(self.events.add_given, given)))
+        return note_use.join_listeners(listeners)
 
     def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
         """What is to be done against a loop."""
@@ -325,18 +337,3 @@ def count_answered(messages: Sequence[Message]) -> int:
     while end and messages[end - 1].role == "assistant":
         end -= 1
     return next((index + 1 for index in range(end - 1, -1, -1) if messages[index].role == "assistant"), 0)
-
-
-def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
-    """The edit with the note at the very end, where it takes nothing from what the next prompt shares with this one,
-    and without the repeats."""
-    last = len(prompt.parts) - 1
-    heads, tails = edit.heads, edit.tails
-    if met.note and prompt.parts[last].takes_block:
-        tails = {**tails, last: join_texts(tails.get(last, ""), met.note)}
-    if met.without:
-        heads, tails = (
-            {index: text for index, text in blocks.items() if prompt.parts[index].place not in met.without}
-            for blocks in (heads, tails)
-        )
-    return Edit(edit.top, edit.modelfile_system, tails, met.without, heads)

@@ -5,12 +5,15 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 
 from django.db.models import Model
 
 from memory.db.connections import open_connection
+from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.secrets.redaction import mask_secrets
+from memory.models import GivenNote
 from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.models import LoopEvent, RecollectionEvent
@@ -55,7 +58,7 @@ class RequestRows(RowQueue):
 
 
 class Recollections(RequestRows):
-    async def prepare(self, batch: Sequence[Row]) -> None:
+    async def prepare(self, batch: list[Row]) -> None:
         """What was ``said``, where that is to be kept, is masked here, off the hot path."""
         for event in batch:
             said = event.pop("said", "")
@@ -64,12 +67,35 @@ class Recollections(RequestRows):
                 await asyncio.sleep(0)  # running answers go on in between
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The memories and episodes that were new in a prompt. ``texts``: what they were searched for."""
+
+    request: str
+    conversation: bytes
+    at: float
+    notes: Sequence[ShownNote]
+    texts: Sequence[str]
+
+
+class GivenQueue(RowQueue):
+    """What was given to a request comes twice: at once, and when the answer has shown whether it uses it."""
+
+    def __init__(self) -> None:
+        super().__init__(GivenNote, "(request, kind, row) DO UPDATE SET is_used = EXCLUDED.is_used")
+
+    async def prepare(self, batch: list[Row]) -> None:
+        """A statement may write a row only once: the last one counts."""
+        batch[:] = {(row["request"], row["kind"], row["row"]): row for row in batch}.values()
+
+
 class Events(WriteBehind):
     def __init__(self, dsn: str) -> None:
         self._recollections = Recollections(RecollectionEvent)
         self._loops = RequestRows(LoopEvent)
+        self._given = GivenQueue()
         # Loops first: whoever finds the other event in the table asks for these, too.
-        super().__init__(dsn, "events", GATHER_S, self._loops, self._recollections)
+        super().__init__(dsn, "events", GATHER_S, self._loops, self._given, self._recollections)
 
     def forget_newest(self) -> None:
         """What was given may have been forgotten since."""
@@ -78,6 +104,12 @@ class Events(WriteBehind):
     def add(self, event: Row) -> None:
         """What one request was given. Of what it ``said``, if that is there, the writer keeps what may be kept."""
         self.put(self._recollections, event)
+
+    def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
+        """Whether the answer uses each of the notes, where that is known."""
+        asked = {"request": given.request, "conversation": f"\\x{given.conversation.hex()}", "at": given.at}
+        for key, is_used in used.items():
+            self.put(self._given, asked | {"kind": key.kind, "row": key.id, "is_used": is_used})
 
     def loop_met(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """What was done about a loop of the model that is asked."""

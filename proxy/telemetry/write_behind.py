@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -33,7 +32,7 @@ def columns_of(model: type[Model]) -> dict[str, str]:
 class RowQueue:
     """Rows that wait for the table of a model."""
 
-    def __init__(self, model: type[Model]) -> None:
+    def __init__(self, model: type[Model], on_conflict: str = "DO NOTHING") -> None:
         self.dropped = 0
         self.rows: deque[Row] = deque()
         table, columns = model._meta.db_table, columns_of(model)
@@ -43,7 +42,7 @@ class RowQueue:
         self._insert = f"""
             INSERT INTO {table} ({names}, at)
             SELECT {names}, to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS row ({types}, at float8)
-            ON CONFLICT DO NOTHING
+            ON CONFLICT {on_conflict}
         """
 
     def add(self, row: Row) -> None:
@@ -67,7 +66,7 @@ class RowQueue:
                 self.rows.extendleft(reversed(batch))
                 raise
 
-    async def prepare(self, batch: Sequence[Row]) -> None:
+    async def prepare(self, batch: list[Row]) -> None:
         """What is left to do about rows before they are written."""
 
 

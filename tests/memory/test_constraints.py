@@ -37,6 +37,7 @@ GOOD |= {
     "memory": MEMORY,
     "forgotten_episode": {"digest": DIGEST},
     "memory_lineage": {"memory_id": A, "kind": "episode", "row": 7},
+    "given_note": {"request": "0" * 16, "conversation": b"x" * 16, "kind": "episode", "row": 7},
     "memory_history": {"memory_id": A, "action": "create", "actor": "dobby"},
 }
 QUESTION = {"kind": "concept", "parent": "", "dimension": ""}
@@ -68,6 +69,10 @@ BAD_ROWS = [
     BadRow("text_statistics_unique", "text_statistics", beside={}),
     BadRow("lexeme_frequency_kind_is_known", "lexeme_frequency", {"kind": "edge"}),
     BadRow("lexeme_frequency_unique", "lexeme_frequency", beside={}),
+    BadRow("given_note_unique", "given_note", beside={}),
+    BadRow("given_note_request_is_an_id", "given_note", {"request": "A" * 16}),
+    BadRow("given_note_kind_is_known", "given_note", {"kind": "edge"}),
+    BadRow("given_note_conversation_is_whole", "given_note", {"conversation": DIGEST}),
     BadRow("episode_unique", "episode", beside={}),
     BadRow("episode_digest_is_whole", "episode", {"digest": b"x" * 16}),
     BadRow("episode_conversation_is_whole", "episode", {"conversation": DIGEST}),

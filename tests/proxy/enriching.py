@@ -1,13 +1,14 @@
 """The hot path of a server process, without a server: all words are known, and who teaches is the test."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import orjson
 
 from memory.cache.state import Cache
+from memory.domain.recall.notes import NoteKey
 from memory.domain.switches import Restrictions
 from memory.domain.types import EdgeRow, SoasRow
 from memory.ingest.encounters import Encounters
@@ -21,7 +22,7 @@ from proxy.enrichment.pipeline import Counts, Enriched, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.enrichment.remembering import Remembering, Searching
 from proxy.enrichment.turns import Turns
-from proxy.telemetry.events import Events
+from proxy.telemetry.events import Events, Given
 from proxy.upstream.modelfiles import Modelfiles
 from tests.steps import count_steps
 
@@ -41,9 +42,13 @@ class Written:
     """Events, kept."""
 
     added: list[dict[str, Any]] = field(default_factory=list)
+    given: list[tuple[Given, dict[NoteKey, bool | None]]] = field(default_factory=list)
 
     def add(self, event: dict[str, Any]) -> None:
         self.added.append(event)
+
+    def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
+        self.given.append((given, dict(used)))
 
     def loop_met(self, *_: object, **__: object) -> None:
         pass

@@ -293,3 +293,27 @@ def test_who_is_in_a_share_is_in_every_larger_one(conversation: bytes, percent: 
     assert is_in_share(conversation, 100)
     assert not is_in_share(conversation, 0)
     assert not is_in_share(conversation, percent) or is_in_share(conversation, min(percent + 1, 100))
+
+
+# --- whether it is of use ---
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_used"),
+    [("It runs on Postgres 17.", True), ("I do not know which version your billing database is.", False)],
+)
+def test_whether_an_answer_uses_what_was_given_is_seen_while_it_passes(
+    proxy: Enriching, answer: str, is_used: bool
+) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}
+    done = proxy.ask("/api/chat", body)
+    listener = proxy.enricher.listener_of("/api/chat", done)
+    assert listener is not None
+
+    for word in answer.split():
+        listener(orjson.dumps({"message": {"role": "assistant", "content": f"{word} "}, "done": False}) + b"\n")
+    listener(b"\n")
+
+    told = [used for given, used in proxy.events.given if given.request == done.request]
+    assert told == [{NoteKey("episode", 7): None}, {NoteKey("episode", 7): is_used}]
+    assert proxy.enricher.listener_of("/api/chat", proxy.ask("/api/chat", body)) is None  # nothing new was given

@@ -1,0 +1,61 @@
+"""Whether an answer uses what its prompt was given: the figure by which giving is judged."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from memory.domain.recall.notes import NoteKey, find_content_words
+from proxy.domain.formats.streams import AnswerWatch
+from proxy.telemetry.events import Given
+
+logger = logging.getLogger(__name__)
+
+ANSWER_MAX: Final = 8_000  # characters of an answer that are looked at
+# Of the words that a note has and the question has not. An answer takes up what was asked for, and not the sentence.
+USED_SHARE: Final = 1 / 3
+
+END: Final = b"\n"  # what a listener is told last
+
+Listener = Callable[[bytes], None]
+
+
+def find_own_words(given: Given) -> dict[NoteKey, set[str]]:
+    """What each note says that the question does not; without those of which nothing is left."""
+    asked = find_content_words(" ".join(given.texts))
+    words = {note.key: find_content_words(note.text) - asked for note in given.notes}
+    return {key: own for key, own in words.items() if own}
+
+
+def is_used(own_words: set[str], answer: set[str]) -> bool:
+    return len(own_words & answer) >= USED_SHARE * len(own_words)
+
+
+def listen(watch: AnswerWatch, given: Given, tell: Callable[[dict[NoteKey, bool | None]], None]) -> Listener:
+    """Takes the chunks of one answer as they pass, and tells at its end. Never raises."""
+    said, length = [], 0
+
+    def hear(chunk: bytes) -> None:
+        nonlocal length
+        try:
+            if length < ANSWER_MAX and (text := watch.feed(chunk)):
+                said.append(text)
+                length += len(text)
+            if chunk == END and said:
+                answer = find_content_words("".join(said)[:ANSWER_MAX])
+                tell({key: is_used(own, answer) for key, own in find_own_words(given).items()})
+        except Exception:
+            logger.exception("answer.unread")
+
+    return hear
+
+
+def join_listeners(listeners: Sequence[Listener]) -> Listener | None:
+    """None where there are none."""
+    if len(listeners) < 2:
+        return next(iter(listeners), None)
+
+    def hear(chunk: bytes) -> None:
+        for listener in listeners:
+            listener(chunk)
+
+    return hear
