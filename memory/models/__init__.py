@@ -15,6 +15,6 @@ from memory.models.semantic import Episode, ForgottenEpisode, Memory, MemoryHist
 __all__ = [
     "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode", "Evidence",
     "ForgottenEpisode", "GivenNote", "Heartbeat", "LanguageModel", "LexemeFrequency", "LlmCall", "Memory",
-    "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation", "PendingEmbedding", "Project", "SeenMessage", "Soas",
-    "Source", "Teacher", "TextKind", "TextStatistics", "find_called_like"
+    "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation", "PendingEmbedding", "Project",
+    "SeenMessage", "Soas", "Source", "Teacher", "TextKind", "TextStatistics", "find_called_like"
 ]  # fmt: skip

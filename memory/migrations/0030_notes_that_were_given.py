@@ -9,7 +9,7 @@ import memory.models.messages
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0028_slots_of_what_is_less_preferred"),
+        ("memory", "0029_search"),
     ]
 
     operations = [
