@@ -40,7 +40,7 @@ NEUTRAL: Final = {
     "weather before": "The weather is nice today.\n\n{}",
     "weather after": "{}\n\nThe weather is nice today.",
 }
-STYLED = "UPDATE config SET value = '*{0}={0}' WHERE key = 'recollection_style_by_model'"
+STYLED = "UPDATE config SET value = %s WHERE key = 'recollection_style_by_model'"
 TITLE = "{questions} questions about facts of other conversations, {tasks} tasks with an irrelevant block, SmolLM2-135M"
 SETS: Final[dict[str, tuple[Sequence[Question], Sequence[Task]]]] = {
     "answers": (exercises.QUESTIONS, exercises.TASKS),
@@ -91,7 +91,7 @@ def write_prompts(home: Path, questions: Sequence[Question], tasks: Sequence[Tas
             database = fresh(home)
             with psycopg.connect(database) as connection:
                 connection.execute(PLACED.format(placement).encode())
-                connection.execute(STYLED.format("sentences").encode())
+                connection.execute(STYLED, [", ".join(f"*{style}={style}" for style in STYLES)])
             with festinger(home, mock.url, database) as proxy:
                 teach(proxy, facts)
                 for style in STYLES:
@@ -118,32 +118,24 @@ async def send(asked: Sequence[Conversation], proxy: Server, mock: Server, style
 
 
 def rate(questions: Sequence[Question], tasks: Sequence[Task], answers: Mapping[str, Sequence[str]]) -> Rows:
-    """``tasks right``: of which those that were right without a block, and are not with it, are spoiled."""
-    done = {way: judge(questions, tasks, of_way) for way, of_way in answers.items()}
-    _, alone = done[WITHOUT]
+    """``tasks right``: of which those that were right without a block, and are not with it, are spoiled.
+    ``block told``: tasks whose answers repeat what their block says."""
+    known = [question for of_set, _ in SETS.values() for question in of_set]
+    recalled = [
+        [parent for question in known if question.concept in task.text.lower() for parent in question.parents]
+        for task in tasks
+    ]
+    split = {way: (of_way[: len(questions)], of_way[len(questions) :]) for way, of_way in answers.items()}
+    done = {way: list(map(Task.is_right, tasks, of_tasks, recalled)) for way, (_, of_tasks) in split.items()}
     rows: Rows = {}
-    for way, (answered, completed) in done.items():
-        spoiled = sum(could and not can for could, can in zip(alone, completed, strict=True))
+    for way, (of_questions, of_tasks) in split.items():
+        right = sum(map(Question.is_right, questions, of_questions))
+        spoiled = sum(could and not can for could, can in zip(done[WITHOUT], done[way], strict=True))
         rows[way] = {
-            "right": sum(answered),
-            "right %": 100 * sum(answered) / len(questions),
-            "tasks right": sum(completed),
+            "right": right,
+            "right %": 100 * right / len(questions),
+            "tasks right": sum(done[way]),
             "spoiled": spoiled,
+            "block told": sum(map(Task.repeats, tasks, of_tasks, recalled)),
         }
     return rows
-
-
-def judge(
-    questions: Sequence[Question], tasks: Sequence[Task], answers: Sequence[str]
-) -> tuple[list[bool], list[bool]]:
-    """Whether each of the questions has its right answer, and each of the tasks."""
-    known = [question for of_set, _ in SETS.values() for question in of_set]
-    said = iter(answers)
-    answered = [question.is_right(next(said)) for question in questions]
-    completed = []
-    for task in tasks:
-        recalled = [
-            parent for question in known if question.concept in task.text.lower() for parent in question.parents
-        ]
-        completed.append(task.is_right(next(said), recalled))
-    return answered, completed

@@ -34,8 +34,8 @@ def prepared_home() -> Iterator[Path]:
 
 
 def prepare(home: Path) -> None:
-    """Migrations, dictionary, dimensions; without quotas, which whoever measures would meet at once. Raises
-    CalledProcessError."""
+    """Migrations, dictionary, dimensions; without quotas, which whoever measures would meet at once. Blocks name the
+    dimension of each fact, for those measures that read them. Raises CalledProcessError."""
     subprocess.run(
         [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
@@ -46,6 +46,7 @@ def prepare(home: Path) -> None:
     )
     with psycopg.connect(address(home, homes.DATABASE), autocommit=True) as connection:
         connection.execute("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%'")
+        connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")
 
 
 def fresh(home: Path) -> str:

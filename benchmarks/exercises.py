@@ -40,11 +40,13 @@ class Task(NamedTuple):
     keys: tuple[str, ...] = ()
     words_max: int = 0
 
+    def repeats(self, answer: str, recalled: Sequence[str]) -> bool:
+        """Whether the answer tells of the block, which shows the parents ``recalled``, though nobody asked for it."""
+        told = any(names(answer, parent) and not names(self.text, parent) for parent in recalled)
+        return told or LEAKS.search(answer.lower()) is not None
+
     def is_right(self, answer: str, recalled: Sequence[str] = ()) -> bool:
-        """``recalled``: the parents that its block shows. An answer that repeats one is not what was asked for."""
-        if any(names(answer, parent) and not names(self.text, parent) for parent in recalled):
-            return False
-        if LEAKS.search(answer.lower()) or (self.words_max and len(answer.split()) > self.words_max):
+        if self.repeats(answer, recalled) or (self.words_max and len(answer.split()) > self.words_max):
             return False
         told = answer if self.right != self.right.lower() else answer.lower()
         return re.search(self.right, told, re.DOTALL) is not None and (not self.keys or has_keys(answer, self.keys))

@@ -90,6 +90,7 @@ def answered(prompts: Sequence[str]) -> list[str]:
     ends = {model.token_eos(), *reader.tokenize(END_OF_TURN, add_bos=False, special=True)}
     said = []
     for prompt in tokens:
+        model.reset()  # what is left of the prompt before is added up in another order, and words change with it
         spoken = takewhile(lambda token: token not in ends, model.generate(prompt, temp=0.0))
         said.append(model.detokenize(list(islice(spoken, ANSWER_TOKENS))).decode(errors="replace").strip())
     return said

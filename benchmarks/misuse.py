@@ -14,6 +14,7 @@ import orjson
 from benchmarks.client import HOST
 from memory.cache.state import Cache
 from memory.domain.types import EdgeRow, SoasRow
+from memory.settings.registry import Tuning
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX
 
 BODY_MAX_BYTES = 4_100_000  # the server's FESTINGER_MAX_BODY_BYTES has to be this
@@ -187,7 +188,7 @@ TAUGHT = "[type] repo"  # by an operator, the first of all facts about gnommoweb
 def flood(facts: int, now: float) -> Cache:
     """A graph in which gnommoweb has so many facts, all but one of them junk that came later, each in a dimension of
     its own; kvasir and dobby have one each."""
-    cache = Cache()
+    cache = Cache(tuning=Tuning(recollection_style="compact"))
     for number, word in enumerate(("type", "repo", "gnommoweb", "kvasir", "dobby")):
         cache.put_soas(word, SoasRow(number, novelty=float(number > 1), last_seen=now - number))
     taught = EdgeRow(GNOMMOWEB, 1, 0, True, 0.9, "operator", now - 1e6)

@@ -54,7 +54,7 @@ def prepared_cluster() -> Path:
 
 def prepare_database(url: str) -> None:
     """Migrates and bootstraps it, as every start of Festinger does, and lifts the quotas: all tests of a run together
-    are one agent of one hour."""
+    are one agent of one hour. Blocks are compact: so they name the dimension of each fact, which tests look at."""
     subprocess.run(
         [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
@@ -64,6 +64,7 @@ def prepare_database(url: str) -> None:
     )
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%'")
+        connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")
 
 
 def embedded_url(home: Path, database: str) -> str:

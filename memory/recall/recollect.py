@@ -45,7 +45,7 @@ class Recollection:
     or out."""
 
     block: Block = NOTHING
-    style: Style = "compact"
+    style: Style = "sentences"
     asked: tuple[SoasRow, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     notes: dict[NoteKey, str] = field(default_factory=dict)

@@ -183,13 +183,14 @@ class Tuning:
     )
     recollection_style: Style = setting(
         RECOLLECTING,
-        "compact",
-        "How facts are written. compact: kvasir: [runs-on] tyr [type] service; sentences: kvasir runs on tyr.",
+        "sentences",
+        "How facts are written. sentences: kvasir runs on tyr., one a line, which small models understand best;"
+        " compact: kvasir: [runs-on] tyr [type] service, all of a concept on one line.",
     )
     recollection_style_by_model: StyleByModel = setting(
         RECOLLECTING,
         (),
-        "Another style for models whose names match a pattern, the first that does: smollm*=sentences, *:1b=sentences.",
+        "Another style for models whose names match a pattern, the first that does: qwen*=compact, *:70b=compact.",
     )
     zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
         RECOLLECTING, 1, "Unknown names asked about in one block, at most; 0 asks nothing."

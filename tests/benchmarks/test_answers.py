@@ -62,8 +62,8 @@ def test_spoiled_is_what_was_right_without_a_block_only():
 
     rows = answers.rate([KVASIR], tasks, said)
 
-    assert rows["tail, compact"] == {"right": 1, "right %": 100, "tasks right": 2, "spoiled": 1}
-    assert rows[answers.WITHOUT] == {"right": 0, "right %": 0, "tasks right": 2, "spoiled": 0}
+    assert rows["tail, compact"] == {"right": 1, "right %": 100, "tasks right": 2, "spoiled": 1, "block told": 0}
+    assert rows[answers.WITHOUT] == {"right": 0, "right %": 0, "tasks right": 2, "spoiled": 0, "block told": 0}
 
 
 def test_without_its_packages_the_model_is_not_asked(monkeypatch, capsys, tmp_path):

@@ -64,7 +64,7 @@ def test_a_bad_value_is_told_with_what_it_takes(key: str, raw: str, takes: str) 
 
 @pytest.mark.parametrize(
     ("model", "style"),
-    [("SmolLM2:135m", "sentences"), ("llama3.2:1b", "compact"), ("smollm2:1b", "sentences"), ("", "compact")],
+    [("SmolLM2:135m", "sentences"), ("llama3.2:1b", "compact"), ("smollm2:1b", "sentences"), ("", "sentences")],
 )
 def test_the_first_pattern_that_fits_a_models_name_says_its_style(model: str, style: str) -> None:
     by_model = registry.parse("recollection_style_by_model", "smollm*=sentences, *:1b=compact")

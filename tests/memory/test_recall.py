@@ -36,7 +36,7 @@ def cache_of(rows: dict[str, SoasRow], edges: list[EdgeRow] = (), **settings: ob
     cache = Cache(
         soas_by_token=rows,
         soas_by_id={row.id: token for token, row in rows.items()},
-        tuning=replace(Tuning(), **settings),
+        tuning=replace(Tuning(recollection_style="compact"), **settings),
     )
     for concept in {edge.concept_id for edge in edges}:
         cache.put_edges(concept, [edge for edge in edges if edge.concept_id == concept])
@@ -103,6 +103,7 @@ def world_b() -> Cache:
         urd_by_concept={101: [existing]},
         urd_by_concept_dim={(101, 1): existing},
         pending_conflicts=set(),
+        tuning=Tuning(recollection_style="compact"),
     )
 
 
@@ -285,7 +286,7 @@ def test_a_muted_concept_is_neither_recalled_nor_asked_about() -> None:
     row = SoasRow(5, saliency=2, novelty=1, is_muted=True)
     cache = cache_of({**WORLD, "gnommoweb": row}, [EdgeRow(5, 1, 2, True)])
 
-    assert recall(cache, "gnommoweb") == Recollection()
+    assert recall(cache, "gnommoweb") == Recollection(style="compact")
 
 
 # --- a concept of which too much is known ---
@@ -583,7 +584,7 @@ def test_what_matches_a_muted_pattern_is_neither_recalled_nor_asked_about() -> N
     shown = recall(cache, "what is gnommoweb?").block
     cache.mutes = compile_patterns(["gnommo*", "svc-*"])
 
-    assert recall(cache, "what is gnommoweb, and what is svc-kvasir?") == Recollection()
+    assert recall(cache, "what is gnommoweb, and what is svc-kvasir?") == Recollection(style="compact")
     assert not still_holds(cache, shown, NOW)
 
 

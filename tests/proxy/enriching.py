@@ -66,7 +66,7 @@ class StepwiseTurns(Turns):
 
 class Enriching:
     def __init__(self, turns: Turns | None = None, searcher: Searching | None = None) -> None:
-        self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0))
+        self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0, recollection_style="compact"))
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
         self.events = Written()

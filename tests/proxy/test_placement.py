@@ -55,7 +55,8 @@ class Proxy:
         self.placer = BlockPlacer(self.cache, self.conversations, cast(Modelfiles, self.models))
 
     def tune(self, **settings: object) -> None:
-        settings = {"zero_hit_max": 0, "recollection_placement": self.placement, **settings}
+        shown = {"recollection_placement": self.placement, "recollection_style": "compact"}
+        settings = {"zero_hit_max": 0, **shown, **settings}
         self.cache.tuning = replace(Tuning(), **settings)  # type: ignore[arg-type]
 
     def teach(self, concept: str, parent: str, dim: str = TYPE, **more: Any) -> None:
@@ -553,8 +554,8 @@ def test_whoever_shares_a_long_system_text_goes_on_with_its_top(proxy: Proxy) ->
 # --- at the end of the last message, from the first one on ---
 
 
-def test_the_default_is_the_end_of_the_last_message() -> None:
-    assert Tuning().recollection_placement == "tail"
+def test_the_default_is_sentences_at_the_end_of_the_last_message() -> None:
+    assert (Tuning().recollection_placement, Tuning().recollection_style) == ("tail", "sentences")
 
 
 def test_the_first_block_goes_to_the_end_of_the_last_message_and_stays_there(tailing: Proxy) -> None:

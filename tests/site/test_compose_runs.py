@@ -259,7 +259,7 @@ def test_a_prompt_reaches_the_model_with_its_recollection(site, ollama):
 
     assert (fact.status_code, answer.status_code) == (201, 200)
     [forwarded] = [request for request in ollama.settled() if request.path == "/api/chat"]
-    assert "gnommoweb: [type] repo" in forwarded.body.decode()
+    assert "gnommoweb is a repo." in forwarded.body.decode()
 
 
 def test_a_name_that_was_pointed_at_the_port_is_turned_away(site):

@@ -68,12 +68,16 @@ def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
     story = [
         "  | ? gnommoweb: no recollection. If this is a typo, ignore.",
         "  $ gutask iknowthat 'gnommoweb -isa repo'",
-        "  | gnommoweb: [type] repo [membership] glitch_university",
+        "  | gnommoweb is a repo.",
+        "  | gnommoweb is part of glitch_university.",
         "  $ gutask iknowthat 'gnommoweb -isa container'",
         "  (exit status 3)",
-        "  | gnommoweb: [type?] repo | container [membership] glitch_university — conflict pending",
-        "  | gnommoweb: [deployment-type] container [artifact-type] repo [membership] glitch_university",
-        "  | kvasir: [glitch_university] service",
+        "  | gnommoweb is a repo or container (disputed)",
+        "  | gnommoweb is part of glitch_university.",
+        "  | gnommoweb is a container (deployment-type).",
+        "  | gnommoweb is a repo (artifact-type).",
+        "  | gnommoweb is part of glitch_university.",
+        "  | kvasir is a service (glitch_university).",
     ]
     assert [line for line in lines if line in story] == story
     assert "\x1b" not in told

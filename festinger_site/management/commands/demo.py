@@ -33,6 +33,7 @@ VERDICT = {
     "new_dimension": "deployment-type",
     "reason": "a repo, deployed as a container",
 }
+KNOWN = (f"{WORD} is a repo.", f"{WORD} is part of glitch_university.")
 OTHER_WORD = "kvasir"
 STATEMENT = f"Note that {OTHER_WORD} is a service of Glitch University."
 ID_TIMEOUT_S = 10
@@ -143,13 +144,13 @@ class Command(BaseCommand):
         self.gutask(model, f"{WORD} -ispart Glitch University", expected=STORED)
 
         self.title("3. The next prompt carries it")
-        self.prompt(model, NEXT_MESSAGE, expected=(f"{WORD}: [type] repo [membership] glitch_university",))
+        self.prompt(model, NEXT_MESSAGE, expected=KNOWN)
 
         self.title("4. Contradict it")
         self.gutask(model, f"{WORD} -isa container", expected=CONFLICT)
         self.line("Nothing was overwritten. Until someone decides, prompts show both, marked as disputed:")
-        disputed = f"{WORD}: [type?] repo | container [membership] glitch_university — conflict pending"
-        self.prompt(model, NEXT_MESSAGE, expected=(disputed,))
+        disputed = f"{WORD} is a repo or container (disputed)"
+        self.prompt(model, NEXT_MESSAGE, expected=(disputed, KNOWN[1]))
 
         self.title("5. Decide it")
         self.line("An operator decides, or a language model at night. Both facts are true, in finer dimensions.")
@@ -157,8 +158,8 @@ class Command(BaseCommand):
             "(Operators use the admin, or a token. The demo runs with FESTINGER_TRUST_LOOPBACK=operator instead.)"
         )
         self.decide(model)
-        decided = f"{WORD}: [deployment-type] container [artifact-type] repo [membership] glitch_university"
-        self.prompt(model, NEXT_MESSAGE, expected=(decided,))
+        decided = (f"{WORD} is a container (deployment-type).", f"{WORD} is a repo (artifact-type).", KNOWN[1])
+        self.prompt(model, NEXT_MESSAGE, expected=decided)
 
         self.title("6. It learns by itself")
         model.wait_for_worker()
@@ -166,7 +167,9 @@ class Command(BaseCommand):
         model.hears(STATEMENT)
         waited = model.wait_until_known(OTHER_WORD)
         self.line(f"Other prompts recall {waited:.1f} s later what this one stated:")
-        self.prompt(model, f"Restart {OTHER_WORD}, please.", expected=(f"{OTHER_WORD}: [glitch_university] service",))
+        self.prompt(
+            model, f"Restart {OTHER_WORD}, please.", expected=(f"{OTHER_WORD} is a service (glitch_university).",)
+        )
 
     def meet(self, model: Model) -> None:
         self.line(f"Four prompts name {WORD}. The first of them:")
