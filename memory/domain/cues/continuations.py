@@ -7,7 +7,7 @@ from typing import Final
 
 from memory.domain.cues.clauses import Subject
 from memory.domain.cues.parents import Parent
-from memory.domain.cues.patterns import ELLIPTICAL, OPERATORS, Cue, Form
+from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, OPERATORS, Cue, Form
 from memory.domain.language.english import verbs
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
@@ -25,13 +25,19 @@ _IT: Final = re.compile(
 # `a hotel in Mittenwald and belongs to`: after a noun, a verb has no other subject.
 _PHRASE_AND: Final = re.compile(rf" (?:in|from|at|near|for|with|on)(?: [\w-]{{1,30}}){{1,4}},? (?:and|but){_ADVERBS}\Z")
 _REDUCED: Final = re.compile(r"(?:,? and|,)(?: also)?\Z")
+# Also after where it is, or with what: `a village on the shore; it belongs to`.
 _PRONOUN: Final = re.compile(
-    rf"(?: \([^()]{{1,40}}\))?(?:[,;:\u2013\u2014]| --?)(?: (?:and|but|so))? (?:it|s?he|they){_ADVERBS}\Z"
+    r"(?: (?:in|from|at|near|for|with|on|by)(?: [\w-]{1,30}){1,4})?(?: \([^()]{1,40}\))?"
+    rf"(?:(?:[,;:\u2013\u2014]| --?)(?: (?:and|but|so))?| and) (?:it|s?he|they){_ADVERBS}\Z"
 )
 _LATER: Final = re.compile(rf".{{0,80}}[,;\u2013\u2014-] ?(?:now |since \w+ )?(?:it|they|s?he){_ADVERBS}\Z")
 _ITSELF: Final = re.compile(r"\b(?:it|them|him|her)\b")
 _BETWEEN_MAX: Final = 200  # characters; the bound keeps a long sentence linear
 _FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO})
+# `It` after these is what they tell of: not a language, an owner or a place.
+_TELLING: Final = frozenset(
+    {Form.IS_WRITTEN, Form.WRITTEN, Form.IS_OWNED_BY, Form.OWNED_BY, Form.IS_LOCATED, Form.LOCATED}
+)
 _PRONOUNS: Final = ("it", "they", " he", "she")
 
 
@@ -66,10 +72,13 @@ def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
         return subjects
     if last.is_apposition and _CLOSING.match(between):
         return subjects
-    is_elliptical = cue.form in ELLIPTICAL or cue.form is Form.WRITTEN
-    if is_elliptical and last.parent.form.is_isa and _REDUCED.match(between):
+    is_elliptical = cue.form in ELLIPTICAL or cue.form in CONTINUING
+    is_direct = not between and cue.form in (Form.OWNED_BY, Form.LOCATED)  # `a worker owned by Team Blue`
+    if is_elliptical and last.parent.form.is_isa and (is_direct or _REDUCED.match(between)):
         return subjects
     if _AND.match(between) or (_COMMA_ONLY.match(between) and cue.form in _FINITE):
+        return subjects
+    if last.parent.form in _TELLING and not last.is_denied and has_pronoun and _PRONOUN.match(spoken):
         return subjects
     if not last.parent.form.is_isa:
         return [name] if name is not None and _WHICH.match(between) else []

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import replace
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from memory.domain.channels import READ_TRUST, Channel, channel_of_role
 from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import Kind, Surroundings
 from memory.domain.cues.noun_phrases import Vocabulary
-from memory.domain.cues.patterns import NAMING, OPERATORS, Cue, Form, find_forms
+from memory.domain.cues.patterns import OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
@@ -39,7 +39,12 @@ _SET_OFF_MAX: Final = 60  # characters between two commas
 _TOPIC_MAX: Final = 300  # characters from a cue to that of the next sentence
 _SENTENCE_OPENS: Final = re.compile(r"[.!)] +\Z")
 _PRONOUN_OPENS: Final = re.compile(rf"[.!)] +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z")
-_SUBJECT_BEHIND: Final = NAMING | {Form.CALLED, Form.MOVED, Form.OWNS}
+_ANTECEDENT: Final = re.compile(
+    r"(?:\A|[.!?\n])[^\w\n]*(?:(?:The|Our|My) )?(\w[\w-]*(?: [A-Z][\w-]*)*)((?: [^\sA-Z.!?][^\s.!?]*){1,20})[.!]"
+    rf" +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z"
+)
+_ANTECEDENT_MAX: Final = 220  # characters
+_MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
 
@@ -72,7 +77,10 @@ class PossibleCues(NamedTuple):
 
 def find_possible_cues(text: str, vocabulary: Vocabulary) -> PossibleCues:
     cues = find_forms(text)
-    return PossibleCues(cues, {cue.start for cue in cues if _may_have_subject(text, cue, vocabulary)})
+    # Names that are marked anywhere in the text may be ordinary words.
+    marked = {name.lower() for name in _MARKED_NAME.findall(text)} if "`" in text else set[str]()
+    hopeful = {cue.start for cue in cues if _may_have_subject(text, cue, vocabulary, marked)}
+    return PossibleCues(cues, hopeful | {cue.start for cue in cues if _find_antecedent(text, cue, vocabulary)})
 
 
 def iter_cues(
@@ -143,6 +151,8 @@ def _read_prose(
             _wraps(prose, end),
             topic.concept if is_next else "",
         )
+        if not is_next and (found := _find_antecedent(prose, cues[0].shift(start), vocabulary)) is not None:
+            topic, around = found, around._replace(topic=found.concept)
         before, topic = topic, Topic("", 0, -1)
         steps = read_sentence(sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed)
         for match in steps:
@@ -185,7 +195,7 @@ def iter_names_near_cues(
     parts = {name: [part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names}
     for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
-        if as_parents or cue.form in _SUBJECT_BEHIND:
+        if as_parents or cue.form in SUBJECT_BEHIND or cue.form is Form.OWNS:
             around += text[cue.end : cue.end + _GLANCE]
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         near.update(name for name in names if all(part in spelled for part in parts[name]))
@@ -203,6 +213,19 @@ def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[
             head = text[max(0, cue.start - _GLANCE) : cue.start]
             if (_SENTENCE_OPENS if cue.is_pronominal else _PRONOUN_OPENS).search(head):
                 yield cue.start
+
+
+def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | None:
+    """What `It` before a cue stands for, where the sentence before states nothing: the known thing that it begins with,
+    if it names no other: `Kvasir was sold. It belongs to Team Blue`."""
+    if cue.form.is_isa:
+        return None
+    start = max(0, cue.start - _ANTECEDENT_MAX)
+    found = _ANTECEDENT.search(text[start : cue.start])
+    concept = found[1].lower().replace(" ", "_") if found is not None else ""
+    if found is None or not vocabulary.is_concept(concept):
+        return None
+    return Topic(concept, start + found.start(1), start + found.end(2))
 
 
 def _wraps(prose: str, end: int) -> bool:
@@ -239,7 +262,7 @@ def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[C
         yield start, end, cues
 
 
-def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
+def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: Set[str]) -> bool:
     """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun."""
     # Asked before the sentence is read, which costs a hundred times as much.
     form, start = cue.form, cue.start
@@ -247,6 +270,8 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
         return "from" in sentence[start : cue.end + _GLANCE]
     if form is Form.RENAMED:
         return " to " in sentence[start : cue.end + _GLANCE]
+    if form is Form.ROLE:  # that a name follows was looked for
+        return True
     head = sentence[max(0, start - _GLANCE) : start].rstrip(_BESIDE)
     if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
         return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1
@@ -268,6 +293,8 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary) -> bool:
         last = before[-1].lower()
     if is_closed_class(last):
         return False
+    if marked and not marked.isdisjoint(word.lower() for word in before[-2:]):
+        return True
     return form in OPERATORS or not all(_is_ordinary(word, vocabulary) for word in before[-2:])
 
 

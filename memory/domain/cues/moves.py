@@ -9,12 +9,12 @@ from typing import Final
 
 from memory.domain.cues.clauses import Subject
 from memory.domain.cues.modality import Kind, Modality
-from memory.domain.cues.naming import is_distinctive, is_name_called
+from memory.domain.cues.naming import is_distinctive, is_name_called, is_role
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
 from memory.domain.cues.parents import find_stops, make_parent
 from memory.domain.cues.patterns import Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_subjects
-from memory.domain.language.english import nouns
+from memory.domain.language.english import names, nouns
 from memory.domain.text.function_words import is_closed_class, split_words
 from memory.domain.text.tokenizer import Token
 from memory.domain.types import NAMES, TYPE
@@ -53,11 +53,12 @@ class Move:
 def read_called(
     passage: Passage, cue: Cue, following: Collection[Cue], barrier: int, allowed: int, vocabulary: Vocabulary
 ) -> Named | None:
-    """What is called by the name behind the cue; None if that is not said to exist, or is told of programs. It begins
-    after the ``barrier``, or at ``allowed``."""
+    """What is called by the name behind the cue, or who is in the role before it; None if that is not said to exist, or
+    is told of programs. It begins after the ``barrier``, or at ``allowed``."""
     last = bisect_left(passage.starts, cue.start) - 1
-    is_stated = last > 0 and passage.tokens[last].text == "is"  # `our tavern is called The Raven`
-    last -= is_stated
+    has_role = cue.form is Form.ROLE
+    is_stated = has_role or (last > 0 and passage.tokens[last].text == "is")  # `our tavern is called The Raven`
+    last -= is_stated and not has_role
     index = last
     while index > max(-1, last - _UNITS_MAX) and not is_closed_class(passage.tokens[index].text):
         index -= 1
@@ -74,13 +75,17 @@ def read_called(
         return None
     parent = make_parent(passage, Form.CALLED, phrase, stops, vocabulary)
     name = read_phrase(passage, cue.end, stops)
-    if parent is None or name is None or len(name.tokens) != 1 or name.is_numbered:
+    if parent is None or name is None or name.is_numbered:
         return None
-    if phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS or name.head == parent.token:
+    named = [token for token in name.tokens if token.text not in names.TITLES]
+    if len(named) != 1 or (has_role and (not is_role(phrase.head) or name.determiner)):
         return None
-    if is_stated and not is_distinctive(passage, name.tokens[0], vocabulary):
+    is_code = phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS
+    if (is_code and not has_role) or name.head == parent.token:
         return None
-    if passage.text[name.end : name.end + 1] in _PATTERN or not is_name_called(passage, name.tokens[0], vocabulary):
+    if is_stated and not is_distinctive(passage, named[0], vocabulary):
+        return None
+    if passage.text[name.end : name.end + 1] in _PATTERN or not is_name_called(passage, named[0], vocabulary):
         return None
     return Named(name.head, parent.token, TYPE, True, phrase.start, name.end)
 
@@ -98,7 +103,10 @@ def _exists(passage: Passage, index: int, phrase: Phrase, allowed: int) -> bool:
     if determiner in _OWN or phrase.start == allowed:
         return True
     before = [token.text for token in passage.tokens[max(0, index - 2) : index]]
-    return determiner in _INDEFINITE and before[-1:] != [] and before[-1] in _EXISTS and before[0] != "to"
+    if determiner not in _INDEFINITE or not before:
+        return False
+    is_place = phrase.head in nouns.PLACE_NOUNS and phrase.head != "branch"
+    return (before[-1] in _EXISTS and before[0] != "to") or (is_place and before[-1] in ("in", "on", "at"))
 
 
 def read_move(

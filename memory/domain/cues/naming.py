@@ -1,9 +1,13 @@
 """Tells names from ordinary words."""
 
+from typing import Final
+
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_plural, singular_of
 from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.text.sentences import NAME_MARK
 from memory.domain.text.tokenizer import Token
+
+_TITLE_MAX: Final = 8  # characters, with what parts it from the name
 
 
 def is_distinctive(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
@@ -12,13 +16,19 @@ def is_distinctive(passage: Passage, token: Token, vocabulary: Vocabulary) -> bo
         return False
     if token.is_emphasised or is_marked(passage, token) or vocabulary.is_concept(token.text):
         return True
-    if token.is_capitalised and token.text in names.GIVEN_NAMES:
+    if token.is_capitalised and (token.text in names.GIVEN_NAMES or _follows_title(passage, token)):
         return True
     # `Her tracker is Furnace. Furnace is a tracker.`
     is_name_elsewhere = token.is_initial and passage.text[token.start : token.end] in passage.names_inside
     if is_name_elsewhere and vocabulary.is_common(token.text) and not _is_listed_noun(token.text):
         return True
     return not is_ordinary_noun(token.text, vocabulary)
+
+
+def _follows_title(passage: Passage, token: Token) -> bool:
+    """`Dr. Sutter`"""
+    before = passage.text[max(0, token.start - _TITLE_MAX) : token.start].split()
+    return bool(before) and before[-1][:-1].lower() in names.TITLES and before[-1].endswith(".")
 
 
 def is_ordinary_noun(word: str, vocabulary: Vocabulary) -> bool:
@@ -61,3 +71,8 @@ def is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> boo
     if is_distinctive(passage, name, vocabulary):
         return True
     return not is_adjective(name.text) and name.text not in verbs.CLOSING_ADVERBS and not name.text.endswith("ly")
+
+
+def is_role(noun: str) -> bool:
+    """Whether it is said of people: what they are to us is what they are."""
+    return noun in nouns.ROLES or (len(noun) > 4 and noun.endswith(nouns.ROLE_ENDINGS) and noun not in nouns.NO_ROLES)

@@ -21,6 +21,7 @@ _SMALL: Final = {ord(letter): letter.lower() for letter in ascii_uppercase}
 _SKIPPED: Final = ARTICLES | POSSESSIVES
 _COORDINATORS: Final = split_words("and or but yet")
 _OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c\x10]*\Z")
+_NUMBERED: Final = re.compile(r"\s+\d{1,4}\s+\Z")
 _WITHIN: Final = re.compile(
     r"(?:\+\+|#)?[\s*_\"\u201c\u201d\x10]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+(?:\d{1,4}|\d+\.[\d.]+)\s+\Z"
 )
@@ -135,6 +136,7 @@ class Phrase:
     next_start: int
     next_end: int
     is_numbered: bool  # a number or other noise follows directly
+    is_counting: bool = False  # a number stands before it: `a 48 TB QNAP`
 
     @property
     def head(self) -> str:
@@ -172,6 +174,7 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
     return Phrase(
         tokens=tuple(passage.tokens[index] for index in units),
         gaps=tuple(passage.text[passage.tokens[a].end : passage.tokens[b].start] for a, b in pairwise(units)),
+        is_counting=_NUMBERED.match(passage.gap_before(units[0])) is not None,
         determiner=passage.tokens[nouns_reach.start - 1].text if nouns_reach.start > here else "",
         next_word=next_word,
         next_start=following.start if following else last.end,
@@ -245,7 +248,9 @@ def _skip_articles(passage: Passage, at: int, reach: range) -> range:
     end = at
     for index in reach:
         token = passage.tokens[index]
-        if not _OPENING.match(passage.text[end : token.start]):
+        gap = passage.text[end : token.start]
+        is_counted = _NUMBERED.match(gap) and passage.text.endswith((" a", " an", " the", " our", " my"), 0, end)
+        if not _OPENING.match(gap) and not (is_counted and token.text not in _SKIPPED):
             break
         if token.text not in _SKIPPED:
             return reach[index - reach.start :]

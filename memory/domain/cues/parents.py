@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
-from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym
+from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym, is_role
 from memory.domain.cues.noun_phrases import (
     Passage,
     Phrase,
@@ -35,6 +35,8 @@ _QUOTES: Final = {'"': '"', "\u201c": "\u201d", "'": "'", "\u2018": "\u2019"}
 _AFTER_NOUN: Final = re.compile(r"[*_\x10]*(?:[.;!)]|\s*\Z|\s+(?:of|in|for|from|with|at|on|that|which|who)\b)")
 _ADJECTIVES_AHEAD: Final = re.compile(r",(?! (?:it|s?he|they|we|i|and|but|which|who|now|since|so)\b)", re.IGNORECASE)
 _POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
+_CORRECTED: Final = re.compile(r", (?:well|or rather|no|sorry)\b")  # `in PyTorch, well, in Python`
+_COUNTS: Final = re.compile(r"\d")
 _PARTS: Final = re.compile(r"[_\-.'@+]")  # one less than the words of a name
 _NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would be another word
 
@@ -108,7 +110,7 @@ def make_parent(
         if not context or of is None:
             return None
         end = of.end
-    if form is Form.IS_THE and not context:
+    if form is Form.IS_THE and not context and not _tells_kind(phrase):
         return None
     token = _compose_language(passage, phrase) if form is Form.IS_WRITTEN else ""
     token = token or _compose_parent(
@@ -130,22 +132,27 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
     if form in OPERATORS:
         return not is_inflected
     if form is Form.IS_WRITTEN:
-        return bool(_compose_language(passage, phrase))
+        return bool(_compose_language(passage, phrase)) and _CORRECTED.match(passage.text, phrase.end) is None
     if phrase.next_word in ("one", "ones") or any(token.text == "same" for token in phrase.tokens):
         return False  # of something that was named before
     judged = singular_of(head) if is_plural(head) else head
+    if form.is_isa and any(token.text in adjectives.NO_MORE for token in phrase.tokens[:-1]):
+        return False
     is_named = bool(last.parts) and not form.is_isa  # `part of the Hygiene Plan`
     if (judged.rpartition("_")[2] in nouns.EVALUATIONS and not is_named) or len(head) == 1:
         return False
     # The last word of a name of several is no adjective: "Privet Drive".
-    if is_adjective(head) and not last.parts and not is_marked(passage, last):
+    is_name = not form.is_isa and last.is_capitalised  # `owned by Nordlive`
+    if is_adjective(head) and not last.parts and not is_name and not is_marked(passage, last):
         # Whatever ends a phrase after an article is a noun, unless it never is one: `a dwarf cleric of Moradin`.
         is_noun = form is Form.IS_A and _AFTER_NOUN.match(passage.text, phrase.end) is not None
         if not is_noun or head in adjectives.ADJECTIVES or is_descriptive(last):
             return False
     if form.is_isa and _is_ordinary_compound(last) and _ADJECTIVES_AHEAD.match(passage.text, last.end):
         return False  # `a low-overhead, cross-platform library`
-    if form is Form.IS_LOCATED:
+    if form in (Form.IS_OWNED_BY, Form.OWNED_BY) and judged in nouns.NO_OWNERS:
+        return False
+    if form in (Form.IS_LOCATED, Form.LOCATED):
         return head in nouns.PLACE_NOUNS or _is_named(passage, last, vocabulary)
     if form in PLACES:
         return nouns.OCCASIONS.isdisjoint((phrase.tokens[0].text, head))
@@ -159,6 +166,18 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         return False
     is_degree = phrase.tokens[0].text in nouns.DEGREES or any(token.text in ("bit", "tad") for token in phrase.tokens)
     return not (is_inflected or phrase.is_numbered or is_degree)
+
+
+def _tells_kind(phrase: Phrase) -> bool:
+    """Whether `the` goes before what something is, and not before what it is to others: `the paging network`."""
+    head = phrase.tokens[-1]
+    if head.is_capitalised or is_plural(head.text) or any(token.is_capitalised for token in phrase.tokens):
+        return False
+    before = [token for token in phrase.tokens[:-1] if not is_descriptive(token)]
+    is_whole = len(before) == len(phrase.tokens) - 1 > 0 and not any(
+        is_adjective(token.text) or token.text in nouns.TO_OTHERS for token in before
+    )
+    return is_whole and (is_role(head.text) or head.text in nouns.TELLING)
 
 
 def _is_modifier_after(passage: Passage, phrase: Phrase) -> bool:
@@ -186,7 +205,8 @@ def _compose_parent(
     head = _compose_head(passage, phrase, vocabulary)
     if is_plural_form and is_plural(head):  # `Raspberry Pis`
         head = singular_of(head)
-    if not head:
+    is_amount = phrase.is_counting and tokens[0].text.partition("_")[0] in names.UNITS  # `a 48 TB QNAP`
+    if not head or (is_amount and tokens[0].parts):
         return ""
     kept = [head]
     has_name = (
@@ -202,7 +222,10 @@ def _compose_parent(
             break
         if has_name and not token.is_capitalised:  # `the Proxmox host merak-1`
             break
-        counts = any(character.isdigit() for character in gap)  # `a tier 2 target`
+        is_counted = index > 0 and _COUNTS.search(phrase.gaps[index - 1]) and not tokens[index - 1].is_capitalised
+        if is_counted or (not index and phrase.is_counting):  # `a small 5 port switch`
+            continue
+        counts = _COUNTS.search(gap) is not None  # `a tier 2 target`
         if (counts and not token.is_capitalised) or is_descriptive(token) or _NOT_A_WORD.match(gap):
             continue
         if len(_PARTS.findall("_".join([token.text, *kept]))) >= WORDS_MAX:

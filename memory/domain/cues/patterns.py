@@ -29,12 +29,12 @@ class Form(Enum):
     IS_A = ("an?", "type", True, VERB)
     IS_ONE_OF = ("one of (?:our|my)", "type", True, VERB)
     IS_OUR = ("(?:our|my|its|their|his|her)", "type", True, VERB)
-    IS_THE = ("the", "type", True, VERB)  # only with `of Z`
+    IS_THE = ("the", "type", True, VERB)  # only with `of Z`, or with what tells one of a kind: `the paging network`
     IS_ALSO = ("(?:called|named|known as|referred to as)", NAMES, False, VERB)  # with `also` or `now`
-    IS_OWNED_BY = ("owned by", "owned-by", False, VERB)
+    IS_OWNED_BY = ("(?:owned|maintained) by", "owned-by", False, VERB)
     IS_HOSTED = ("(?:hosted (?:by|on|at)|deployed (?:on|to)|running on)", "runs-on", False, VERB)
     IS_CONTAINED = ("contained in", "membership", False, VERB)
-    IS_LOCATED = ("located (?:in|at)", "geography", False, VERB)
+    IS_LOCATED = ("(?:located|based|headquartered) (?:in|at)", "geography", False, VERB)
     IS_WRITTEN = ("written in", "tech", False, VERB)
     IS_IN = ("in", "geography", False, VERB)  # only of what is a place
     # Verbs:
@@ -46,10 +46,12 @@ class Form(Enum):
     OPERATOR_ISPART = ("ispart", "membership", False, _OPERATOR)
     KIND_OF = ("(?:kind|type|instance) of", "type", True, _ELLIPTICAL)
     PART_OF = ("(?:part|member) of", "membership", False, _ELLIPTICAL)
-    OWNED_BY = ("owned by", "owned-by", False, _ELLIPTICAL)
+    OWNED_BY = ("(?:owned|maintained) by", "owned-by", False, _ELLIPTICAL)
     HOSTED = ("(?:hosted (?:by|on|at)|deployed on)", "runs-on", False, _ELLIPTICAL)
     CONTAINED = ("contained in", "membership", False, _ELLIPTICAL)
-    WRITTEN = ("written in", "tech", False, _ELLIPTICAL)  # only after a statement: `a worker, written in Go`
+    # Only after a statement: `a worker, written in Go`.
+    LOCATED = ("(?:located|based|headquartered) (?:in|at)", "geography", False, _ELLIPTICAL)
+    WRITTEN = ("written in", "tech", False, _ELLIPTICAL)
     # `Kvasir, our search service,` and `Kvasir (a Go service)`: the mark belongs to the cue.
     APPOSITION = (r", (?:our|my|an?)|\((?:our|my|an?)", "type", True, _ELLIPTICAL)
     # `- kvasir: a Go service`, `- odin - our portal`: at the beginning of a line.
@@ -63,6 +65,8 @@ class Form(Enum):
         True,
         _ELLIPTICAL,
     )
+    # The same, of people: `our vet is Dr. Sutter`.
+    ROLE = (r"is(?: now)?", "type", True, VERB)
     # `moved from P to Q`; without `from` what is moved stands behind: `we moved kvasir from P to Q`.
     MOVED = ("(?:moved|migrated|relocated|transferred)(?: from)?", "runs-on", False, VERB)
     # `Kvasir, also known as Ran,` and `Kvasir (aka Ran)`: the mark belongs to the cue.
@@ -82,16 +86,20 @@ class Form(Enum):
 
 
 NAMING: Final = frozenset({Form.IS_ALSO, Form.IS_SHORT, Form.ALIASED, Form.RENAMED})
+SUBJECT_BEHIND: Final = NAMING | {Form.CALLED, Form.MOVED, Form.ROLE}
 OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 # These stand where a verb is missing, as in notes; within a sentence that has one they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
+CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN})  # only after a statement
 APPOSED: Final = frozenset({Form.APPOSITION, Form.LISTED})
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
 _VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON]
 _OTHERS: Final = [
-    form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION, Form.LISTED, Form.ALIASED)
+    form
+    for form in Form
+    if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION, Form.LISTED, Form.ALIASED, Form.ROLE)
 ]
 
 # What may stand between copula and object.
@@ -108,9 +116,9 @@ def _alternatives(forms: list[Form]) -> str:
 # How the forms begin: this search leaps over nearly all words, and what it finds is looked at closely.
 _BEGINNING: Final = re.compile(
     r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
-    r"|deploy|contai|locat|writt|act|al|bas"
+    r"|maint|deploy|contai|locat|based|headq|writt|act|al|bas"
     r"|both |curr|essen|itself|just|now|simpl|still|short |anoth)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
-    r"|she['\u2019]s|writt|are[ n]|belon|runs? o"
+    r"|she['\u2019]s|writt|are[ n]|belon|maintained b|located [ia]|based [ia]|headq|runs? o"
     r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|own(?:ed|s )|t(?:ype o|ransf)"
     r"|m(?:ember o|igr|oved)|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo|renamed)"
 )
@@ -118,6 +126,10 @@ _BEGINNING: Final = re.compile(
 _ARTICLE: Final = "(?:our|my|an?) "
 _APPOSED: Final = tuple(re.compile(rf"{mark}(?:{_ARTICLE}|(?P<aliased>{_ALIASED} ))") for mark in (", ", r"\("))
 _LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", "- ", "\u2013 ", "\u2014 "))
+# On the text as it is written: what follows is a name.
+_ROLE: Final = re.compile(r" is( now)?(?= [*_\"'\u201c`]{0,2}[A-Z\u00c0-\u00de])")
+_OWN: Final = re.compile(r"(?<!\w)(?:our|my)(?: [\w-]{2,20}){1,4}\Z")
+_ROLE_MAX: Final = 80  # characters
 _IN_ASCII: Final = 2  # of these
 _HEAD: Final = re.compile(
     r"(?:\A|\n)[ \t]*(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+)?(?P<name>[^\s:](?:[^\n:]{0,58}[^\s:])?)\Z"
@@ -184,6 +196,11 @@ def find_forms(text: str) -> list[Cue]:
         for found in pattern.finditer(small)
         if small[found.start()] == "," or small[found.start() - 1 : found.start()] == " "
     ]
+    apposed += [
+        Cue(Form.ROLE, found.start() + 1, found.end(), adverb="now" if found[1] else "")
+        for found in _ROLE.finditer(text)
+        if _OWN.search(small, max(0, found.start() - _ROLE_MAX), found.start()) is not None
+    ]
     if len(cues) > count or apposed:
         cues = sorted([*cues, *apposed], key=_START)
     return cues
@@ -213,8 +230,6 @@ def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
         verb_denied == "no longer " and not match[form.name].partition(" ")[0].endswith("s")
     )
     if is_plural and small.find(" and ", max(0, start - _NEAR), start) < 0:
-        return None
-    if form is Form.IS_THE and small.find(" of ", end, end + _NEAR) < 0:
         return None
     if form in NOTES and text[start].isupper():  # `TYPE Type of the file`: the words of a definition
         return None

@@ -14,7 +14,7 @@ from memory.domain.cues.moves import read_called, read_move, read_names
 from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_parent
-from memory.domain.cues.patterns import APPOSED, NAMING, VERB, Cue, Form
+from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, SUBJECT_BEHIND, VERB, Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_listed, read_subjects
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
@@ -101,11 +101,11 @@ class _SentenceReader:
         self._wraps_at = len(passage.text.rstrip()) if around.is_wrapped else -1
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
-        if cue.form in (Form.CALLED, Form.MOVED) or cue.form in NAMING:
+        if cue.form in SUBJECT_BEHIND:
             return self._read_named(cue, following) if is_hopeful else []
         referred = self._read_pronoun(cue) if is_hopeful and self._topic else []
         continued = referred or continued_subjects(self._passage.text, self._last, cue)
-        if not continued and (not is_hopeful or cue.is_pronominal or cue.form is Form.WRITTEN):
+        if not continued and (not is_hopeful or cue.is_pronominal or cue.form in CONTINUING):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
         if parent is None or parent.end == self._wraps_at or (cue.form in APPOSED and not self._is_closed(cue, parent)):
@@ -147,7 +147,9 @@ class _SentenceReader:
             return None
         before = passage.tokens[: bisect_left(passage.starts, subject.start)]
         after = passage.tokens[bisect_left(passage.starts, last.end) :]
-        if any(not is_closed_class(token.text) and token.text not in names.OPENERS for token in before):
+        if any(
+            is_distinctive(passage, token, self._vocabulary) and token.text not in names.OPENERS for token in before
+        ):
             return None
         if any(is_distinctive(passage, token, self._vocabulary) for token in after):
             return None
@@ -252,22 +254,19 @@ class _SentenceReader:
     ) -> list[CueMatch]:
         kind = self._find_kind(subjects[0], cue, parent, is_instead=is_instead)
         found = [self._make(subject, parent, start, kind) for subject in subjects]
-        if cue.is_denied and _BUT.match(self._passage.text, parent.phrase.end):
-            other = self._read_other(cue, parent, stops)
+        if cue.is_denied and (contrast := _BUT.match(self._passage.text, parent.phrase.end)):
+            other = self._read_other(contrast, parent, stops)
             if other is not None:
                 found += [self._make(subject, other, start, Kind.CHANGES) for subject in subjects]
                 self.barrier = other.end
                 self._last = Last(subjects, other, False, False, other.end)
         return found
 
-    def _read_other(self, cue: Cue, parent: Parent, stops: set[int]) -> Parent | None:
+    def _read_other(self, contrast: re.Match[str], parent: Parent, stops: set[int]) -> Parent | None:
         """What comes after `but`."""
-        but = _BUT.match(self._passage.text, parent.phrase.end)
-        if but is None:
-            return None
-        phrase = read_phrase(self._passage, but.start("word") if parent.form.is_isa else but.end(), stops)
+        phrase = read_phrase(self._passage, contrast.start("word") if parent.form.is_isa else contrast.end(), stops)
         if phrase is None and parent.form.is_isa:
-            phrase = read_phrase(self._passage, but.end(), stops)
+            phrase = read_phrase(self._passage, contrast.end(), stops)
         other = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
         return other if other is not None and other.token != parent.token else None
 
@@ -309,10 +308,11 @@ class _SentenceReader:
 
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
         """The forms whose subject may stand behind them, and those of two names."""
-        if cue.form is Form.CALLED:
+        if cue.form in (Form.CALLED, Form.ROLE):
             allowed = self._last.parent.phrase.start if self._last is not None else -1
             named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
-            pairs = [(named, Kind.STATES)] if named is not None else []
+            kind = Kind.CHANGES if cue.adverb == "now" else Kind.STATES
+            pairs = [(named, kind)] if named is not None else []
         elif cue.form in NAMING:
             names = read_names(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
             pairs = [names] if names is not None else []

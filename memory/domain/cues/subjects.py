@@ -127,8 +127,9 @@ def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject
         return None
     before = passage.tokens[max(0, opening - _NOUN_MAX) : opening]
     inside = passage.tokens[opening : last + 1]
-    for name, noun_phrase in ((inside[0], before), (before[-1], inside)):
-        if name is inside[0] and len(inside) > 1:
+    first = inside[1] if inside[0].text == "the" and len(inside) == 2 else inside[0]  # `our ship, the Widow, is a`
+    for name, noun_phrase in ((first, before), (before[-1], inside)):
+        if name is first and first is not inside[-1]:
             continue
         determiner = next((token.text for token in reversed(noun_phrase) if is_closed_class(token.text)), "")
         noun = noun_phrase[-1]

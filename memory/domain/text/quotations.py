@@ -33,9 +33,9 @@ _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 # "I said:" does not.
 _LABEL: Final = re.compile(
     r"[ \t*_#-]*(?P<label>(?!(?:I|we|for)\b)(?:[^\s:]+[ \t]+){0,9}?"
-    r"(?:observations?|results?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|sites?|"
-    r"articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|attachments?|posts?|"
-    r"files?|source|text|wrote|writes|says|said|reads)"
+    r"(?:observations?|results?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|"
+    r"(?<=\S[ \t])sites?|articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|"
+    r"attachments?|posts?|files?|source|text|wrote|writes|says|said|reads)"
     r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$",
     re.MULTILINE | re.IGNORECASE,
 )

@@ -23,16 +23,16 @@ ADJECTIVES = split_words(
 ADJECTIVE_ENDINGS = ("able", "al", "ful", "ible", "ic", "ish", "ive", "less", "like", "ous")
 NOUNS_LIKE_ADJECTIVES = split_words(
     "academic additive admiral aerial alternative animal appraisal approval archive arithmetic arrival attic british "
-    "burial cable canal capital cardinal carnival characteristic classic clinic coal comic constable consumable "
+    "burial cable cleric canal capital cardinal carnival characteristic classic clinic coal comic constable consumable "
     "credential critic crystal deal decimal deliverable denial derivative detective diagnostic dictionary directive "
     "dish disposal dive drive editorial english epic executable executive fabric festival finnish fish five garlic "
     "goal graphic handful heuristic hive hospital incentive individual initiative interval journal literal locomotive "
     "logic lyric magic manual material meal mechanic medal medic memorial metal metric mineral mnemonic mosaic motive "
     "mouthful music narrative numeral objective olive operative ordinal panic pedal perspective petal plastic polish "
-    "portable portal primitive professional proposal public radish relative relic removal renewal rental replica "
-    "representative republic retrieval reversal ritual rival rubbish rubric sandal scandal seal serial signal spanish "
-    "spiral statistic survival table terminal timetable topic traffic trial tutorial variable vegetable wearable wish "
-    "withdrawal"
+    "portable portal primitive principal professional proposal public radish relative relic removal renewal rental "
+    "replica representative republic retrieval reversal ritual rival rubbish rubric sandal scandal seal serial signal "
+    "spanish spiral statistic survival table terminal timetable topic traffic trial tutorial variable vegetable "
+    "wearable wish withdrawal"
 )
 
 # The last parts of hyphenated adjectives; participles, as in `self-hosted`, are so too.
@@ -41,6 +41,9 @@ ADJECTIVE_TAILS = split_words(
     "performance platform premise premises purpose quality ready rise safe scale source specific speed standing state "
     "style tenant term time to-date tolerant use way weight wide"
 )
+
+# What has such a one is not so now.
+NO_MORE = split_words("former future alleged erstwhile onetime potential prospective would-be")
 
 # Of size, age, order, worth or generality: `an old mail relay` is a mail relay. Others tell kinds apart and are kept:
 # `a virtual machine`, `a legal entity`, `a nightly job`.

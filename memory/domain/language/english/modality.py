@@ -6,7 +6,7 @@ Alternatives of regular expressions for text in small letters, its apostrophes s
 
 _BELIEVES = "think|believe|guess|suspect|reckon|figure|gather|feel|bet|understand"
 _BELIEVED = "thought|believed|guessed|suspected|reckoned|figured|assumed|expected|hoped"
-_SAID = "said|says|say|told|mentioned|mentions|wrote|writes|reported|stated|insists|insisted|swears|swore"
+_SAID = "argues|argued|said|says|say|told|mentioned|mentions|wrote|writes|reported|stated|insists|insisted|swears|swore"
 # Their `said` tells nothing of others, or there is no verb: `that said`, `but think`.
 _NO_SPEAKERS = "i|we|but|and|so|or|to|you|please|just|that|this|as|which|who|it"
 _SURE = "sure|certain|confident|convinced|positive"

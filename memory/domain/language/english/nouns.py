@@ -73,10 +73,10 @@ RELATIONAL_NOUNS = split_words(
     "names namespace notation number object operation operator option options output owner package page pages "
     "parameter parameters parser part parts password path pattern people permission person policy port problem process "
     "prompt property protocol query question reference release request requests response result results role rule "
-    "rules schema script section setting settings side size source spec specification standard state statement status "
-    "step string structure style subclass support syntax table tag task template term test tests text thing time title "
-    "token tokens tutorial type types update usage user users value values variable variant version versions view way "
-    "website wrapper zone"
+    "rules stuff schema script section setting settings side size source spec specification standard state statement "
+    "status step string structure style subclass support syntax table tag task template term test tests text thing "
+    "time title token tokens tutorial type types update usage user users value values variable variant version "
+    "versions view way website wrapper zone"
 )
 
 # Ordinary nouns of the trade that a dictionary of common words lacks: in `the kvasir frontend` the name is kvasir.
@@ -130,6 +130,32 @@ PLACE_NOUNS = split_words(
     "tavern temple terminal theater theatre tower town university valley venue villa village ward warehouse workshop "
     "yard zoo"
 )
+# Of whom nothing is told by saying that something is maintained by them.
+NO_OWNERS = split_words("community crowd everybody everyone hand nobody one people public script volunteer")
+# People, by what they are to others: `our vet is Dr. Sutter`. Words with such an ending are so, too.
+ROLES = split_words(
+    "apprentice assistant aunt boss boyfriend brother ceo cfo chair chairman chairwoman chief clerk client coach "
+    "coo cook counsel cousin cto dad daughter dentist doctor expert father friend girlfriend grandma grandpa groom "
+    "hairdresser head husband intern janitor judge landlady landlord lead matron mentor midwife mom mother mum "
+    "nanny nephew niece nurse partner pilot principal rep scribe secretary sister sitter son sysadmin tenant "
+    "treasurer trustee uncle vet warden wife witness"
+)
+ROLE_ENDINGS = ("er", "or", "ist", "ian", "man", "woman")
+NO_ROLES = split_words(
+    "answer border chapter color colour corner counter dinner error factor flavor floor letter list master matter "
+    "meter minor number offer order other paper poster power quarter register river summer supper weather winter"
+)
+# With a noun before them they say what kind of thing something is, also after `the`: `the paging network`.
+TELLING = split_words(
+    "account app application archive bay board box branch bucket calendar camera channel cluster console "
+    "controller counter dashboard database depot desk device domain drive entrance firewall fleet floor frontend "
+    "gateway hall host instance kitchen lab lake laptop library line lot machine mailbox mirror monitor network "
+    "node office parlour pipeline platform pool portal printer program queue registry relay repo repository robot "
+    "room scheduler sensor server service shed site software spreadsheet stack station storage store subnet switch "
+    "system tablet team terminal tool tracker van vault vehicle vlan wallet warehouse website wiki workshop yard"
+)
+# Before another noun they say what it is to the rest.
+TO_OTHERS = split_words("base core default key master parent reference root sample source standard stock target test")
 # They stand before the name of what something runs on: `the host tyr`.
 HOST_NOUNS = split_words("account box cluster host instance laptop machine node pi project server vm vps workstation")
 # They say what several are to each other: `Ada and Bob are friends`.
