@@ -45,15 +45,15 @@ def read_speech(
             words = find_words(prose)
         names: list[str] = []
         # Those written as names first, in an order that is the same in every process.
-        written, others = words.emphasised - cache.nameless, words.tokens - words.emphasised - cache.nameless
+        written, others = words.emphasised - cache.nameless, words.tokens - cache.nameless - words.emphasised
         for name in (*sorted(written), *sorted(others)):
             # Of what something is known nobody is asked, so its sentences are not read for it.
-            is_open = (wanted is None or name in wanted) and not cache.is_concept(name)
-            if is_open and may_be_asked(name, cache, known_words):
-                names.append(name)
-            if len(names) == NAMES_MAX:
-                break
-            yield
+            if (wanted is None or name in wanted) and not cache.is_concept(name):
+                if may_be_asked(name, cache, known_words):
+                    names.append(name)
+                if len(names) == NAMES_MAX:
+                    break
+                yield
         spoken = yield from find_spoken_of(prose, names, cache, known_words)
         code = extract_code(text, prose)
     else:  # what a tool returns is not marked as code where it is

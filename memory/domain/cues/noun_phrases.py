@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from string import ascii_uppercase
 from typing import Final, Protocol
@@ -100,7 +100,7 @@ def _without_pronoun(token: Token) -> Token:
     """`Husqvarna I`, of `belongs to Husqvarna I think`, without the pronoun."""
     rest = token.text.removesuffix("_i")
     parts = tuple(part for part in token.parts[:-1] if part != rest)
-    return replace(token, text=rest, end=token.end - 2, parts=parts)
+    return token._replace(text=rest, end=token.end - 2, parts=parts)
 
 
 def _has_opener(text: str, token: Token, vocabulary: Vocabulary, names_inside: NamesInside) -> bool:

@@ -2,8 +2,9 @@
 model knows already or has no use for: ordinary words, technology, files, identifiers from code."""
 
 import re
-from collections.abc import Collection
-from typing import Final, Protocol
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
 
 from memory.domain.cues.naming import is_marked, is_ordinary_noun
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle, is_plural, read_passage
@@ -102,6 +103,22 @@ def _is_common(word: str, vocabulary: Vocabulary) -> bool:
     return vocabulary.is_common(word) or word in FREQUENT  # a vocabulary may have no dictionary (yet)
 
 
+class _Counts(NamedTuple):
+    """How many words are grammar, function words of another language, known to everybody."""
+
+    grammar: int
+    foreign: int
+    common: int
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """One that has names in it, often several."""
+
+    passage: Passage
+    counts: _Counts | None = None  # of its words; once they are asked for
+
+
 def find_spoken_of(
     prose: str, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords
 ) -> Steps[dict[str, str]]:
@@ -118,14 +135,14 @@ def find_spoken_of(
         lowered = line.lower()
         here = [token for token, run in missing.items() if run in lowered]
         finder = SentenceFinder(line) if here else None
-        passages: dict[str, Passage] = {}  # several names often stand in one sentence
+        sentences: dict[str, _Sentence] = {}  # each is read once
         yield
         for token in here:
-            for sentence in _sentences_naming(finder, line, lowered, missing[token]):
+            for text in _sentences_naming(finder, line, lowered, missing[token]):
                 tries[token] -= 1
-                if (passage := passages.get(sentence)) is None:
-                    passage = passages[sentence] = read_passage(sentence, (), vocabulary, names_inside)
-                if written := _find_in(passage, token, vocabulary, known):
+                if (sentence := sentences.get(text)) is None:
+                    sentence = sentences[text] = _Sentence(read_passage(text, (), vocabulary, names_inside))
+                if written := _find_in(sentence, token, vocabulary, known):
                     found[token] = written
                     break
             if token in found or tries[token] <= 0:
@@ -147,15 +164,16 @@ def _sentences_naming(finder: SentenceFinder | None, line: str, lowered: str, ru
     return sentences
 
 
-def _find_in(passage: Passage, name: str, vocabulary: Vocabulary, known: KnownWords) -> str:
+def _find_in(sentence: _Sentence, name: str, vocabulary: Vocabulary, known: KnownWords) -> str:
     """The name as a sentence writes it that has it as subject or object; else empty."""
+    passage = sentence.passage
     for index, token in enumerate(passage.tokens):
         if token.text == name:
             written = passage.text[token.start : token.end].removesuffix("'s").removesuffix("\u2019s")
             if (
                 _stands_free(passage, token)
                 and _is_written_as_name(written, token, vocabulary, known)
-                and _reads_as_english(passage, index, vocabulary, known)
+                and _reads_as_english(sentence, index, vocabulary, known)
                 and _is_subject_or_object(passage, index, vocabulary, known)
             ):
                 return written
@@ -212,12 +230,23 @@ def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bo
     )
 
 
-def _reads_as_english(passage: Passage, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    words = [token.text for index, token in enumerate(passage.tokens) if index != at]
-    grammar = sum(map(is_closed_class, words)) + (at > 0 and passage.tokens[0].text in verbs.IMPERATIVES)
-    foreign = sum(known.is_foreign(word) for word in words)
-    common = sum(is_closed_class(word) or _is_ordinary(word, vocabulary, known) for word in words)
-    return grammar > 0 and foreign < grammar and common >= COMMON_SHARE * len(words)
+def _reads_as_english(sentence: _Sentence, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
+    """Whether its words but for the name do."""
+    tokens = sentence.passage.tokens
+    counts = sentence.counts = sentence.counts or _count_words(tokens, vocabulary, known)
+    name = _count_words(tokens[at : at + 1], vocabulary, known)
+    grammar = counts.grammar - name.grammar
+    common = counts.common - name.common
+    grammar += at > 0 and tokens[0].text in verbs.IMPERATIVES
+    return grammar > 0 and counts.foreign - name.foreign < grammar and common >= COMMON_SHARE * (len(tokens) - 1)
+
+
+def _count_words(tokens: Sequence[Token], vocabulary: Vocabulary, known: KnownWords) -> _Counts:
+    words = [token.text for token in tokens]
+    others = [word for word in words if not is_closed_class(word)]
+    ordinary = sum(_is_ordinary(word, vocabulary, known) for word in others)
+    grammar = len(words) - len(others)
+    return _Counts(grammar, sum(map(known.is_foreign, words)), grammar + ordinary)
 
 
 def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:

@@ -24,6 +24,7 @@ _CASED: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"-?\s*[\w.\-/]{1,40}\s*(?:=|:=|=>|->)\s*\S|-?\s*[\w.\-/]{1,40}:(?:\s+\S+){0,3}\s*\Z")
 _SYMBOLS: Final = re.compile(r"[{}\[\];=<>$&|\\^~%\x1a]|\w\(|::|->|//")
+_SIGNS: Final = rb"{}[];=<>$&|\^~%(:/" + MASK.encode()  # each symbol has one of these
 _CODE_ENDS: Final = ("{", "}", ";", "(", "[", "=>", "->", "\\", "&&", "||", "):", "])", "),", "{,", '",', "',")
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022\u2013]|\d{1,2}[.)])[ \t]+")
 _INDENTED: Final = re.compile(r"\t| {4}")
@@ -85,8 +86,14 @@ def _is_data(line: str) -> bool:
         return True
     if _PRINTED.match(said) or _CASED.match(said) or _FIELD.match(said):
         return True
-    symbols = len(_SYMBOLS.findall(said.replace(MASK * 2, "")))
-    return said.endswith(_CODE_ENDS) or (symbols > 1 and symbols * 25 > len(said))
+    return said.endswith(_CODE_ENDS) or _has_many_symbols(said)
+
+
+def _has_many_symbols(line: str) -> bool:
+    said, least = line.replace(MASK * 2, ""), len(line) // 25 + 1
+    # There are no more symbols than signs that one could be, which are counted in a tenth of the time.
+    signs = len(said) - len(said.encode("latin-1", "replace").translate(None, _SIGNS))
+    return signs >= max(2, least) and len(_SYMBOLS.findall(said)) >= max(2, least)
 
 
 def _blank_out(line: str) -> str:

@@ -41,9 +41,10 @@ _LABEL: Final = re.compile(
 )
 _SENTENCE_END: Final = re.compile(r"[a-z]{2}[.!?]+\s")  # `I ran it. Output:`
 _LABEL_MAX: Final = 200  # characters
+# These begin with the line break before them, which the search leaps to.
 # A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
 _HEADING: Final = re.compile(
-    r"^#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
+    r"\n#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
     r"snippets?|passages?|attachments?|e?-?mails?)[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -51,16 +52,17 @@ _SHORT_LABEL: Final = 5  # words: a longer one is a label only if nothing follow
 _SHORT_LABEL_WITHIN: Final = 3  # the same behind another sentence
 # Mail and HTTP alike: names and colons, one a line.
 _HEADER_LINES: Final = re.compile(
-    r"^[ \t*]*(?:from|to|cc|bcc|subject|date|sent|reply-to|received|message-id|return-path|content-type|mime-version|"
+    r"\n[ \t*]*(?:from|to|cc|bcc|subject|date|sent|reply-to|received|message-id|return-path|content-type|mime-version|"
     r"von|an|betreff|gesendet|datum)[*]*:.*\n(?:[ \t].*\n|[ \t*]*[A-Za-z][A-Za-z-]{1,30}[*]*:.*(?:\n|\Z))+",
     re.MULTILINE | re.IGNORECASE,
 )
 _FORWARDED: Final = re.compile(
-    r"^[ \t]*(?:-{3,}[^\n]{0,60}\bmessage\b[^\n]{0,60}-{3,}|on\b[^\n]{5,200}\bwrote:|begin forwarded message:)[ \t]*$",
+    r"\n[ \t]*(?:-{3,}[^\n]{0,60}\bmessage\b[^\n]{0,60}-{3,}|on\b[^\n]{5,200}\bwrote:|begin forwarded message:)[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 
-_MARKS: Final = re.compile('["\'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019](?:(?<=")"")?')
+_ANY_MARK: Final = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019"
+_MARKS: Final = re.compile(f'[{_ANY_MARK}](?:(?<=")"")?')
 _APOSTROPHES: Final = frozenset("'\u2019")
 _OPENING: Final = frozenset("\u201e\u00ab\u2018")
 _CLOSING: Final = frozenset("\u00bb\u2019")
@@ -139,7 +141,8 @@ def _find_labelled(text: str) -> Iterator[Span]:
         line_end = text.find("\n", colon)
         colon = text.find(":", line_end) if line_end >= 0 else -1
     patterns = (_HEADER_LINES, _FORWARDED, _HEADING) if "#" in text else (_HEADER_LINES, _FORWARDED)
-    starts += [found.start() for pattern in patterns if (found := pattern.search(text))]
+    lines = f"\n{text}"
+    starts += [found.start() for pattern in patterns if (found := pattern.search(lines))]
     if starts:
         yield min(starts), len(text)
 
@@ -147,6 +150,8 @@ def _find_labelled(text: str) -> Iterator[Span]:
 def _find_quoted(text: str) -> Iterator[Span]:
     """Between quotation marks, which may be nested. A mark without its other half quotes nothing."""
     opened: list[tuple[str, int]] = []
+    if not any(map(text.__contains__, _ANY_MARK)):  # for which a text is searched in a tenth of the time
+        return
     for mark in _MARKS.finditer(text):
         character, start, end = mark[0], mark.start(), mark.end()
         if character in _APOSTROPHES and text[start - 1 : start].isalnum() and text[end : end + 1].isalnum():

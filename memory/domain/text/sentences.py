@@ -67,8 +67,10 @@ def mask(text: str) -> str:
 
 def find_code(text: str) -> Iterator[tuple[int, int]]:
     """The regions of fenced code, and those in back-ticks."""
-    yield from _find_fenced_code(text)
-    yield from (match.span() for match in _INLINE_CODE.finditer(text) if "\n" not in match[0])
+    if "```" in text or "~~~" in text:
+        yield from _find_fenced_code(text)
+    if "`" in text:
+        yield from (match.span() for match in _INLINE_CODE.finditer(text) if "\n" not in match[0])
 
 
 class SentenceFinder:

@@ -8,7 +8,6 @@ part of the letter.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, filterfalse, islice
 from typing import Final, NamedTuple
@@ -23,8 +22,7 @@ from memory.domain.text.unicode import normal_text, normalise
 OPERATORS: Final = frozenset({"ISA", "ISPART"})
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token and `source[start:end]`, what it was read from."""
 
     text: str
@@ -67,7 +65,8 @@ def tokenise(text: str, names_inside: NamesInside | None = None) -> list[Token]:
     """The tokens of a text in order; their spans ascend and do not overlap. ``names_inside`` are those of the larger
     text that it is a part of."""
     normal = normalise(text)
-    patterns = patterns_of(UNICODE)
+    patterns = patterns_of(ASCII if normal.text.isascii() else UNICODE)
+    is_shifted = bool(normal.normal_starts)
     tokens = []
     openings = _Openings(normal.text, names_inside or NamesInside(normal.text))
     for match in patterns.run.finditer(normal.text):
@@ -80,12 +79,14 @@ def tokenise(text: str, names_inside: NamesInside | None = None) -> list[Token]:
             if match[2]:
                 number = number_after(normal.text, run, match.end(1))
             readings = _read_names(run, number, is_initial and openings.has_opener(run, number))
-        for reading in readings:
-            at = match.start() + reading.start
-            start, end = normal.source_span(at, at + reading.length)
-            opens = is_initial and not reading.start
-            is_emphasised = bool(reading.parts) or (reading.is_capitalised and not opens)
-            tokens.append(Token(reading.text, start, end, reading.is_capitalised, is_emphasised, reading.parts, opens))
+        for word, offset, length, is_capitalised, parts in readings:
+            start = match.start() + offset
+            end = start + length
+            if is_shifted:
+                start, end = normal.source_span(start, end)
+            opens = is_initial and not offset
+            is_emphasised = bool(parts) or (is_capitalised and not opens)
+            tokens.append(Token(word, start, end, is_capitalised, is_emphasised, parts, opens))
     return tokens
 
 
@@ -193,9 +194,8 @@ _LONGEST_RUN = 200  # characters
 
 def _read_uncapitalised_pieces(pieces: set[str], patterns: Patterns) -> set[str]:
     """The tokens that begin with no capital, and the empty string for noise. White space lies within none."""
-    known = pieces & _PIECES.keys()
-    tokens = set(chain.from_iterable(map(_PIECES.__getitem__, known)))
-    new = pieces - known
+    tokens = set(chain.from_iterable(filter(None, map(_PIECES.get, pieces))))
+    new = list(filterfalse(_PIECES.__contains__, pieces))
     words = set(patterns.word.findall("\n".join(new)))
     if max(map(len, words), default=0) > MAX_TOKEN_LENGTH:
         long = {word for word in words if len(word) > MAX_TOKEN_LENGTH}
