@@ -113,6 +113,7 @@ class Encounters:
         new = []
         messages = list(messages)
         prompt = [reading for _, reading in messages]
+        is_live = False
         for index, (message, reading) in enumerate(messages):
             yield
             sighting = (opening, MessageKey.of(message))
@@ -130,7 +131,8 @@ class Encounters:
                 at = self._sightings.first(sighting, readable_length(self.cache, message), now)
                 counted = reading.names - reading.parts
                 heard = NewMessage(
-                    key, reading, message.text, agent, at, counted, message.is_quoted, is_dated, prompt, index
+                    *(key, reading, message.text, agent, at, counted, message.is_quoted, is_dated, prompt, index),
+                    is_live=is_live or is_dated,
                 )
                 if keep is not None:
                     keep(heard)
@@ -138,6 +140,7 @@ class Encounters:
                     self._add(heard)
                     if is_dated and not message.is_quoted:
                         new.append(reading)
+            is_live = is_live or seen_at is not None
             if seen_at is not None and now - seen_at > DAY:
                 self._seen[key] = self._batch.seen_again[key] = now
         return new

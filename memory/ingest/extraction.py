@@ -38,6 +38,7 @@ class NewMessage:
     # The readings of the whole prompt, one list for all of its messages, None where one was not read; and the place.
     prompt: Sequence[Reading | None] = ()
     index: int = 0
+    is_live: bool = True  # said since its conversation was first seen
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:

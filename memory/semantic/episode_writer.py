@@ -19,7 +19,7 @@ from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, columns, first_line, open_connection
 from memory.domain.steps import finish
-from memory.domain.timing import LogThrottle
+from memory.domain.timing import LogThrottle, undate
 from memory.domain.types import Message
 from memory.ingest.extraction import NewMessage
 from memory.ingest.reader import unwrap_readable
@@ -87,7 +87,7 @@ class Heard(NamedTuple):
             scope,
             message.reading.role,
             message.text,
-            message.at,
+            message.at if message.is_live else undate(message.at),
         )
 
     def row_of(self, episode: EpisodeText) -> tuple[object, ...]:

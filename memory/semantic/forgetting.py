@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from memory.cache.sync import CHANNEL
+from memory.domain.timing import FIRST_DATED, UNDATED_S
 from memory.graph import retention
 from memory.models import Config, Episode, Memory
 from memory.models.semantic import CONVERSATION_BYTES
@@ -20,6 +22,9 @@ followers: list[Callable[[Any], None]] = []
 
 # All words in any order and inflection, or the text as it is, which may be no words at all.
 HAS_WORDS: Final = "(lexemes @@ plainto_tsquery('english', %(words)s) OR strpos(lower(text), lower(%(words)s)) > 0)"
+# Of what was said at an unknown time, when it was read (memory.domain.timing.undate).
+FIRST_SEEN: Final = f"""(CASE WHEN said_at < to_timestamp({FIRST_DATED})
+    THEN said_at + make_interval(secs => {UNDATED_S}) ELSE said_at END)"""
 MAKE_ROOM: Final = "CREATE TEMP TABLE going (kind text, row bigint, PRIMARY KEY (kind, row)) ON COMMIT DROP"
 # Locked: a worker that reads one has made its memories when this goes on.
 FIND_EPISODES: Final = """
@@ -90,8 +95,8 @@ class Selection:
             "agent = %(agent)s": self.agent,
             "person = %(person)s": self.person,
             "conversation = %(conversation)s": self.conversation,
-            "said_at >= %(since)s": self.since,
-            "said_at < %(until)s": self.until,
+            f"{FIRST_SEEN} >= %(since)s": self.since,
+            f"{FIRST_SEEN} < %(until)s": self.until,
             HAS_WORDS: self.words.strip(),
         }
         return " AND ".join(test for test, is_given in tests.items() if is_given)
@@ -151,4 +156,6 @@ def _delete(cursor: Any, values: dict[str, Any]) -> None:
 def prune_episodes(now: datetime) -> int:
     """Deletes what was said so long ago that it is not kept any more; returns how many. Memories made of it stay."""
     kept = timedelta(days=Config.tuning().episode_days)
-    return retention.prune(Episode.objects.filter(said_at__lt=now - kept), by="said_at")
+    first_dated = datetime.fromtimestamp(FIRST_DATED, UTC)
+    old = Q(said_at__lt=now - kept, said_at__gte=first_dated) | Q(said_at__lt=now - kept - timedelta(seconds=UNDATED_S))
+    return retention.prune(Episode.objects.filter(old), by="said_at")

@@ -174,6 +174,21 @@ def test_what_is_said_while_postgres_is_away_is_kept_when_it_is_back(ollama: Sta
         assert "Traceback" not in served.stop()
 
 
+def test_when_something_was_said_is_known_of_conversations_that_were_seen(
+    server: Served, database: str, ollama: StandIn, kept: Look
+) -> None:
+    old, answer, new, later = (said_anew() for _ in range(4))
+    begun = [("user", old), ("assistant", answer), ("user", new)]
+    server.chat(*begun)
+    server.chat(*begun, ("assistant", later), ("user", "Thanks, go on."))
+    flush(server, kept)
+
+    with psycopg.connect(database) as client:
+        query = "SELECT text FROM episode WHERE text = ANY(%s) AND said_at < now() - interval '1 day' ORDER BY id"
+        found = client.execute(query, [[old, answer, new, later]]).fetchall()
+    assert found == [(old,), (answer,)]
+
+
 def test_health_says_whether_what_is_said_is_kept(server: Served) -> None:
     health: httpx.Response = server.client.get("/health")
 

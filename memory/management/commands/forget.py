@@ -26,8 +26,8 @@ class Command(BaseCommand):
         parser.add_argument("--agent", default="", help="what this agent was told and said, as zero or zero@10.0.0.7")
         parser.add_argument("--person", default="", help="what this person behind an agent said and was told")
         parser.add_argument("--conversation", default="", metavar="DIGEST", help="as /why names it")
-        parser.add_argument("--since", type=moment, metavar="TIME", help="from then on, as 2026-11-30T18:00")
-        parser.add_argument("--until", type=moment, metavar="TIME", help="before then")
+        parser.add_argument("--since", type=moment, metavar="TIME", help="first seen from then on, as 2026-11-30T18:00")
+        parser.add_argument("--until", type=moment, metavar="TIME", help="first seen before then")
         parser.add_argument("--words", default="", help="what has all these words, in any order, or just this text")
         parser.add_argument("--dry-run", action="store_true", dest="is_trial", help="only say what would go")
 

@@ -1,6 +1,6 @@
 """What was said is forgotten, with what was made of it alone."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from memory.domain.timing import undate
 from memory.models import Episode, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.forgetting import Forgotten, Selection, forget, prune_episodes
@@ -103,10 +104,14 @@ def test_what_is_old_goes_and_what_was_made_of_it_stays() -> None:
     old = said("Ann moved it.", said_at=timezone.now() - timedelta(days=91))
     said("Zero moved it.", ZERO, said_at=timezone.now() - timedelta(days=89))
     from_rows(remembered("It was moved."), old)
+    for days in (91, 89):  # nobody knows when it was said, but when it was read
+        read_at = (timezone.now() - timedelta(days=days)).timestamp()
+        said(f"Read {days} days ago.", said_at=datetime.fromtimestamp(undate(read_at), UTC))
 
-    assert prune_episodes(timezone.now()) == 1
+    assert prune_episodes(timezone.now()) == 2
 
-    assert texts() == {"Zero moved it.", "It was moved."}
+    assert texts() == {"Zero moved it.", "It was moved.", "Read 89 days ago."}
+    assert forget(Selection(since=timezone.now() - timedelta(days=90)))[:2] == (2, 0)
 
 
 def test_the_command_shows_and_forgets(capsys: pytest.CaptureFixture[str]) -> None:
