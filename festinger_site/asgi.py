@@ -18,23 +18,27 @@ from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
 from festinger_site.server.addressing import AgentAddresses  # noqa: E402
 from festinger_site.server.host_origin_guard import Guard  # noqa: E402
-from festinger_site.server.prompt_handler import LeanHandler  # noqa: E402
+from festinger_site.server.prompt_handler import LeanHandler, read_body  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from memory import bounds  # noqa: E402
+from memory.domain.steps import finish  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
 from proxy.auth import Permission, caller_of, require, require_own_name  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
-from proxy.errors import ProxyError  # noqa: E402
-from proxy.upstream.asgi_types import Receive, Scope, Send  # noqa: E402
-from proxy.upstream.relay import limit_body, send_error  # noqa: E402
+from proxy.domain.json_outline import is_heavy  # noqa: E402
+from proxy.errors import BadRequest, ProxyError  # noqa: E402
+from proxy.mcp.endpoint import PATHS as MCP_PATHS  # noqa: E402
+from proxy.mcp.endpoint import Endpoint  # noqa: E402
+from proxy.upstream.asgi_types import Event, Receive, Scope, Send  # noqa: E402
+from proxy.upstream.relay import ClientGone, limit_body, send_error  # noqa: E402
 
 PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
     {
         *("/health", "/iknowthat", "/forget", "/recollect", "/reload", "/conflicts", "/candidates", "/aliases"),
-        *("/memory", "/search_memory"),
+        *("/memory", "/search_memory", *MCP_PATHS),
         *("/gutask", "/docs", "/openapi.json", "/admin"),
     }
 )
@@ -45,11 +49,12 @@ OWN_TREES = (
 )
 FOR_EVERYBODY = frozenset({"/health", "/gutask", "/docs", "/openapi.json"})
 # What they may post to; the rest is for operators.
-FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases", "/memory", "/search_memory"})
+FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases", "/memory", "/search_memory", *MCP_PATHS})
 OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
 OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
 
 lean = LeanHandler()
+mcp = Endpoint()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
 stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()))
 
@@ -83,6 +88,7 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
         await runtime.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    await mcp.stop()
     await runtime.stop()
     await send({"type": "lifespan.shutdown.complete"})
 
@@ -104,9 +110,29 @@ async def own(scope: Scope, receive: Receive, send: Send) -> None:
             if needed is not None:
                 require(caller, needed)
             receive = limit_body(receive, OWN_BODY_MAX_BYTES, bound=OWN_BODY, about="of Festinger's own endpoints")
-        await stock(scope, receive, send)
+        if scope["path"] in MCP_PATHS:
+            await mcp(scope, await read_whole(receive), send)
+        else:
+            await stock(scope, receive, send)
+    except ClientGone:
+        return
     except ProxyError as error:
         await send_error(send, scope["path"], error)
+
+
+async def read_whole(receive: Receive) -> Receive:
+    """The same messages, once the body has come and is known to be no more than can be parsed at once. Raises
+    BodyTooLarge, BadRequest."""
+    whole: Event | None = {"type": "http.request", "body": await read_body(receive), "more_body": False}
+    if whole is not None and finish(is_heavy(whole["body"])):
+        raise BadRequest
+
+    async def again() -> Event:
+        nonlocal whole
+        message, whole = whole, None
+        return message if message is not None else await receive()
+
+    return again
 
 
 def find_needed(method: str, path: str) -> Permission | None:

@@ -17,6 +17,7 @@ from memory.models import Source
 from proxy.api import serializers
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with, make_sentence
 from proxy.api.visibility import hide_sentences
+from proxy.auth import Caller
 from proxy.errors import NotFound
 from resolution import decisions, resolver
 from resolution.actors import Actor
@@ -110,10 +111,13 @@ async def list_conflicts(request: ASGIRequest, wanted: Query[ConflictQuery]) -> 
 
     Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest.
     `count` is how many there are on all pages."""
-    caller = caller_with(request, "agent")
+    return JsonResponse(await list_for(caller_with(request, "agent"), wanted))
+
+
+async def list_for(caller: Caller, wanted: ConflictQuery) -> dict[str, Any]:
     told = await sync_to_async(find_conflicts)(wanted)
     hide_sentences(caller, told["items"])
-    return JsonResponse(told)
+    return told
 
 
 @router.get("/conflicts/{conflict_id}", summary="One conflict")

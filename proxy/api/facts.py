@@ -42,15 +42,20 @@ class ForgottenIn(Schema):
 @router.post("/iknowthat", summary="Teach a fact")
 async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
-    caller = caller_with(request, "agent")
-    fact = parse_fact(said.fact)
+    outcome = await teach(caller_with(request, "agent"), said.fact)
+    return respond(STATUS[outcome.status], describe_outcome(outcome), [outcome])
+
+
+async def teach(caller: Caller, words: str) -> Outcome:
+    """Raises FactMistake."""
+    fact = parse_fact(words)
     # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
     current = runtime.current()
     async with current.coherence.barrier(announce):
-        outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, said.fact))
+        outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, words))
         if outcome.status != "invalid" and caller.name not in current.world.audience.teachers:
             await sync_to_async(note_teacher)(caller.name)
-    return respond(STATUS[outcome.status], describe_outcome(outcome), [outcome])
+    return outcome
 
 
 @router.post("/forget", summary="Take facts back")

@@ -34,7 +34,7 @@ from proxy.api.names import router as names
 from proxy.api.passthrough import target
 from proxy.api.runs import router as runs
 from proxy.api.visibility import sees_words_of
-from proxy.auth import caller_of, require
+from proxy.auth import Caller, caller_of, require
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.domain.json_outline import is_heavy
@@ -153,8 +153,12 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     """What would be recalled for a text, in the style for the model if one is named, and why each salient concept is
     in or out. Nothing is counted."""
+    require(caller_of(runtime.current().world, request.scope), "agent")
+    return await recollect_text(said)
+
+
+async def recollect_text(said: TextIn) -> dict[str, Any]:
     current = runtime.current()
-    require(caller_of(current.world, request.scope), "agent")
     turn = current.enricher.turns.begin()
     reading = await turn.run(Reader(current.world).read_in_steps(Message(said.role, said.text)))
     recollection = recollect(current.world, Mentions.of([reading]), time.time(), model=said.model)
@@ -170,9 +174,14 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
 async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
     """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days. Only
     operators are told of other agents' requests."""
-    current = runtime.current()
-    caller = caller_of(current.world, request.scope)
+    caller = caller_of(runtime.current().world, request.scope)
     require(caller, "agent")
+    return await tell_why(caller, request_id)
+
+
+async def tell_why(caller: Caller, request_id: str) -> dict[str, Any]:
+    """Raises NotFound, DatabaseAway."""
+    current = runtime.current()
     try:
         event = await current.events.find(request_id)
     except DataError:

@@ -1,0 +1,110 @@
+"""The endpoint: Streamable HTTP, without sessions and with answers in JSON, so that any process can serve any call."""
+
+import asyncio
+import importlib
+import json
+import logging
+from typing import Any, Final
+
+from django.conf import settings
+
+from proxy import runtime
+from proxy.auth import caller_of
+from proxy.mcp import tools
+from proxy.upstream.asgi_types import Application, Receive, Scope, Send, body, start
+
+logger = logging.getLogger(__name__)
+
+PATHS: Final = frozenset({"/mcp", "/mcp/"})
+BODY_MAX_BYTES: Final = 1024 * 1024
+STOP_S: Final = 5.0
+INSTRUCTIONS: Final = (
+    "Festinger remembers across conversations. Search before saying that something is unknown; remember what the user"
+    " asks to be remembered, and decisions that hold for later."
+)
+
+
+class Endpoint:
+    """Of one server process; started with the first call, since the library takes half a second to import."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._stopping = asyncio.Event()
+        self._app: Application | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            # There are no sessions to end, and nothing comes without being asked for: the protocol lets a server
+            # refuse the stream that a host would keep open for it.
+            await send(start(405, [(b"allow", b"POST"), (b"content-length", b"0")]))
+            await send(body(b"", more=False))
+            return
+        async with self._lock:
+            if self._app is None:
+                await self._start()
+        assert self._app is not None
+        await self._app(scope, receive, send)
+
+    async def stop(self) -> None:
+        self._stopping.set()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=STOP_S)
+
+    async def _start(self) -> None:
+        # In a thread: no stream waits meanwhile.
+        await asyncio.to_thread(importlib.import_module, "mcp.server.streamable_http_manager")
+        manager = make_manager()
+        started = asyncio.Event()
+
+        async def serve() -> None:
+            # Entered and left in one task, as its task group demands.
+            async with manager.run():
+                started.set()
+                await self._stopping.wait()
+
+        self._task = asyncio.create_task(serve(), name="mcp")
+        await started.wait()
+        self._app = manager.handle_request
+
+
+def make_manager() -> Any:
+    """A session manager of the SDK, with a server that has the tools."""
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.shared.exceptions import MCPError
+
+    listed = [
+        types.Tool(
+            name=name,
+            description=tool.description,
+            input_schema=tool.schema,
+            annotations=types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=False),
+        )
+        for name, tool in tools.TOOLS.items()
+    ]
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed)
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = tools.TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
+        caller = caller_of(runtime.current().world, context.request.scope)
+        told, is_error = await tools.call(caller, tool, params.arguments or {})
+        logger.info("tool.called", extra={"tool": params.name, "agent": caller.name, "is_error": is_error})
+        text = types.TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
+        return types.CallToolResult(content=[text], structured_content=told, is_error=is_error)
+
+    server: Server[Any] = Server(
+        "festinger",
+        version=settings.VERSION,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    return StreamableHTTPSessionManager(
+        server, json_response=True, stateless=True, max_request_body_size=BODY_MAX_BYTES
+    )

@@ -1,0 +1,185 @@
+"""The tools: what each takes, what it tells, and what it does. They can do what the HTTP endpoints can, with the same
+rights; for whom they speak, the request's token and headers say, never the model that calls them."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import OperationalError, connections
+from ninja import Field
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from memory.domain.fact_syntax import FactMistake
+from memory.models.semantic import MEMORY_CHARACTERS
+from memory.semantic.search import QUERY_CHARACTERS
+from proxy.api.conflicts import ConflictQuery, list_for
+from proxy.api.facts import STATUS as FACT_STATUS
+from proxy.api.facts import describe_outcome, teach
+from proxy.api.memories import (
+    SLUG_MAX,
+    STATUS,
+    Category,
+    MemoryIn,
+    SearchIn,
+    describe_remembered,
+    remember_for,
+    search_for,
+)
+from proxy.api.routes import TextIn, recollect_text, tell_why
+from proxy.auth import Caller, require, require_own_name
+from proxy.errors import DatabaseAway, ProxyError
+
+TEXT_MAX: Final = 20_000  # characters of what is recalled for
+ERROR_FROM: Final = 400  # HTTP statuses
+
+
+class Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Project(Arguments):
+    project: str = Field("", max_length=SLUG_MAX, description="The project's slug; else the one of this agent.")
+
+
+class SearchArguments(Project):
+    query: str = Field(min_length=1, max_length=QUERY_CHARACTERS, description="What to look for, in natural language.")
+    search_type: Literal["facts", "episodes", "both"] = Field(
+        "both", description="facts: what is remembered; episodes: what was said; both."
+    )
+    limit: int = Field(5, ge=1, le=20, description="How many results at most.")
+
+
+class RememberArguments(Project):
+    text: str = Field(
+        max_length=10 * MEMORY_CHARACTERS, description=f"One sentence of at most {MEMORY_CHARACTERS} characters."
+    )
+    category: Category | None = Field(None, description="Without one, what the words show.")
+
+
+class FactArguments(Arguments):
+    fact: str = Field(
+        max_length=1000, description="`<concept> -isa|-ispart <parent> [in context of <dimension>]`, or in plain words."
+    )
+
+
+class TextArguments(Arguments):
+    text: str = Field(max_length=TEXT_MAX, description="A text that names what is to be recalled.")
+
+
+class ConflictArguments(Arguments):
+    limit: int = Field(10, ge=1, le=50, description="How many conflicts at most.")
+
+
+class WhyArguments(Arguments):
+    request_id: str = Field(max_length=64, description="The X-Festinger-Request header of an answer.")
+
+
+class ToolError(Exception):
+    """The call ends in this result, which is an error to the model that made it."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(str(told.get("error")))
+        self.told = told
+
+
+async def search_memory(caller: Caller, given: SearchArguments) -> dict[str, Any]:
+    return await search_for(caller, SearchIn(**given.model_dump()))
+
+
+async def remember(caller: Caller, given: RememberArguments) -> dict[str, Any]:
+    outcome = await remember_for(caller, MemoryIn(**given.model_dump()))
+    told = await sync_to_async(describe_remembered)(outcome)
+    if STATUS[outcome.status] >= ERROR_FROM:
+        raise ToolError(told)
+    return told
+
+
+async def iknowthat(caller: Caller, given: FactArguments) -> dict[str, Any]:
+    outcome = await teach(caller, given.fact)
+    told = describe_outcome(outcome)
+    if FACT_STATUS[outcome.status] >= ERROR_FROM:
+        raise ToolError(told)
+    return told
+
+
+async def recall(caller: Caller, given: TextArguments) -> dict[str, Any]:
+    return await recollect_text(TextIn(text=given.text))
+
+
+async def conflicts(caller: Caller, given: ConflictArguments) -> dict[str, Any]:
+    return await list_for(caller, ConflictQuery.model_validate({"status": "open", "limit": given.limit}))
+
+
+async def why(caller: Caller, given: WhyArguments) -> dict[str, Any]:
+    return await tell_why(caller, given.request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    run: Callable[[Caller, Any], Awaitable[dict[str, Any]]]
+    arguments: type[Arguments]
+    description: str
+    changes: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return self.arguments.model_json_schema()
+
+
+TOOLS: Final[dict[str, Tool]] = {
+    "search_memory": Tool(
+        search_memory,
+        SearchArguments,
+        "Search what was said in earlier conversations and what is remembered of the user and the project. Use it"
+        " before you say that you do not know something the user may have told before.",
+    ),
+    "remember": Tool(
+        remember,
+        RememberArguments,
+        "Remember a sentence for later conversations: a preference, a decision, something about the user or the"
+        " project. 'Remember that I now prefer X' replaces what it changes; 'forget that I prefer X' takes it back.",
+        changes=True,
+    ),
+    "iknowthat": Tool(
+        iknowthat,
+        FactArguments,
+        "Teach a fact about a name of this project, such as 'gnommoweb -isa repo in context of glitch_university' or"
+        " 'kvasir runs on tyr'. A contradiction is not stored, but answered with what is known.",
+        changes=True,
+    ),
+    "recall": Tool(recall, TextArguments, "What is known about the names in a text: short facts, as prompts get them."),
+    "conflicts": Tool(conflicts, ConflictArguments, "Which facts contradict each other and wait for a decision."),
+    "why": Tool(why, WhyArguments, "What an earlier request of this agent was given from memory, and why."),
+}
+
+
+async def call(caller: Caller, tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """What the tool tells, and whether that is an error."""
+    # A thread of its own, as Django gives each request one: a call that waits for the database keeps no other waiting.
+    async with ThreadSensitiveContext():
+        try:
+            require_own_name(caller)
+            require(caller, "agent")
+            return as_json(await tool.run(caller, tool.arguments.model_validate(arguments))), False
+        except ToolError as error:
+            return as_json(error.told), True
+        except ValidationError as error:
+            mistakes = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            return {"error": "; ".join(mistakes)}, True
+        except FactMistake as mistake:
+            return {"error": str(mistake), "position": mistake.position, "hint": mistake.hint}, True
+        except OperationalError:
+            return {"error": str(DatabaseAway())}, True
+        except ProxyError as error:
+            return {"error": str(error)}, True
+        finally:
+            await sync_to_async(connections.close_all)()
+
+
+def as_json(told: dict[str, Any]) -> dict[str, Any]:
+    """Times as texts."""
+    plain: dict[str, Any] = json.loads(json.dumps(told, cls=DjangoJSONEncoder))
+    return plain

@@ -1,0 +1,149 @@
+"""MCP over the real server, with the SDK's own client: as its hosts use it, and as they should not."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.served.server import Served
+
+Result = TypeVar("Result")
+
+TOOLS = {"search_memory", "remember", "iknowthat", "recall", "conflicts", "why"}
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+
+
+@asynccontextmanager
+async def connect(url: str, mode: str = "auto", **headers: str) -> AsyncIterator[Client]:
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+def run(work: Callable[[Client], Awaitable[Result]], url: str, mode: str = "auto", **headers: str) -> Result:
+    async def connected() -> Result:
+        async with connect(url, mode, **headers) as client:
+            return await work(client)
+
+    return asyncio.run(connected())
+
+
+def call(server: Served, tool: str, arguments: dict[str, Any], path: str = "/mcp", **headers: str) -> dict[str, Any]:
+    result = run(lambda client: client.call_tool(tool, arguments), f"{server.url}{path}", **headers)
+    return {"is_error": bool(result.is_error)} | dict(result.structured_content or {})
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, mode: str) -> None:
+    request = server.chat(("user", "hello"), headers={"X-Festinger-Agent": "numbat"}).headers["x-festinger-request"]
+
+    async def use(client: Client) -> dict[str, Any]:
+        told: dict[str, Any] = {"tools": {tool.name for tool in (await client.list_tools()).tools}}
+        for tool, arguments in (
+            ("remember", {"text": "I prefer numbat charts to bar charts.", "category": "preference"}),
+            ("search_memory", {"query": "numbat charts", "search_type": "facts", "limit": 3}),
+            ("iknowthat", {"fact": "numbatine -isa marsupial"}),
+            ("recall", {"text": "what is numbatine?"}),
+            ("conflicts", {}),
+            ("why", {"request_id": request}),
+        ):
+            result = await client.call_tool(tool, arguments)
+            assert not result.is_error, result
+            told[tool] = result.structured_content
+        return told
+
+    told = run(use, f"{server.url}/agent/numbat/mcp", mode)
+
+    assert told["tools"] == TOOLS
+    assert told["remember"]["text"] == "The user prefers numbat charts to bar charts."
+    assert [item["text"] for item in told["search_memory"]["items"]] == [told["remember"]["text"]]
+    assert told["iknowthat"]["status"] in ("inserted", "confirmed")
+    assert "numbatine: [type] marsupial" in told["recall"]["block"]
+    assert told["conflicts"].keys() == {"items", "count"}
+    assert told["why"]["agent"].startswith("numbat@")
+
+
+def test_who_speaks_is_told_by_token_and_headers(server: Served, strict: Served, tokens: dict[str, str]) -> None:
+    bearer = {"authorization": f"Bearer {tokens['agent']}"}
+    call(strict, "remember", {"text": "I like potoroo soup."}, **bearer, **{"x-openwebui-user-id": "sam"})
+
+    def find(on: Served, **headers: str) -> int:
+        return int(call(on, "search_memory", {"query": "potoroo soup"}, **headers)["count"])
+
+    assert find(strict, **bearer, **{"x-openwebui-user-id": "sam"}) == 1
+    assert find(strict, **bearer, **{"x-openwebui-user-id": "kim"}) == 0
+    assert find(server) == 0
+    assert call(strict, "search_memory", {"query": "x", "user": "sam"}, **bearer)["is_error"]  # not for a model to say
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("remember", {"text": "x" * 501}, "500 characters"),
+        ("remember", {"text": "Hi there.", "project": "nowhere"}, "project"),
+        ("search_memory", {}, "query"),
+        ("search_memory", {"query": "x", "limit": 1000}, "limit"),
+        ("iknowthat", {"fact": "nonsense"}, "-isa"),
+        ("why", {"request_id": "unheard-of"}, "known"),
+    ],
+)
+def test_a_mistake_is_told_to_the_model_that_made_it(
+    server: Served, tool: str, arguments: dict[str, Any], says: str
+) -> None:
+    told = call(server, tool, arguments)
+
+    assert told["is_error"]
+    assert says in f"{told['error']} {told.get('hint')}"
+
+
+def post(server: Served, content: object = LIST, **headers: str) -> httpx2.Response:
+    body = {"content": content} if isinstance(content, bytes) else {"json": content}
+    with httpx2.Client(trust_env=False, timeout=30) as client:
+        return client.post(f"{server.url}/mcp", headers=HEADERS | headers, **body)
+
+
+def test_without_a_token_only_this_machine_is_answered(server: Served, strict: Served, tokens: dict[str, str]) -> None:
+    away = {"X-Forwarded-For": "203.0.113.7"}
+
+    assert post(server).status_code == 200
+    assert post(server, **away).status_code == 401
+    assert post(server, **away, Authorization="Bearer fst_" + "x" * 43).status_code == 401
+    assert post(strict, Authorization=f"Bearer {tokens['agent']}").status_code == 200
+
+
+def test_a_page_of_another_site_and_another_host_are_refused(server: Served) -> None:
+    assert post(server, Origin="https://evil.example").status_code == 403
+    assert post(server, Host="evil.example").status_code == 403
+    assert post(server, Origin=server.url).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "code"),
+    [
+        (b"{broken", 400, -32700),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/make", "params": {}}, 200, -32601),
+        (LIST | {"method": "tools/call", "params": {"name": "rm", "arguments": {}}}, 200, -32602),
+    ],
+)
+def test_a_broken_message_gets_what_the_protocol_says(server: Served, content: object, status: int, code: int) -> None:
+    answer = post(server, content)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+def test_bodies_are_bounded_and_nothing_is_streamed(server: Served) -> None:
+    large = LIST | {"params": {"_meta": {"padding": "x" * 2**20}}}
+
+    assert post(server, large).status_code == 413
+    assert post(server).headers["content-type"].startswith("application/json")
+    with httpx2.Client(trust_env=False) as client:
+        for method in ("GET", "DELETE", "PUT"):
+            assert client.request(method, f"{server.url}/mcp", headers=HEADERS).status_code == 405
