@@ -190,9 +190,7 @@ class Enricher:
         if placed is not None and placed.is_shown:
             self.encounters.note_asked(placed.recollection.asked, now)
             if notes := placed.recollection.block.notes:
-                done.given = Given(
-                    asked["request"], conversation, now, notes, done.lookup.texts[:1] if done.lookup else ()
-                )
+                done.given = Given(asked["request"], conversation, now, notes, done.lookup.texts if done.lookup else ())
                 self.events.add_given(done.given, dict.fromkeys(note.key for note in notes))
         # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, off, unread, started) | {"conversation": conversation.hex()}

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from django.utils import timezone
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, only_asks, show_note
+from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, only_asks, says_something, show_note
 from memory.domain.text.quotations import without_quotations
 from memory.domain.timing import is_dated
 from memory.domain.types import Message
@@ -60,7 +60,8 @@ class Lookup:
     conversation: bytes
     message: bytes
     before: bytes = b""
-    texts: tuple[str, ...] = ()  # the last message first
+    texts: tuple[str, ...] = ()  # what of the message is searched for; empty where nothing is
+    text_before: str = ""  # the message before it, as it came
     outcome: str = ""
     is_new: bool = False
     started: float = 0.0
@@ -126,14 +127,15 @@ class Remembering:
             lookup.outcome = RESENT
             return lookup
         lookup.is_new = True
-        lookup.texts = tuple(filter(None, (find_own_words(text) for _, text in said)))
-        if not find_content_words(" ".join(lookup.texts[:1])):
+        lookup.texts = tuple(filter(says_something, [find_own_words(said[0][1])]))
+        lookup.text_before = said[1][1] if len(said) > 1 else ""
+        if not lookup.texts:
             lookup.outcome = NOTHING_ASKED
         elif tuning.recall_current == "off":
             lookup.outcome = SWITCHED_OFF
         else:
             is_urgent = self._deadline_s <= DEADLINE_S
-            search = self._searcher.find_related(scope, lookup.texts[:1], conversation, is_urgent=is_urgent)
+            search = self._searcher.find_related(scope, lookup.texts, conversation, is_urgent=is_urgent)
             lookup.task = asyncio.ensure_future(search)
             await asyncio.sleep(0)  # it sends its query
         return lookup
@@ -146,7 +148,7 @@ class Remembering:
         found: list[ShownNote] = []
         if lookup.task is not None:
             related = await self._await(lookup, lookup.task)
-            if related is not None:
+            if related is not None and lookup.outcome == FOUND:
                 questions = [each for each in related.episodes if only_asks(each.text)]
                 lookup.reasons |= {NoteKey(each.kind, each.id): ONLY_ASKS for each in questions}
                 lookup.found = show(related, lookup.texts)
@@ -155,7 +157,9 @@ class Remembering:
 
     def search_on(self, lookup: Lookup | None) -> None:
         """Searches for the next turn, while the model answers this one."""
-        if lookup is not None and lookup.is_new and lookup.texts and len(self._tasks) < WAITING_MAX:
+        if lookup is None or not lookup.is_new or len(self._tasks) == WAITING_MAX:
+            return
+        if lookup.text_before or lookup.outcome not in (FOUND, NOTHING_FOUND):  # else it would find the same again
             task = asyncio.create_task(self._search_on(lookup))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -197,18 +201,19 @@ class Remembering:
 
     async def _search_on(self, lookup: Lookup) -> None:
         assert self._searcher is not None
+        texts = [*lookup.texts, *filter(says_something, [find_own_words(lookup.text_before)])]
+        if not texts:
+            return
         try:
             async with self._one:
-                related = await self._searcher.find_related(
-                    lookup.scope, lookup.texts, lookup.conversation, is_urgent=False
-                )
+                related = await self._searcher.find_related(lookup.scope, texts, lookup.conversation, is_urgent=False)
         except Exception:
             logger.exception("search.failed")
             return
         if related is None:
             return
         related = related._replace(episodes=[each for each in related.episodes if not only_asks(each.text)])
-        notes = tuple(show(related, lookup.texts))
+        notes = tuple(show(related, texts))
         self._conversations.keep_notes(lookup.thread, after(lookup.message), notes, time.time())
 
     # --- whose message it is ---

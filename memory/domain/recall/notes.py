@@ -96,12 +96,20 @@ _SAYS_MIN: Final = 2  # content words of a sentence that tells something
 
 def find_content_words(text: str) -> set[str]:
     """The words that say what a text is about, in small letters and without the s of a plural."""
-    found = (word.casefold() for word in _WORD.findall(text))
     return {
         word[:-1] if len(word) > _WORD_MIN and word.endswith("s") and not word.endswith("ss") else word
-        for word in found
-        if (len(word) >= _WORD_MIN or any(map(str.isdigit, word))) and not is_closed_class(word)
+        for word in _WORD.findall(text.casefold())
+        if _has_content(word)
     }
+
+
+def says_something(text: str) -> bool:
+    """Whether there is any such word."""
+    return any(_has_content(found[0]) for found in _WORD.finditer(text.casefold()))
+
+
+def _has_content(word: str) -> bool:
+    return (len(word) >= _WORD_MIN or any(map(str.isdigit, word))) and not is_closed_class(word)
 
 
 def only_asks(text: str) -> bool:
