@@ -111,7 +111,9 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     @admin.display(description="as it was said")
     def sentence(self, edge: Any) -> str:
         said = getattr(edge, "said", "")
-        return f"“{said[:SENTENCE_MAX]}{'…' if len(said) > SENTENCE_MAX else ''}”" if said else "Details"
+        if not said:
+            return "made with the dimension" if edge.is_root else "no sentence is kept"
+        return f"“{said[:SENTENCE_MAX]}{'…' if len(said) > SENTENCE_MAX else ''}”"
 
     @admin.display(description="who")
     def who(self, edge: Edge) -> str:

@@ -32,7 +32,7 @@ DECIDED_BY_THE_MODEL = ["portkey -isa script", "portkey -isa cronjob"]
 DISPUTED = {
     "winky": [
         "gnommoweb -isa container",
-        "kvasir -ispart agent_pool",
+        "kvasir -ispart beauxbatons",
         "pensieve -isa lovelace_cluster in context of runs-on",
         "glitch_university -ispart agent_pool",
         "sorting_hat -isa model",

@@ -327,6 +327,7 @@ def test_a_dimension_is_listed_with_its_facts_and_open_conflicts(
     assert re.search(rf'<a href="/admin/memory/edge/\?dim__id__exact={dimension.pk}"[^>]*>3</a>', told)
     assert "/admin/resolution/conflict/?dimension=type" in told
     facts = page(operator, f"/admin/memory/edge/?dim__id__exact={dimension.pk}")
+    assert facts.count("made with the dimension") == 1
     assert "thing2" in facts
 
 

@@ -61,10 +61,17 @@ def find_refusals(text: str, matches: Collection[CueMatch], vocabulary: Vocabula
             why = "it is a question"
         else:
             why = _explain(prose[start:end], cue.shift(-start), vocabulary)
-        found.setdefault(text[start:end].strip()[:SENTENCE_MAX], why)
+        found.setdefault(_cut(text, cue, matches, start, end)[:SENTENCE_MAX], why)
         if len(found) == limit:
             break
     return [Refusal(*one) for one in found.items()]
+
+
+def _cut(text: str, cue: Cue, matches: Collection[CueMatch], start: int, end: int) -> str:
+    """The sentence; of one that states something as well, the part without that."""
+    first = max((match.end for match in matches if start < match.end <= cue.start), default=start)
+    last = min((match.start for match in matches if cue.start < match.start < end), default=end)
+    return f"{'… ' * (first > start)}{text[first:last].strip(' ,;')}{' …' * (last < end)}"
 
 
 def _explain(sentence: str, cue: Cue, vocabulary: Vocabulary) -> str:

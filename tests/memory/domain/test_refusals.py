@@ -63,6 +63,15 @@ def test_each_sentence_is_told_once_and_in_its_own_words() -> None:
     ]  # fmt: skip
 
 
+def test_of_a_sentence_that_states_something_too_only_the_rest_is_told() -> None:
+    text = "If it rains kvasir runs on odin, kvasir is a service, and the house is a service."
+
+    assert [sentence for sentence, _ in refused(text)] == [
+        "If it rains kvasir runs on odin …",
+        "… and the house is a service.",
+    ]
+
+
 @given(st.text(alphabet="akvsir nt.?\n`>'\"I", max_size=80).map(lambda text: f"{text} kvasir is a service {text}"))
 def test_any_text_is_answered(text: str) -> None:
     assert all(sentence and why for sentence, why in refused(text))
