@@ -6,6 +6,10 @@ from contextlib import suppress
 
 FIRST_AFTER_S = 2
 THEN_EVERY_S = 10
+KEEPS = (
+    "What users and models say is kept for 90 days, secrets masked, to be found again by the same person."
+    " To switch it off: the setting episodes in the admin. To delete it: manage.py forget."
+)
 
 
 def say(line: str) -> None:
@@ -16,6 +20,7 @@ def say(line: str) -> None:
 
 def tell_operator(operator: dict[str, str | None]) -> None:
     if operator["password"]:
+        say(KEEPS)
         say(f"Admin account: {operator['operator']}, password: {operator['password']} (shown this once)")
 
 

@@ -19,6 +19,7 @@ from memory.models import Config, GivenNote
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
 from proxy import login_throttle
+from proxy.admin.remembering import answer, describe_remembering
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
@@ -62,6 +63,8 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("memory.view_soas"):
         asked = list_unknown(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         parts |= {"sees_unknown": True, "unknown": asked}
+    if may("memory.view_episode"):
+        parts["remembering"] = describe_remembering(tuning)
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
     if request.user.is_superuser:
@@ -159,5 +162,6 @@ class HourlyFiguresAdmin(ReadOnly, Page):
         own = [
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),
+            path("remember/", self.admin_site.admin_view(answer), name="proxy_home_remember"),
         ]
         return [*own, *super().get_urls()]

@@ -5,6 +5,7 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from django.urls import reverse
@@ -19,12 +20,13 @@ from memory.models import Config, Evidence, Heartbeat, LanguageModel, Observatio
 from proxy.models import LoopEvent
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Run
+from tests.memory.semantic.said import said
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
 HOME = "/admin/"
-QUERIES = 12
+QUERIES = 13
 VIEWS = (
     "view_conflict",
     "view_run",
@@ -33,8 +35,10 @@ VIEWS = (
     "view_loopevent",
     "view_heartbeat",
     "view_hourlyfigures",
+    "view_episode",
+    "view_config",
 )
-CHANGES = ("change_conflict", "add_edge", "change_soas")
+CHANGES = ("change_conflict", "add_edge", "change_soas", "change_config")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -93,6 +97,32 @@ def test_where_nothing_waits_the_page_says_so(operator: Client) -> None:
     assert "There has been none yet." in shown
     assert "Nothing: every name that users often speak of is explained, or muted." in shown
     assert "None was met." in shown
+
+
+def test_the_page_says_what_is_kept_of_what_is_said(operator: Client) -> None:
+    said("We moved the billing database.")
+    assert "Kept for 90 days, secrets masked, for whoever said it: 1 episode. Switch it off" in text(page(operator))
+
+    Config.objects.filter(key="episodes").update(value="off")
+    assert "Nothing more is kept. There is still 1 episode. Switch it on" in text(page(operator))
+
+
+@pytest.mark.parametrize("chosen", ["on", "off"])
+def test_after_an_upgrade_an_operator_is_asked_whether_it_is_to_be_kept(
+    operator: Client, viewer: Client, chosen: str
+) -> None:
+    Config.objects.filter(key="episodes").update(value="ask")
+    address = reverse("admin:proxy_home_remember")
+    assert "May Festinger keep what is said?" in page(operator)
+    assert address not in page(viewer)
+    assert viewer.post(address, {"keep": chosen}).status_code == 403
+
+    operator.post(address, {"keep": chosen})
+    assert operator.post(address, {"keep": "on"}, follow=True).status_code == 200  # somebody else was first
+
+    assert Config.tuning().episodes == chosen
+    assert LogEntry.objects.get(object_id="episodes").change_message == f"episodes: ask -> {chosen}"
+    assert "May Festinger keep what is said?" not in page(operator)
 
 
 def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Client) -> None:

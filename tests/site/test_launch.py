@@ -262,6 +262,7 @@ def test_the_first_run_says_where_it_is_and_how_to_log_in(place, run):
 
     assert run.health()["ready"] is True
     assert f"http://127.0.0.1:{first.port}/admin/" in first.said
+    assert "What users and models say is kept" in first.said
     assert "Admin account: admin, password: " in first.said.splitlines()[-1]
 
 
