@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from memory.cache.state import Cache
 from memory.db.connections import first_line
 from memory.llm import call_log
 from memory.models import Config, LanguageModel
+from memory.semantic.vectors.condition import CONDITION, Condition, read_condition
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from proxy import runtime
@@ -103,6 +104,7 @@ class Findings:
     broker: Broker
     learning: Learning
     models: Models
+    search: Condition
     config_mistakes: tuple[str, ...] = ()
 
     @property
@@ -155,6 +157,7 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         "stored_episodes": current.episodes.stored,
         "unwritten_episodes": current.episodes.waiting,
         "dropped_episodes": current.episodes.dropped,
+        "searches": asdict(current.searcher.counts),
         "dropped_events": current.events.dropped,
         "dropped_injections": current.injection_log.dropped,
         "conversations": len(current.conversations),
@@ -205,6 +208,7 @@ def find() -> Findings:
         broker=find_pgmq() if is_pgmq else find_other_broker(),
         learning=find_learning(),
         models=find_models(tuning),
+        search=read_condition(fetch_by_django(CONDITION)[0], tuning.embedder),
         config_mistakes=tuple(mistakes),
     )
 

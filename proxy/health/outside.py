@@ -15,6 +15,7 @@ from psycopg.rows import TupleRow, dict_row
 
 from memory import bounds
 from memory.db.connections import Connection, first_line, open_connection
+from memory.semantic.vectors.condition import CONDITION, read_condition
 from memory.settings.registry import Tuning
 from proxy.auth import VIA
 from proxy.errors import ProxyError
@@ -49,7 +50,7 @@ NO_MODEL = {
     "resolve": "conflicts need an operator, or a model (the setting resolve_model_id)",
 }
 NOTHING_KNOWN = dict.fromkeys(
-    ("open_conflicts_count", "waiting_observations", "over_quota_today", "last_resolution_run", "models")
+    ("open_conflicts_count", "waiting_observations", "over_quota_today", "last_resolution_run", "models", "search")
 )
 
 
@@ -130,6 +131,7 @@ async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
     chosen = {"write": tuning.write_model_id, "resolve": tuning.resolve_model_id}
     names: dict[int, str] = dict(await fetch(asked, MODELS, [key for key in chosen.values() if key is not None]))
     [(conflicts, observations, exceeded)] = await fetch(asked, WAITING)
+    [condition] = await fetch(asked, CONDITION)
     last_run = await (await asked.cursor(row_factory=dict_row).execute(LAST_RUN)).fetchone()
     return {
         "open_conflicts_count": conflicts,
@@ -137,6 +139,7 @@ async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
         "over_quota_today": exceeded,
         "last_resolution_run": last_run,
         "models": {what: name_model(what, key, names) for what, key in chosen.items()},
+        "search": read_condition(condition, tuning.embedder).as_json(),
     }
 
 

@@ -256,6 +256,26 @@ def judge_models(found: Findings) -> Assessment:
     return GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today.", ""
 
 
+def judge_search(found: Findings) -> Assessment:
+    search = found.search
+    waiting = format_count(search.waiting, "text waits for its vector", "texts wait for their vectors")
+    if search.is_off:
+        return GOOD, "What was said is found by its words only: the setting embedder is none.", ""
+    if not search.error:
+        return GOOD, f"{search.embedder or 'The embedder'} is at work; {waiting}.", ""
+    if not search.embedder:
+        return (
+            WARNING,
+            f"{end_sentence(search.error)} What was said is found by its words only.",
+            "Install pgvector 0.8 or newer for this Postgres and run manage.py prepare, or set embedder to none.",
+        )
+    return (
+        WARNING,
+        f"{search.embedder} fails: {end_sentence(search.error)} Words are searched, and {waiting}.",
+        "Mend it, or choose another embedder in the settings: the vectors are then made by themselves.",
+    )
+
+
 def judge_config_file(found: Findings) -> Assessment:
     config = found.server["config"]
     if config["error"]:
@@ -316,6 +336,7 @@ PARTS: Final[dict[str, Callable[[Findings], Assessment]]] = {
     "Broker": judge_broker,
     "Observations": judge_learning,
     "Models": judge_models,
+    "Search": judge_search,
     "config.yaml": judge_config_file,
     "Settings": judge_settings,
     "Losses": judge_losses,

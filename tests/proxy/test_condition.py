@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from memory.domain.formatting import format_duration
+from memory.semantic.vectors.condition import Condition
 from proxy.health.findings import Broker, Findings, Learning, Models
 from proxy.health.status import Sign, SignState, signs, summary, worst
 
@@ -23,6 +24,7 @@ def process(**changes: Any) -> dict[str, Any]:
         "dropped_encounters": 0,
         "dropped_events": 0,
         "dropped_injections": 0,
+        "dropped_episodes": 0,
         "enrich_errors": 0,
         "bounds": {"somewhere": 0},
     }
@@ -35,6 +37,7 @@ WELL = Findings(
     broker=Broker("PGMQ"),
     learning=Learning(),
     models=Models(names=("ollama judge",), daily_calls=1000),
+    search=Condition("builtin", 256, 0, "", False),
 )
 
 
@@ -227,3 +230,20 @@ def test_several_workers_do_well_where_all_of_them_give_signs() -> None:
 
 def test_of_server_processes_nothing_is_known_before_their_first_sign() -> None:
     assert judged(replace(WELL, ages_s={}), "Server").state == SignState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("search", "says"),
+    [
+        (Condition("", None, 0, "pgvector 0.7.4 is older than 0.8", False), "pgvector 0.7.4 is older than 0.8."),
+        (Condition("upstream:nomic", None, 3, 'Status 404: model "nomic" not found', False), "3 texts wait"),
+    ],
+)
+def test_a_search_without_vectors_needs_somebody(search: Condition, says: str) -> None:
+    sign = judged(replace(WELL, search=search), "Search")
+
+    assert (sign.state, says in sign.says, sign.advice != "") == (SignState.WARNING, True, True)
+
+
+def test_a_search_that_is_to_be_without_vectors_needs_nobody() -> None:
+    assert not judged(replace(WELL, search=Condition("", None, 0, "", True)), "Search").needs_someone

@@ -1,0 +1,48 @@
+"""Whether texts are found by what they mean, and what is in the way: for ``/health`` and the home page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memory.semantic.vectors.schema import EXTENSION, Extension, describe_lack
+
+COUNTED_MAX: Final = 10_000  # texts that wait: more are not counted
+CONDITION: Final = f"""
+    SELECT
+        to_regclass('memory_vector') IS NOT NULL,
+        (SELECT installed_version FROM pg_available_extensions WHERE name = '{EXTENSION}'),
+        (SELECT default_version FROM pg_available_extensions WHERE name = '{EXTENSION}'),
+        (SELECT count(*) FROM (SELECT FROM pending_embedding LIMIT {COUNTED_MAX}) waiting),
+        embedder.name, embedder.dimensions, embedder.last_error
+    FROM (SELECT) one LEFT JOIN embedder ON is_current
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``embedder`` is empty where there is none; ``error``: why vectors are missing, empty where none are. ``waiting``:
+    texts, at most COUNTED_MAX."""
+
+    embedder: str
+    dimensions: int | None
+    waiting: int
+    error: str
+    is_off: bool
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "embedder": self.embedder or None,
+            "dimensions": self.dimensions,
+            "waiting": self.waiting,
+            "error": self.error or None,
+        }
+
+
+def read_condition(row: Sequence[Any], setting: str) -> Condition:
+    """From a row of CONDITION. ``setting``: the embedder's."""
+    has_tables, installed, available, waiting, name, dimensions, error = row
+    if setting == "none":
+        return Condition("", None, 0, "", True)
+    if not has_tables:
+        return Condition("", None, 0, describe_lack(Extension(installed or "", available or "")), False)
+    return Condition(name or "", dimensions, waiting, error or "", False)
