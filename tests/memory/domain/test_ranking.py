@@ -1,0 +1,92 @@
+"""In which order what was found is given, and what stands for what."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.semantic.domain.ranking import Candidate, Corpus, Term, choose_needles, normalise, rank, z_scores
+
+DAY_S = 86_400.0
+NOW = 1_000 * DAY_S
+LEXEMES = st.frozensets(st.sampled_from("abcdefgh"), max_size=6)
+
+
+def episode(key: int, text: str, *, days_ago: float = 1.0, lexemes: frozenset[str] | None = None) -> Candidate:
+    words = frozenset(text.lower().strip(".").split()) if lexemes is None else lexemes
+    said_at = NOW - days_ago * DAY_S
+    return Candidate("episode", key, text, 0.8, said_at, "dobby", "user", "user", "", False, words)
+
+
+def ranked(candidates: list[Candidate], question: str, *, is_asked: bool = True) -> list[str]:
+    terms = [Term(word, 1) for word in question.split()]
+    return [each.text for each in rank(candidates, terms, Corpus(100), None, NOW, is_asked=is_asked)]
+
+
+def test_the_newest_stands_for_those_that_say_nearly_the_same_and_tells_how_many_differ() -> None:
+    old = episode(1, "the music that mara plays is jazz", days_ago=9)
+    older = episode(2, "the music that mara plays is blues", days_ago=20)
+    new = episode(3, "the music that mara plays is rock")
+
+    found = rank([old, older, new], [Term("music", 1), Term("mara", 1)], Corpus(100), None, NOW)
+
+    assert [(each.id, each.earlier) for each in found] == [(3, 2)]
+
+
+def test_the_same_about_another_one_is_something_else() -> None:
+    one, other = episode(1, "the billing server runs on tyr now"), episode(2, "the search server runs on tyr now")
+
+    assert ranked([one, other], "billing server") == [one.text, other.text]
+
+
+def test_of_memories_the_most_confident_stands_for_its_like() -> None:
+    sure, unsure = episode(1, "ann prefers tea over coffee"), episode(2, "ann prefers tea over any coffee")
+    for memory, confidence in ((sure, 0.9), (unsure, 0.6)):
+        memory.kind, memory.confidence = "memory", confidence
+
+    [found] = rank([unsure, sure], [Term("tea", 1)], Corpus(100), None, NOW)
+
+    assert (found.id, found.earlier) == (1, 1)
+
+
+def test_what_says_that_something_changed_goes_before_what_it_changes() -> None:
+    old = episode(1, "deploys of search go to loki", days_ago=5)
+    new = episode(2, "the search box was moved over to tyr", days_ago=1)
+
+    assert ranked([old, new], "search go deploys", is_asked=True)[0] == old.text
+    assert ranked([old, new], "search") == [new.text, old.text]
+
+
+def test_by_itself_nothing_comes_that_has_little_of_the_question() -> None:
+    near, far = episode(1, "billing runs on tyr"), episode(2, "my cat sleeps on billing")
+
+    assert ranked([near, far], "billing runs tyr", is_asked=False) == [near.text]
+
+
+def test_an_index_is_asked_for_rare_words_unless_all_are_frequent() -> None:
+    corpus = Corpus(1_000_000)
+    frequent, rare, rarest = Term("server", 400_000), Term("billing", 900), Term("tyr", 3)
+
+    assert choose_needles([frequent, rare, rarest], corpus, 6) == [rarest, rare]
+    assert choose_needles([frequent, Term("go", 500_000)], corpus, 6) == [frequent]
+
+
+@given(st.lists(LEXEMES, max_size=12), st.lists(st.floats(0, 400), min_size=12, max_size=12), LEXEMES)
+def test_every_candidate_is_given_or_stood_for(texts: list[frozenset[str]], ages: list[float], question) -> None:
+    candidates = [episode(key, f"text {key}", days_ago=ages[key], lexemes=lexemes) for key, lexemes in enumerate(texts)]
+
+    found = rank(candidates, [Term(word, 1) for word in question], Corpus(50), None, NOW)
+
+    assert len(found) + sum(each.earlier for each in found) == len(candidates)
+    assert len({each.id for each in found}) == len(found)
+    assert all(0 <= each.similarity <= 1 and 0 <= each.score <= 1 for each in found)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
+def test_z_scores_keep_the_order(values: list[float]) -> None:
+    scores = z_scores(values, 1.0)
+
+    assert all((one <= other) or (first >= second) for one, first in zip(values, scores, strict=True)
+               for other, second in zip(values, scores, strict=True))  # fmt: skip
+
+
+def test_texts_that_differ_in_their_full_stop_are_the_same() -> None:
+    assert normalise("The  user likes tea.") == normalise("the user likes tea")
