@@ -28,6 +28,8 @@ from benchmarks import (
     reading,
     recalling,
     remembering,
+    retrieval,
+    retrieval_scale,
     scale,
     streams,
     throughput,
@@ -46,6 +48,9 @@ OPTIONS = {
     "conversations": "how many are remembered",
     "llm_turns": "of the conversation with a real model, at least three",
     "llm_kilobytes": "size of that conversation",
+    "talks": "speakers with long conversations that are searched",
+    "memories": "among how many the search is timed",
+    "episodes": "messages among which the search is timed",
     "llm_exercises": "how many questions, and tasks, the real model is given",
 }
 MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
@@ -68,6 +73,8 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "learning": learning.measure,
     "consolidation": consolidation.measure,
     "scale": scale.measure,
+    "retrieval": retrieval.measure,
+    "search": retrieval_scale.measure,
     "admin": admin.measure,
 }
 

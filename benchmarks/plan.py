@@ -8,6 +8,7 @@ TURNS = 30
 CONVERSATIONS = 10_000
 LLM_TURNS, LLM_KILOBYTES = 6, 8  # less than a minute on two idle cores
 TALKS = 10
+MEMORIES, EPISODES = 100_000, 1_000_000
 LLM_EXERCISES = 40  # of each sort; all there are
 
 
@@ -16,7 +17,7 @@ class Plan:
     """``rounds``: how often each is measured; ``tokens``: the size of the large world; ``turns``: of an agent's
     conversation; ``conversations``: how many are remembered; ``llm_turns`` and ``llm_kilobytes``: of the conversation
     with a real model; ``llm_exercises``: questions, and tasks, that it is given; ``talks``: speakers with
-    long conversations that are searched."""
+    long conversations that are searched; ``memories`` and ``episodes``: among how many the search is timed."""
 
     rounds: int = ROUNDS
     tokens: int = TOKENS
@@ -26,6 +27,8 @@ class Plan:
     llm_kilobytes: int = LLM_KILOBYTES
     llm_exercises: int = LLM_EXERCISES
     talks: int = TALKS
+    memories: int = MEMORIES
+    episodes: int = EPISODES
 
     @property
     def edges(self) -> int:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from typing import Final
 
 from django.db import IntegrityError, connection, transaction
@@ -67,9 +68,9 @@ class Waiting:
     text: str
 
 
-def embed_due() -> int:
-    """Embeds what waits, for at most ``RUN_S`` seconds; how many texts. What waits and what was embedded is compared
-    with the setting first, so that a change of the embedder begins here."""
+def embed_due(most: float = inf) -> int:
+    """Embeds what waits, about ``most`` texts, for at most ``RUN_S`` seconds; how many. First it looks which embedder
+    the setting names, so that a change of it begins here."""
     end = time.monotonic() + RUN_S
     embedder = follow_setting()
     if embedder is None or is_resting(embedder):
@@ -77,7 +78,7 @@ def embed_due() -> int:
     count = 0
     for kind in (TextKind.MEMORY, TextKind.EPISODE):
         floor = oldest_embedded() if kind == TextKind.EPISODE and is_due(kind) else 0
-        while time.monotonic() < end and (batch := claim(kind, floor)):
+        while count < most and time.monotonic() < end and (batch := claim(kind, floor)):
             if not embed_batch(embedder, kind, batch):
                 return count
             count += len(batch)

@@ -1,0 +1,239 @@
+"""How fast what was said is found among a great many memories and messages, and how fast it is stored and embedded.
+
+``python -m benchmarks.retrieval_scale MEMORIES EPISODES`` measures it in a process of its own, in the database of
+DATABASE_URL; prints JSON.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import psycopg
+
+from benchmarks.client import BenchmarkBroken
+from benchmarks.database import fresh
+from benchmarks.figures import Figures
+from benchmarks.plan import Plan
+from festinger_site import home as homes
+from festinger_site.launcher import scratch_instance
+
+WORDS = 100_000  # different ones; the n-th is n times rarer than the first
+SPEAKERS = 20  # besides the one who has said half of it
+EMBEDDED_MAX = 200_000  # the setting's default
+PROMPTS = 300
+CONNECT_S = 1.0
+AT_ONCE = 64
+STORED = 5_000  # messages, in batches as the proxy writes them
+STORED_AT_ONCE = 100
+EMBEDDED = 1_000
+TITLE = "search among {memories:,} memories and {episodes:,} messages, of which one speaker said half"
+AIMS = {
+    "by itself": "in time >= 95 %",
+    "asked for": "p95 ms <= 80",
+    "stored": ">= 500/s",
+    "embedded": ">= 200/s",
+}
+
+# As a replica it runs no triggers: nothing of this waits to be embedded.
+BEFORE = "SET session_replication_role = replica; DROP INDEX episode_words; DROP INDEX memory_words"
+WORD = "translate(left(md5(rank::text), 4 + rank %% 7), '0123456789', 'ghijklmnop')"
+SAY = f"""
+    SELECT n, (
+        SELECT string_agg({WORD}, ' ')
+        FROM (SELECT floor({WORDS} ^ random())::int + n * 0 AS rank FROM generate_series(1, 8 + n %% 16)) drawn
+    ) AS text, CASE WHEN n %% 2 = 0 THEN 'agent-0' ELSE 'agent-' || (1 + n / 2 %% {SPEAKERS}) END AS agent
+    FROM generate_series(1, %(count)s) AS n
+"""
+EPISODES = f"""
+    INSERT INTO episode (digest, conversation, agent, role, text, lexemes, said_at)
+    SELECT sha256(n::text::bytea), substr(sha256((n / 40)::text::bytea), 1, 16), agent,
+        CASE WHEN n / 40 %% 2 = n %% 2 THEN 'user' ELSE 'assistant' END, text,
+        setweight(to_tsvector('english', text), CASE WHEN n / 40 %% 2 = n %% 2 THEN 'A'::"char" ELSE 'C' END),
+        now() - (%(count)s - n) * interval '10 seconds'
+    FROM ({SAY}) said
+"""
+MEMORIES = f"""
+    INSERT INTO memory (text, agent, source, category, confidence)
+    SELECT left(text, 500), agent, 'stated', (ARRAY['preference', 'project', 'other'])[1 + n %% 3], 0.5 + n %% 5 * 0.1
+    FROM ({SAY}) said
+"""
+VECTORS = """
+    INSERT INTO {kind}_vector (id, embedder_id, vector)
+    SELECT id, %(embedder)s, (
+        SELECT array_agg(random() - 0.5 + id * 0) FROM generate_series(1, 256)
+    )::vector::halfvec FROM (SELECT id FROM {kind} ORDER BY id DESC LIMIT %(count)s) newest
+"""
+AFTER = """
+    CREATE INDEX episode_words ON episode USING gin (lexemes);
+    CREATE INDEX memory_words ON memory USING gin (lexemes);
+"""
+
+
+def measure(home: Path, plan: Plan) -> Iterator[Figures]:
+    command = [sys.executable, "-m", "benchmarks.retrieval_scale", str(plan.memories), str(plan.episodes)]
+    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
+    done = subprocess.run(
+        command, cwd=homes.PROJECT, env=environment | {"DATABASE_URL": fresh(home)}, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise BenchmarkBroken(done.stderr.decode(errors="replace")[-2_000:])
+    title = TITLE.format(memories=plan.memories, episodes=plan.episodes)
+    yield Figures("search", title, json.loads(done.stdout), AIMS)
+
+
+def main() -> None:
+    """In a process of its own, which has Django."""
+    import django
+
+    django.setup()
+    memories, episodes = map(int, sys.argv[1:])
+    fill(os.environ["DATABASE_URL"], memories, episodes)
+    print(json.dumps(measure_all(os.environ["DATABASE_URL"])))
+
+
+def fill(dsn: str, memories: int, episodes: int) -> None:
+    from memory.models import Embedder
+    from memory.semantic import statistics
+    from memory.semantic.vectors import builtin, schema
+
+    embedder, _ = Embedder.objects.update_or_create(name=builtin.NAME, defaults={"dimensions": 256, "is_current": True})
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("SET maintenance_work_mem = '512MB'")
+        connection.execute(BEFORE)
+        connection.execute(EPISODES, {"count": episodes})
+        connection.execute(MEMORIES, {"count": memories})
+        for kind in ("episode", "memory"):
+            connection.execute(VECTORS.format(kind=kind), {"embedder": embedder.pk, "count": EMBEDDED_MAX})
+        connection.execute(AFTER)
+        schema.add_index(embedder)
+        connection.execute("VACUUM ANALYZE")
+    statistics.count_due()
+
+
+def measure_all(dsn: str) -> dict[str, dict[str, float]]:
+    from memory.semantic.vectors import builtin
+
+    builtin.load()
+    random = Random(1)
+    rows = asyncio.run(measure_unasked(dsn, random))
+    rows["asked for"] = measure_asked(random)
+    rows["stored"] = measure_rate(STORED, lambda: store(dsn, random))
+    rows["embedded"] = measure_rate(EMBEDDED, lambda: embed(EMBEDDED))
+    return rows
+
+
+def prompt(random: Random) -> str:
+    ranks = [int(WORDS ** random.random()) for _ in range(random.randint(6, 20))]
+    from hashlib import md5
+
+    words = []
+    for rank in ranks:
+        digest = md5(str(rank).encode(), usedforsecurity=False).hexdigest()
+        words.append(digest[: 4 + rank % 7].translate(str.maketrans("0123456789", "ghijklmnop")))
+    return " ".join(words)
+
+
+def percentiles(samples: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(samples)
+    return {"p50 ms": median(ordered), "p95 ms": ordered[int(len(ordered) * 0.95)]}
+
+
+# --- by itself ---
+
+
+async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float]]:
+    from memory.semantic.searcher import Searcher
+
+    searcher = Searcher(dsn)
+    keeping = asyncio.create_task(searcher.run())
+    try:
+        await asyncio.sleep(CONNECT_S)  # another task opens its connections
+        for _ in range(20):
+            await ask(searcher, random)
+        before = searcher.counts.answered
+        times = [await ask(searcher, random) for _ in range(PROMPTS)]
+        in_time = searcher.counts.answered - before
+        one_by_one = percentiles(times) | {"in time %": 100 * in_time / PROMPTS}
+        before = searcher.counts.answered
+        skipped = searcher.counts.skipped
+        together = [
+            time for _ in range(5) for time in await asyncio.gather(*(ask(searcher, random) for _ in range(AT_ONCE)))
+        ]
+        return {
+            "by itself": one_by_one,
+            f"{AT_ONCE} at once": percentiles(together)
+            | {
+                "in time %": 100 * (searcher.counts.answered - before) / len(together),
+                "skipped %": 100 * (searcher.counts.skipped - skipped) / len(together),
+            },
+        }
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def ask(searcher: Any, random: Random) -> float:
+    """Milliseconds."""
+    from memory.semantic.domain.scope import Scope, Speaker
+
+    scope = Scope(Speaker(f"agent-{random.choice([0, 0, 0, *range(1, SPEAKERS)])}"))
+    started = time.perf_counter()
+    await searcher.find_related(scope, [prompt(random)], b"x" * 16)
+    return 1_000 * (time.perf_counter() - started)
+
+
+# --- asked for, stored, embedded ---
+
+
+def measure_asked(random: Random) -> dict[str, float]:
+    from memory.semantic.domain.scope import Scope, Speaker
+    from memory.semantic.search import search
+
+    times = []
+    for at in range(PROMPTS // 3):
+        scope = Scope(Speaker(f"agent-{at % 2 * (1 + at % SPEAKERS)}"))
+        started = time.perf_counter()
+        search(scope, prompt(random))
+        times.append(1_000 * (time.perf_counter() - started))
+    return percentiles(times)
+
+
+def measure_rate(count: int, work: Callable[[], object]) -> dict[str, float]:
+    started = time.perf_counter()
+    work()
+    return {"a second": count / (time.perf_counter() - started)}
+
+
+def store(dsn: str, random: Random) -> None:
+    """In batches, each committed, with all indexes and triggers."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for batch in range(STORED // STORED_AT_ONCE):
+            texts = [prompt(random) for _ in range(STORED_AT_ONCE)]
+            connection.execute(
+                "INSERT INTO episode (digest, conversation, agent, role, text, lexemes, said_at)"
+                " SELECT sha256(text::bytea || %s::text::bytea || place::text::bytea), substr(sha256('new'), 1, 16),"
+                " 'agent-0', 'user', text, setweight(to_tsvector('english', text), 'A'), now()"
+                " FROM unnest(%s::text[]) WITH ORDINALITY AS said (text, place)",
+                [batch, texts],
+            )
+
+
+def embed(count: int) -> None:
+    from memory.semantic.vectors import queue
+
+    done = 0
+    while done < count and (some := queue.embed_due(most=count - done)):
+        done += some
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    main()
