@@ -1,4 +1,4 @@
-"""Takes a secret out of what was said: the text, the words by which it is found, and soon the vectors."""
+"""Takes a secret out of what was said: the text, and the words by which it is found. Triggers have it embedded anew."""
 
 from collections import Counter
 from typing import Final
@@ -12,18 +12,15 @@ from memory.semantic.episode_writer import LEXEMES
 
 FIND: Final = "SELECT id, text, quoted FROM episode WHERE text ~* ANY (%s) FOR UPDATE"
 UPDATE: Final = f"""
-    UPDATE episode SET text = said.text, quoted = said.quoted::int[], lexemes = {LEXEMES}, embedded_at = NULL
+    UPDATE episode SET text = said.text, quoted = said.quoted::int[], lexemes = {LEXEMES}
     FROM (VALUES (%s::int8, %s, %s, %s, %s)) AS said (id, text, quoted, own, passed_on) WHERE episode.id = said.id
 """
-# Their texts are like any others (memory/db/redaction.py); what was made of the text has to be made anew.
-EMBED_ANEW: Final = "UPDATE memory SET embedded_at = NULL WHERE text ~* ANY (%s)"
 
 
 @transaction.atomic
 def redact_episodes(secret: KnownSecret) -> Counter[str]:
     """Where it was, by ``table.column``."""
     with connection.cursor() as cursor:
-        cursor.execute(EMBED_ANEW, [secret.literals])
         cursor.execute(FIND, [secret.literals])
         found = cursor.fetchall()
         for row, text, quoted in found:
