@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import CueMatch, find_cues
 from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import Message
+from memory.domain.types import NAMES, Message
 from memory.ingest.reader import describe_match, unwrap_message
 from proxy.config_file.parser import RulesMistakes
 from proxy.domain.formats import FORMATS
@@ -121,8 +121,10 @@ def list_block(told: Explanation) -> Iterator[str]:
 
 def describe_cue(cue: CueMatch) -> str:
     kind = f"{KINDS[cue.kind]}, " if KINDS[cue.kind] else ""
+    relation = "ISA" if cue.is_isa else "ISPART"
+    fact = f"{cue.subject} {relation} {cue.parent} [{cue.dimension}]"
     return (
-        f"{cue.subject} {'ISA' if cue.is_isa else 'ISPART'} {cue.parent} [{cue.dimension}]"
+        f"{f'{cue.subject} = {cue.parent}' if cue.dimension == NAMES else fact}"
         f"  {kind}confidence {cue.confidence:.2f}{', only believed' if cue.is_hedged else ''}"
         f", characters {cue.start}-{cue.end}"
     )
