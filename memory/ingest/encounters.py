@@ -161,6 +161,8 @@ class Encounters:
         """Learns from new messages until it is cancelled."""
         while True:
             await self._has_unlearned.wait()
+            # First the upstream's answer, which may come at once, and the prompt that its client sends next.
+            await asyncio.sleep(REST_S)
             await self.learn()
 
     async def learn(self) -> None:

@@ -73,7 +73,7 @@ class Reading:
 
     def put(self, found: WordSets, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
-        self.names = frozenset((found.tokens | found.emphasised) - nameless)
+        self.names = frozenset((found.tokens - nameless) | (found.emphasised - nameless))
         self.parts = self.names - found.tokens
 
     def measure(self) -> None:

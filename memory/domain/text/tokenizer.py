@@ -97,7 +97,9 @@ def find_words(text: str) -> WordSets:
         return _to_words(tokenise(text))
     patterns = patterns_of(ASCII if normal.isascii() else UNICODE_WITHOUT_MARKS)
     found = _add_capitalised(normal, patterns, _read_uncapitalised_pieces(set(normal.split()), patterns))
-    return WordSets(found.tokens - {""}, found.emphasised - {""}, found.openings)
+    found.tokens.discard("")
+    found.emphasised.discard("")
+    return found
 
 
 def is_plain(text: str) -> bool:
@@ -309,7 +311,9 @@ def _close(name: list[_Reading], number: str = "") -> list[_Reading]:
     if number and len(text) + 1 + len(number) <= MAX_TOKEN_LENGTH and not is_noise(f"{text}_{number}"):
         parts = (*words, text) if parts else words
         text, length = f"{text}_{number}", length + 1 + len(number)
-    if len(text) > MAX_TOKEN_LENGTH or is_noise(text):
+    # One word alone is no noise where it is none as it is written.
+    is_word = len(words) == 1 and not number and text.isascii()
+    if len(text) > MAX_TOKEN_LENGTH or (not is_word and is_noise(text)):
         return []
     return [_Reading(text, first.start, length, first.is_capitalised, parts)]
 
