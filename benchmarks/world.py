@@ -30,6 +30,7 @@ EDGES = """
         SELECT id, row_number() OVER (ORDER BY id) AS n FROM soas WHERE id > %(before)s
     ), kind AS (
         SELECT id, is_isa, row_number() OVER (ORDER BY id) - 1 AS n, count(*) OVER () AS kinds FROM dimension
+        WHERE NOT is_additive
     ), fact AS (
         SELECT %(parents)s + 1 + e / 2 AS subject, e / 2 + e %% 2 AS kind,
                1 + floor(random() ^ 3 * (%(parents)s + e / 2))::int AS parent

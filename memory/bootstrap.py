@@ -11,7 +11,7 @@ from django.db.models import Q
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from memory.domain.text.tokenizer import OPERATORS, tokenise
-from memory.domain.types import SEED_DIMENSIONS
+from memory.domain.types import ADDITIVE_SEEDS, SEED_DIMENSIONS
 from memory.graph import store
 from memory.models import Config, Dimension, Soas
 from memory.settings import registry
@@ -95,7 +95,7 @@ def load_dimensions() -> int:
     before = Dimension.objects.count()
     # By their ids, as all writers lock dimensions: two hosts that start together cannot deadlock.
     for name, question, is_isa in sorted(SEED_DIMENSIONS, key=lambda seed: ids[seed[0]]):
-        store.ensure_dimension(ids[name], is_isa=is_isa, question=question)
+        store.ensure_dimension(ids[name], is_isa=is_isa, question=question, keeps_all=name in ADDITIVE_SEEDS)
     return Dimension.objects.count() - before
 
 

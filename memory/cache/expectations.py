@@ -3,7 +3,7 @@
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field, replace
 
-from memory.domain.types import EdgeRow, Slot
+from memory.domain.types import EdgeRow, Place
 
 # What was seen in a prompt counts for this long; by then its row has arrived or never will.
 PROVISIONAL_S = 60.0
@@ -11,8 +11,8 @@ PROVISIONAL_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The edge that is going to be in a slot; ``parents`` are those that were there before, ``stored`` is what Postgres
-    has there."""
+    """The edge that is going to take a place (``Cache.put_edge``); ``parents`` are those that were there before,
+    ``stored`` is what Postgres has there."""
 
     edge: EdgeRow | None
     parents: frozenset[str]
@@ -24,14 +24,14 @@ class Expected:
 class Expectations:
     """False where nothing is expected. ``words`` are the cache's, by id."""
 
-    _by_slot: dict[Slot, Expected] = field(default_factory=dict)
+    _by_place: dict[Place, Expected] = field(default_factory=dict)
     _made_up: list[int] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self._by_slot)
+        return bool(self._by_place)
 
     def copy(self) -> "Expectations":
-        return Expectations(dict(self._by_slot), list(self._made_up))
+        return Expectations(dict(self._by_place), list(self._made_up))
 
     def make_up(self, word: str, words: MutableMapping[int, str]) -> int:
         """An id for a word that has none in Postgres yet, as long as anything is expected."""
@@ -39,35 +39,35 @@ class Expectations:
         words[self._made_up[-1]] = word
         return self._made_up[-1]
 
-    def note(self, slot: Slot, edge: EdgeRow | None, standing: EdgeRow, parent: str, now: float) -> None:
-        """``standing`` with this ``parent`` is in the slot, and the edge is going to be."""
-        known = self._by_slot.get(slot)
+    def note(self, place: Place, edge: EdgeRow | None, standing: EdgeRow, parent: str, now: float) -> None:
+        """``standing`` with this ``parent`` is in the place, and the edge is going to take it."""
+        known = self._by_place.get(place)
         stored, parents = (known.stored, known.parents) if known is not None else (standing, frozenset[str]())
-        self._by_slot[slot] = Expected(edge, parents | {parent}, stored, now + PROVISIONAL_S)
+        self._by_place[place] = Expected(edge, parents | {parent}, stored, now + PROVISIONAL_S)
 
     def keep(self, concept_id: int, edges: list[EdgeRow], words: MutableMapping[int, str]) -> list[EdgeRow]:
         """The edges of a concept, as Postgres has them, with what is still expected of them."""
-        for slot in [slot for slot in self._by_slot if slot[0] == concept_id]:
-            expected = self._by_slot[slot]
-            stored = next((edge for edge in edges if edge.dim_id == slot[1]), None)
-            if stored is None or words.get(stored.parent_id) not in expected.parents:
-                self._drop(slot, words)  # it has arrived, or somebody else was faster
+        for place in [place for place in self._by_place if place[0] == concept_id]:
+            expected = self._by_place[place]
+            new, stored = expected.edge, next((edge for edge in edges if edge.place == place), None)
+            is_beside = new is not None and new.place != place and any(edge.place == new.place for edge in edges)
+            if stored is None or is_beside or words.get(stored.parent_id) not in expected.parents:
+                self._drop(place, words)  # it has arrived, or somebody else was faster
                 continue
-            self._by_slot[slot] = replace(expected, stored=stored)
-            edges = [edge for edge in edges if edge.dim_id != slot[1]]
-            edges += [expected.edge] if expected.edge is not None else []
+            self._by_place[place] = replace(expected, stored=stored)
+            edges = [edge for edge in edges if edge.place != place] + ([new] if new is not None else [])
         return edges
 
-    def pop_old(self, now: float, words: MutableMapping[int, str]) -> list[tuple[Slot, EdgeRow | None]]:
-        """The slots of which nothing is expected any more, and what Postgres has there."""
-        old = [(slot, expected.stored) for slot, expected in self._by_slot.items() if expected.until <= now]
-        for slot, _ in old:
-            self._drop(slot, words)
-        return old
+    def pop_old(self, now: float, words: MutableMapping[int, str]) -> list[tuple[Place, EdgeRow | None]]:
+        """The places of which nothing is expected any more, and what Postgres has there."""
+        old = [(place, expected) for place, expected in self._by_place.items() if expected.until <= now]
+        for place, _ in old:
+            self._drop(place, words)
+        return [(one.edge.place if one.edge is not None else place, one.stored) for place, one in old]
 
-    def _drop(self, slot: Slot, words: MutableMapping[int, str]) -> None:
-        del self._by_slot[slot]
-        if not self._by_slot:
+    def _drop(self, place: Place, words: MutableMapping[int, str]) -> None:
+        del self._by_place[place]
+        if not self._by_place:
             for word_id in self._made_up:
                 del words[word_id]
             self._made_up.clear()

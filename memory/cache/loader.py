@@ -49,7 +49,7 @@ KEPT = """JOIN (
 """
 URD = """
     SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8, channel,
-           is_corroborated, agent
+           is_corroborated, agent, is_additive
     FROM urd
 """
 QUEUE = """
@@ -215,14 +215,15 @@ async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> 
     met: set[int] = set()
     edges: list[EdgeRow] = []
     async for batch in batches(connection, URD + "ORDER BY id, dim_id DESC"):
-        for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, is_shared, agent in batch:
+        for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, *others in batch:
+            is_shared, agent, is_additive = others
             if edges and edges[0].concept_id != concept_id:
                 _put_edges(cache, edges, met, touched)
                 edges = []
             concept = edges[0].concept_id if edges else concept_id  # one number for all of them
             parent, dim = share[parent_id], share[dim_id]
             texts = share_text[source], confirmed, share_text[channel], is_shared, share_text[agent]
-            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, *texts))
+            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, *texts, is_additive))
     if edges:
         _put_edges(cache, edges, met, touched)
     async for some in in_slices(list(cache.urd_by_concept)):

@@ -14,14 +14,15 @@ AGENTS = f"""
         ARRAY(SELECT project_id FROM agent_allowed_projects WHERE agent_id = agent.id), {", ".join(AGENT_SWITCHES)}
     FROM agent
 """
-DIMENSIONS = "SELECT id, on_collision = 'supersede', split_from_id FROM dimension"
+DIMENSIONS = "SELECT id, on_collision = 'supersede', is_additive, split_from_id FROM dimension"
 
 
 async def read_dimensions(cache: Cache, connection: Connection) -> None:
     rows = await _read(connection, DIMENSIONS)
-    cache.superseding_dims = {dim_id for dim_id, supersedes, _ in rows if supersedes}
+    cache.superseding_dims = {dim_id for dim_id, supersedes, _, _ in rows if supersedes}
+    cache.additive_dims = {dim_id for dim_id, _, is_additive, _ in rows if is_additive}
     split: dict[int, set[int]] = {}
-    for dim_id, _, origin in rows:
+    for dim_id, _, _, origin in rows:
         if origin is not None:
             split.setdefault(origin, set()).add(dim_id)
     cache.split_dims = split

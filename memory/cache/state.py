@@ -14,8 +14,8 @@ from memory.cache.expectations import PROVISIONAL_S, Expectations
 from memory.cache.recently_salient import RecentlySalient
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.saliency import is_salient, saliency
-from memory.domain.recall.selection import rank
-from memory.domain.types import GEOGRAPHY, EdgeRow, RulingRow, Slot, SoasRow, TripleIds
+from memory.domain.recall.selection import put_in_order
+from memory.domain.types import GEOGRAPHY, EdgeRow, Place, RulingRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
 LATELY_MET_MAX = 20_000  # words that nothing is known of: some 9 MB
@@ -38,7 +38,7 @@ class Cache:
     alias_rows: dict[str, SoasRow] = field(default_factory=dict)  # the rows of their own, by token
     spellings: dict[int, list[str]] = field(default_factory=dict)  # the aliases of a concept
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
-    urd_by_concept_dim: dict[Slot, EdgeRow] = field(default_factory=dict)
+    urd_by_concept_dim: dict[Place, EdgeRow] = field(default_factory=dict)
     pending_conflicts: set[int] = field(default_factory=set)
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
     queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
@@ -49,6 +49,7 @@ class Cache:
     decided: dict[TripleIds, RulingRow] = field(default_factory=dict)
     decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
+    additive_dims: set[int] = field(default_factory=set)
     split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
     referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
     places: Counter[int] = field(default_factory=Counter)  # facts in the dimension `geography`, by parent
@@ -239,12 +240,12 @@ class Cache:
 
     def _put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
         for edge in self.urd_by_concept.pop(concept_id, ()):
-            del self.urd_by_concept_dim[concept_id, edge.dim_id]
+            del self.urd_by_concept_dim[edge.place]
             self._count_references(edge, -1)
-        if fresh := sorted(edges, key=rank, reverse=True):
+        if fresh := put_in_order(edges):
             self.urd_by_concept[concept_id] = fresh
         for edge in fresh:
-            self.urd_by_concept_dim[concept_id, edge.dim_id] = edge
+            self.urd_by_concept_dim[edge.place] = edge
             self._count_references(edge, 1)
 
     def _count_references(self, edge: EdgeRow, change: int) -> None:
@@ -270,11 +271,24 @@ class Cache:
             self.soas_by_id, self.referenced = dict(self.soas_by_id), self.referenced.copy()
             self.places, self.is_fork = self.places.copy(), False
 
-    def put_edge(self, slot: Slot, edge: EdgeRow | None) -> None:
-        """Puts one edge into its slot, or empties it, ahead of Postgres."""
+    def put_edge(self, place: Place, edge: EdgeRow | None) -> None:
+        """Puts one edge into the place of another, or empties it, ahead of Postgres."""
         self._unshare()
-        others = [other for other in self.urd_by_concept.get(slot[0], ()) if other.dim_id != slot[1]]
-        self._put_edges(slot[0], [*others, edge] if edge is not None else others)
+        replaced = (place, edge.place if edge is not None else place)
+        others = [other for other in self.urd_by_concept.get(place[0], ()) if other.place not in replaced]
+        self._put_edges(place[0], [*others, edge] if edge is not None else others)
+
+    def find_edge(self, ids: TripleIds) -> EdgeRow | None:
+        """What is in the place of this triple: the fact in its slot or, where all is kept, its own."""
+        edges = self.urd_by_concept_dim
+        return edges.get((ids.concept_id, ids.dim_id)) or edges.get(ids)
+
+    def list_edges(self, concept_id: int, dim_id: int) -> list[EdgeRow]:
+        """All that are in the slot."""
+        edge = self.urd_by_concept_dim.get((concept_id, dim_id))
+        if edge is not None or dim_id not in self.additive_dims:
+            return [edge] if edge is not None else []
+        return [edge for edge in self.urd_by_concept.get(concept_id, ()) if edge.dim_id == dim_id]
 
     # --- what is disputed ---
 

@@ -1,7 +1,7 @@
 """Judges what a statement does to what stands: one rule for the prompt that brings it and for the worker that places
 it, so that a prompt shows what will be so."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
@@ -37,6 +37,7 @@ class Standing(NamedTuple):
     is_root: bool = False
     said_at: float = 0.0
     is_own: bool = False
+    is_additive: bool = False  # others may stand beside it in its slot
 
 
 class Manner(NamedTuple):
@@ -87,6 +88,17 @@ class Graph(Protocol):
         """Whether the concept is on the way up from this parent."""
 
 
+def climb(parents_of: Callable[[int], Iterable[int]], word_id: int) -> Iterator[int]:
+    """All that is above a word, each once; ``parents_of`` are those of the next step."""
+    passed, waiting = {word_id}, [word_id]
+    while waiting:
+        for parent_id in parents_of(waiting.pop()):
+            if parent_id not in passed:
+                passed.add(parent_id)
+                waiting.append(parent_id)
+                yield parent_id
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """``fact``: the one that is confirmed, replaced, retired or in the way."""
@@ -103,34 +115,59 @@ def judge(
     *,
     decided: Decided = UNDECIDED,
     supersedes: bool = False,
+    keeps_all: bool = False,
 ) -> Judgement:
     """``standing`` are the facts in the slot, where its triple was moved, in dimensions split from its own, and where
-    others of the slot were moved, in this order. ``supersedes``: in this dimension the newer wins."""
+    others of the slot were moved, in this order; of dimensions that keep all only those that the statement
+    ``concerns``. ``supersedes``: in this dimension the newer wins; ``keeps_all``: nothing there is in the way."""
     own = next((fact for fact in standing if fact.dim_id == said.dim_id), None)
     facts = [fact for fact in standing if not fact.is_root]
     if said.manner.kind is Kind.RETRACTS:
         return _judge_retraction(said, facts)
     if own is not None and own.is_root:
         return Judgement(Act.INVALID, own)
-    if (known := _find_known(said, facts, graph, decided)) is not None:
+    known = _find_known(said, facts, graph, decided)
+    may_change = said.manner.is_changing and not said.manner.is_hedged and not is_weaker(said.channel, Channel.USER)
+    if keeps_all:
+        own = None
+        if may_change and (exchanged := _judge_exchange(said, facts, graph, is_known=known is not None)) is not None:
+            return exchanged
+    if known is not None:
         return Judgement(Act.NOTHING, known.fact) if said.manner.is_hedged else known
     if said.manner.is_hedged:
         return Judgement(Act.CANDIDATE, own)
-    if said.manner.is_changing and not is_weaker(said.channel, Channel.USER):
+    if may_change and not keeps_all:
         return _judge_change(said, own, facts, graph, decided)
     if decided.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
         return Judgement(Act.DECIDED, own)  # on purpose it may be stated where nothing is in its way
     return _judge_plain(said, own, graph, supersedes=supersedes)
 
 
+def concerns(parent: str, said_parent: str, manner: Manner) -> bool:
+    """Whether a statement with the one parent is about the fact with the other, where others may stand beside it."""
+    is_named = parent in (said_parent, manner.instead_of)
+    return is_named or (manner.kind is Kind.RETRACTS and refines(parent, said_parent))
+
+
 def _judge_retraction(said: Incoming, facts: Sequence[Standing]) -> Judgement:
     if said.manner.is_hedged or is_weaker(said.channel, Channel.USER):
         return Judgement(Act.NOTHING)
     same = [fact for fact in facts if fact.parent == said.parent]
-    fact = next(iter(same or [fact for fact in facts if refines(fact.parent, said.parent)]), None)
-    if fact is None:
+    found = same or [fact for fact in facts if refines(fact.parent, said.parent)]
+    if not found or (len(found) > 1 and not same and found[0].is_additive):  # nobody knows which of them it takes back
         return Judgement(Act.NOTHING)
-    return Judgement(Act.CONFLICT if is_weaker(said.channel, fact.channel) else Act.RETIRE, fact)
+    return Judgement(Act.CONFLICT if is_weaker(said.channel, found[0].channel) else Act.RETIRE, found[0])
+
+
+def _judge_exchange(said: Incoming, facts: Sequence[Standing], graph: Graph, *, is_known: bool) -> Judgement | None:
+    """A change where all is kept: only the fact that it names goes. None where it names none, or a stronger one: then
+    it merely adds."""
+    named = next((f for f in facts if f.dim_id == said.dim_id and f.parent == said.manner.instead_of), None)
+    if named is None or is_weaker(said.channel, named.channel):
+        return None
+    if is_known:
+        return Judgement(Act.RETIRE, named)
+    return Judgement(Act.CONFLICT) if graph.closes_cycle(said.dim_id, said.parent) else Judgement(Act.REPLACE, named)
 
 
 def _find_known(said: Incoming, facts: Sequence[Standing], graph: Graph, decided: Decided) -> Judgement | None:

@@ -18,7 +18,9 @@ SEED_DIMENSIONS = (
     ("tech", "What technology stack is it built with?", False),
     ("owned-by", "Who is responsible for this?", False),
     ("geography", "Where is this spatially or organisationally located?", False),
+    ("uses", "What does this use?", False),
 )
+ADDITIVE_SEEDS = frozenset({"uses"})  # those that keep all
 
 
 class Message(NamedTuple):
@@ -31,7 +33,9 @@ class Message(NamedTuple):
 
 
 Span = tuple[int, int]  # where a part of a text starts and ends, in characters
-Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room
+Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room, or many where all is kept
+# Where one fact has room: a slot or, in a dimension that keeps all, one parent's part of it.
+Place = Slot | tuple[int, int, int]
 
 
 class TripleIds(NamedTuple):
@@ -87,10 +91,17 @@ class EdgeRow:
     channel: str = ""  # by the source where none is given
     is_corroborated: bool = False
     agent: str = ""
+    is_additive: bool = False  # its dimension keeps all
 
     @property
     def is_root(self) -> bool:
         return self.concept_id == self.parent_id == self.dim_id
+
+    @property
+    def place(self) -> Place:
+        if self.is_additive:
+            return self.concept_id, self.dim_id, self.parent_id
+        return self.concept_id, self.dim_id
 
 
 @dataclass(frozen=True, slots=True)

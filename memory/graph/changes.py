@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from memory.db.transactions import GraphChanged
-from memory.domain.types import Slot
+from memory.domain.types import Place
 from memory.graph import store
 from memory.graph.store import SlotTaken
 from memory.models import Edge, EdgeHistory
@@ -14,13 +14,13 @@ class Changes:
     gone: set[int] = field(default_factory=set)  # keys of edges
     # An edge that takes another's place is a new one. Were rows changed one after the other, the trigger could meet a
     # cycle between two of them that is there neither before nor after.
-    new: dict[Slot, Edge] = field(default_factory=dict)
+    new: dict[Place, Edge] = field(default_factory=dict)
     changed: dict[int, Edge] = field(default_factory=dict)
     history: list[EdgeHistory] = field(default_factory=list)
 
     def drop(self, edge: Edge) -> None:
         """The edge, stored or not, is in the graph no more."""
-        self.new.pop((edge.concept_id, edge.dim_id), None)
+        self.new.pop(edge.place, None)
         if edge.pk is not None:
             self.gone.add(edge.pk)
             self.changed.pop(edge.pk, None)

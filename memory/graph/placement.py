@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memory.domain.channels import is_weaker
 from memory.domain.cues.modality import Kind
-from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, Standing, judge
+from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, Standing, concerns, judge
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.domain.voices import voice_of
 from memory.graph import store
@@ -109,7 +109,7 @@ class Slots:
         for dim_id in sorted(is_isa.keys() - self._dimensions.keys()):
             self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
-        self._edges: dict[Slot, Edge] = {}
+        self._edges: dict[Slot, dict[int, Edge]] = defaultdict(dict)  # there by parent
         self._voices: dict[TripleIds, dict[VoiceRole, datetime | None]] = defaultdict(dict)
         self._changes = Changes()
 
@@ -122,11 +122,26 @@ class Slots:
 
     def supersedes(self, dim_id: int) -> bool:
         """Whether the newer wins there, of two users' statements."""
-        row = self._dimensions.get(dim_id)
-        return row is not None and row.on_collision == Dimension.OnCollision.SUPERSEDE
+        return self._policy(dim_id) == Dimension.OnCollision.SUPERSEDE
 
-    def edge_in(self, slot: Slot) -> Edge | None:
-        return self._edges.get(slot)
+    def keeps_all(self, dim_id: int) -> bool:
+        """Whether a slot there has room for many facts."""
+        return self._policy(dim_id) == Dimension.OnCollision.KEEP_ALL
+
+    def _policy(self, dim_id: int) -> str:
+        row = self._dimensions.get(dim_id)
+        return row.on_collision if row is not None else ""
+
+    def edge_at(self, ids: TripleIds) -> Edge | None:
+        """What is in the place of this triple: any fact in its slot or, where all is kept, its own. A root has its slot
+        alone."""
+        edges = self._edges.get(ids.slot, {})
+        if self.keeps_all(ids.dim_id):
+            return edges.get(ids.parent_id) or edges.get(ids.concept_id)
+        return next(iter(edges.values()), None)
+
+    def _edges_of(self, word_id: int, dim_id: int) -> Iterable[Edge]:
+        return self._edges.get((word_id, dim_id), {}).values()
 
     # --- reading ---
 
@@ -137,7 +152,7 @@ class Slots:
         edges = _edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
         # An import shows few of its many edges in words.
         found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
-        self._edges = {(edge.concept_id, edge.dim_id): edge for edge in found}
+        self._keep(found)
         self._read_ancestors(concepts, dim_ids)
         if not self._is_import and (found or len(concepts) < self._count):  # else nothing can be confirmed
             self._read_voices(concepts, dim_ids)
@@ -145,12 +160,17 @@ class Slots:
     def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
         """What a cycle could be closed with: all that is above the parents, level by level."""
         known = concepts
-        above = {ids.parent_id for ids in self.ids.values()} | {edge.parent_id for edge in self._edges.values()}
+        above = {ids.parent_id for ids in self.ids.values()}
+        above |= {parent_id for edges in self._edges.values() for parent_id in edges}
         while unknown := above - known:
             level = list(_edges(unknown, dim_ids))
-            self._edges |= {(edge.concept_id, edge.dim_id): edge for edge in level}
+            self._keep(level)
             known = known | unknown
             above = {edge.parent_id for edge in level}
+
+    def _keep(self, edges: Iterable[Edge]) -> None:
+        for edge in edges:
+            self._edges[edge.concept_id, edge.dim_id][edge.parent_id] = edge
 
     def _read_voices(self, concepts: set[int], dim_ids: set[int]) -> None:
         """Who has stated what is, or may come to be, in the slots, and when that was last noted."""
@@ -173,7 +193,9 @@ class Slots:
             return self._import(assertion, decided, imported)
         judgement = self.judge(assertion, decided)
         ids = self.ids[assertion.triple]
-        found = self._edges[ids.concept_id, judgement.fact.dim_id] if judgement.fact is not None else None
+        fact = judgement.fact
+        edges = self._edges_of(ids.concept_id, fact.dim_id) if fact is not None else ()
+        found = next((edge for edge in edges if fact is not None and edge.parent.token == fact.parent), None)
         if found is not None and judgement.act in (Act.REPLACE, Act.RETIRE, Act.CONFLICT):
             # Where it stands, which may be in another dimension than the one that was said.
             is_retraction = assertion.manner.kind is Kind.RETRACTS
@@ -199,9 +221,12 @@ class Slots:
         splits = [dim_id for dim_id in self._splits[ids.dim_id] if dim_id != decided.moved_to]
         others = tuple(d for d in decided.others if d not in (ids.dim_id, decided.moved_to, *splits))
         dims = dict.fromkeys((ids.dim_id, decided.moved_to, *splits, *others))
-        edges = [edge for d in dims if d is not None and (edge := self._edges.get((ids.concept_id, d))) is not None]
+        edges = [edge for d in dims if d is not None for edge in self._edges_of(ids.concept_id, d)]
         # As it is called now, should it have been merged since the statement was read.
         parent = next((edge.parent.token for edge in edges if edge.parent_id == ids.parent_id), triple.parent)
+        edges = [
+            e for e in edges if not e.is_additive or e.is_root or concerns(e.parent.token, parent, assertion.manner)
+        ]
         words = {parent: ids.parent_id} | {edge.parent.token: edge.parent_id for edge in edges}
         at = said.at.timestamp()
         return judge(
@@ -214,23 +239,25 @@ class Slots:
                     edge.is_root,
                     _past(edge.said_at).timestamp(),
                     is_own=voice_of(edge.agent) == voice_of(said.agent),
+                    is_additive=edge.is_additive,
                 )
                 for edge in edges
             ],
             Surroundings(self._edges, ids.concept_id, words),
             decided=decided._replace(others=others),
             supersedes=self.supersedes(ids.dim_id),
+            keeps_all=self.keeps_all(ids.dim_id),
         )
 
     def _import(self, assertion: Assertion, decided: Decided, imported: Imported) -> Placement:
         ids, said = self.ids[assertion.triple], assertion.attribution
-        existing = self._edges.get(ids.slot)
+        existing = self.edge_at(ids)
         if existing is not None and existing.is_root:
             return Placement("invalid", ids, existing)
         is_moved = imported.moved_from is not None  # then it was said, under another name
         for dim_id in filter(None, (ids.dim_id, *self._splits[ids.dim_id], decided.moved_to)):
-            edge = self._edges.get((ids.concept_id, dim_id))
-            if edge is not None and edge.parent_id == ids.parent_id and not edge.is_root:
+            edge = self._edges.get((ids.concept_id, dim_id), {}).get(ids.parent_id)
+            if edge is not None and not edge.is_root:
                 if is_moved:
                     self._confirm(edge, ids, said, is_exact=True)
                 return Placement("confirmed", ids, edge)
@@ -249,7 +276,9 @@ class Slots:
 
     def _find_closing(self, ids: TripleIds) -> Edge | None:
         # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
-        return store.find_closing_edge(ids, self._edges.get)
+        return store.find_closing_edge(
+            ids, lambda level: [edge for word_id in level for edge in self._edges_of(word_id, ids.dim_id)]
+        )
 
     def _put(
         self, assertion: Assertion, ids: TripleIds, replaced: Edge | None, imported: Imported | None = None
@@ -261,12 +290,13 @@ class Slots:
         edge = store.new_edge(ids, is_isa, attribution)
         edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
         edge.dim = replaced.dim if replaced is not None and is_elsewhere else self._words[triple.dimension]
+        edge.is_additive = replaced.is_additive if replaced is not None else self.keeps_all(ids.dim_id)
         if imported is not None:
             edge.last_confirmed, edge.is_corroborated = imported.last_confirmed, imported.is_corroborated
         noted = imported.by if imported is not None else attribution
         if replaced is not None:
-            self._changes.drop(replaced)
-        self._edges[ids.slot] = self._changes.new[ids.slot] = edge
+            self._drop(replaced)
+        self._edges[ids.slot][ids.parent_id] = self._changes.new[edge.place] = edge
         self._voices[ids].setdefault((voice_of(attribution.agent), attribution.role), None)
         if replaced is None:
             moved_from = imported.moved_from if imported is not None else None
@@ -276,17 +306,20 @@ class Slots:
         return Placement("superseded", ids, edge, replaced=replaced)
 
     def _retire(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> Placement:
-        self._changes.drop(edge)
-        del self._edges[ids.slot]
+        self._drop(edge)
         row = store.build_history(Action.RETIRE, edge, attribution, before=take_snapshot(edge), after=None)
         self._changes.history.append(row)
         return Placement("retired", ids, replaced=edge)
+
+    def _drop(self, edge: Edge) -> None:
+        self._changes.drop(edge)
+        del self._edges[edge.concept_id, edge.dim_id][edge.parent_id]
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution, *, is_exact: bool) -> None:
         """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first.
         Whoever says less than the fact (not ``is_exact``) does not vouch for the rest."""
         before = take_snapshot(edge)
-        voices = self._voices[TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)]
+        voices = self._voices[store.ids_of(edge)]
         voice = (voice_of(attribution.agent), attribution.role)
         noted = voices.get(voice)
         edge.last_confirmed = max(_past(edge.last_confirmed), attribution.at)
@@ -324,7 +357,7 @@ class Slots:
         changes, self._changes = self._changes, Changes()
         changes.write()
         if changes.new and not self._is_import:
-            store.make_novel(concept_id for concept_id, _ in changes.new)
+            store.make_novel(place[0] for place in changes.new)
 
 
 def with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:

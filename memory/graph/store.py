@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F, Q, Subquery
 from django.utils import timezone
 
 from memory.db.connections import columns
@@ -16,7 +17,7 @@ from memory.db.transactions import constraint_of
 from memory.domain.channels import Channel, channel_of
 from memory.domain.judging import PLAIN, Manner
 from memory.domain.timing import is_dated
-from memory.domain.types import Slot, Triple, TripleIds
+from memory.domain.types import Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Source
 
@@ -67,36 +68,40 @@ class SlotTaken(Exception):
 # --- reading ---
 
 
-def find_edge(slot: Slot) -> Edge | None:
-    return Edge.objects.select_related(*WORDS).filter(concept_id=slot[0], dim_id=slot[1]).first()
-
-
-def lock_edge(slot: Slot) -> Edge | None:
-    """The edge in this slot, locked until the end of the transaction."""
+def lock_edge(ids: TripleIds) -> Edge | None:
+    """The edge in the place of this triple, locked until the end of the transaction: the one in its slot or, where all
+    is kept, its own. A root has its slot alone everywhere."""
     edges = Edge.objects.select_for_update(of=("self",)).select_related(*WORDS)
-    return edges.filter(concept_id=slot[0], dim_id=slot[1]).first()
+    in_place = Q(is_additive=False) | Q(parent_id=ids.parent_id) | Q(parent=F("concept"))
+    return edges.filter(in_place, concept_id=ids.concept_id, dim_id=ids.dim_id).first()
 
 
-def find_closing_edge(ids: TripleIds, edge_at: Callable[[Slot], Edge | None] = find_edge) -> Edge | None:
-    """The edge that the triple would close to a cycle: the last step on the way up from its parent to its concept.
-    None where the way ends elsewhere. ``edge_at`` reads a slot, by default with a query for each step."""
-    # The trigger of migration 0002 has the last word, for it sees every write. Here one learns which edge it is about.
-    step, passed = ids.parent_id, set[int]()
-    while step not in passed:  # a cycle that was stored without the trigger would have no end
-        passed.add(step)
-        edge = edge_at((step, ids.dim_id))
-        if edge is None or edge.is_root:
-            return None
-        if edge.parent_id == ids.concept_id:
-            return edge
-        step = edge.parent_id
+def find_closing_edge(ids: TripleIds, read: Callable[[set[int]], Iterable[Edge]] | None = None) -> Edge | None:
+    """The edge that the triple would close to a cycle: the last step on a way up from its parent to its concept. None
+    where all ways end elsewhere. ``read`` finds the edges of concepts in the dimension, by default with a query for
+    each step."""
+    # The trigger of migration 0031 has the last word, for it sees every write. Here one learns which edge it is about.
+    edges = Edge.objects.filter(dim_id=ids.dim_id).select_related(*WORDS)
+    level, passed = {ids.parent_id}, set[int]()
+    while level:
+        above = read(level) if read is not None else edges.filter(concept_id__in=level)
+        steps = {(edge.parent_id, edge.concept_id): edge for edge in above}
+        closing = [step for step in steps if step[0] == ids.concept_id]
+        if closing:
+            return steps[min(closing)]  # of several always the same one
+        passed |= level  # a cycle that was stored without the trigger would have no end, and neither would a root
+        level = {parent_id for parent_id, _ in steps} - passed
     return None
 
 
 def lock_closing_edge(ids: TripleIds) -> Edge | None:
     """The same, locked; the caller holds the lock of the dimension, so nobody else changes the way up."""
     closing = find_closing_edge(ids)
-    return lock_edge((closing.concept_id, closing.dim_id)) if closing is not None else None
+    return lock_edge(ids_of(closing)) if closing is not None else None
+
+
+def ids_of(edge: Edge) -> TripleIds:
+    return TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)
 
 
 # --- writing edges ---
@@ -131,7 +136,7 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
 def insert_edges(edges: Iterable[Edge]) -> None:
     """Stores new edges, whose history and novelty are the caller's, and gives them their keys. Raises SlotTaken, and
     IntegrityError (``urd_acyclic``) for a cycle; the transaction is lost then."""
-    new = {(edge.dim_id, edge.concept_id): edge for edge in edges}
+    new = {(edge.dim_id, edge.concept_id, edge.parent_id): edge for edge in edges}
     # In one order: two writers of the same slots cannot deadlock.
     rows = [
         (
@@ -153,18 +158,21 @@ def insert_edges(edges: Iterable[Edge]) -> None:
         cursor.execute(
             "INSERT INTO urd"
             " (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, is_corroborated, said_at,"
-            " last_confirmed)"
-            " SELECT * FROM unnest(%s::int[], %s::int[], %s::int[], %s::bool[], %s::float8[], %s::text[], %s::text[],"
+            " last_confirmed, is_additive)"
+            " SELECT new.*, coalesce((SELECT is_additive FROM dimension WHERE dimension.id = new.dim_id), false)"
+            " FROM unnest(%s::int[], %s::int[], %s::int[], %s::bool[], %s::float8[], %s::text[], %s::text[],"
             " %s::text[], %s::bool[], %s::timestamptz[], %s::timestamptz[])"
-            " ON CONFLICT (id, dim_id) DO NOTHING RETURNING dim_id, id, edge_id",
+            " AS new (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, is_corroborated, said_at,"
+            " last_confirmed)"
+            " ON CONFLICT DO NOTHING RETURNING dim_id, id, parent_id, edge_id",
             columns(rows, 11),
         )
-        keys = {(dim_id, concept_id): edge_id for dim_id, concept_id, edge_id in cursor.fetchall()}
-    # The unique index settles a race: a slot that somebody else has filled returns no key.
+        keys = {tuple(triple): edge_id for *triple, edge_id in cursor.fetchall()}
+    # The unique indexes settle a race: a place that somebody else has filled returns no key.
     if keys.keys() != new.keys():
         raise SlotTaken("a slot was filled meanwhile")
-    for slot, edge in new.items():
-        edge.edge_id = keys[slot]
+    for triple, edge in new.items():
+        edge.edge_id = keys[triple]
 
 
 def update_edges(edges: Iterable[Edge]) -> None:
@@ -216,7 +224,8 @@ def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
     before = take_snapshot(edge)
     try:
         with transaction.atomic():
-            Edge.objects.filter(pk=edge.pk).update(dim_id=dim_id)
+            is_additive = Dimension.objects.filter(pk=dim_id).values("is_additive")
+            Edge.objects.filter(pk=edge.pk).update(dim_id=dim_id, is_additive=Subquery(is_additive))
     except IntegrityError as error:
         if constraint_of(error) in ("urd_one_parent_per_dimension", "urd_unique_triple"):
             raise SlotTaken(f"{edge.concept} has another place in dimension {dim_id}") from error
@@ -252,17 +261,23 @@ def _ids_of(tokens: list[str]) -> dict[str, int]:
     return {token: concept_of.get(word_id, word_id) for token, word_id in ids.items()}
 
 
-def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "") -> Dimension:
+def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "", keeps_all: bool = False) -> Dimension:
     """The dimension, which is added with its root where it does not exist."""
     # A dimension exists exactly as long as its root edge: both come in one transaction.
+    policy = Dimension.OnCollision.KEEP_ALL if keeps_all else Dimension.OnCollision.QUEUE
     dimension, created = Dimension.objects.get_or_create(
-        soas_id=dim_id, defaults={"is_isa": is_isa, "question": question}
+        soas_id=dim_id, defaults={"is_isa": is_isa, "question": question, "on_collision": policy}
     )
     if created:
         Edge.objects.bulk_create(
-            [Edge(concept_id=dim_id, parent_id=dim_id, dim_id=dim_id, is_isa=is_isa, source=Source.FESTINGER)],
+            [
+                Edge(
+                    concept_id=dim_id, parent_id=dim_id, dim_id=dim_id, is_isa=is_isa, source=Source.FESTINGER,
+                    is_additive=keeps_all,
+                )
+            ],
             ignore_conflicts=True,
-        )
+        )  # fmt: skip
     return dimension
 
 

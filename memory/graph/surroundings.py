@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from memory.domain.judging import climb
 from memory.domain.types import Slot
 from memory.models import Edge
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The graph around a concept (memory.domain.judging.Graph): ``edges`` by their slots, ``words`` with their ids."""
+    """The graph around a concept (memory.domain.judging.Graph): ``edges`` by their slots, there by parent, and
+    ``words`` with their ids."""
 
-    edges: Mapping[Slot, Edge]
+    edges: Mapping[Slot, Mapping[int, Edge]]
     concept_id: int
     words: Mapping[str, int]
 
@@ -22,9 +24,4 @@ class Surroundings:
         return self.concept_id in self._climb(dim_id, parent)
 
     def _climb(self, dim_id: int, word: str) -> Iterator[int]:
-        """All that is above the word."""
-        at, passed = self.words[word], set[int]()
-        while (edge := self.edges.get((at, dim_id))) is not None and at not in passed and not edge.is_root:
-            passed.add(at)
-            at = edge.parent_id
-            yield at
+        return climb(lambda word_id: self.edges.get((word_id, dim_id), {}), self.words[word])

@@ -9,6 +9,7 @@ from django.db.models.functions import Lower, Now
 
 from memory.domain.channels import Channel
 from memory.domain.formatting import format_fact, relate
+from memory.domain.types import Place
 
 
 class NormalForm(models.Func):
@@ -159,6 +160,7 @@ class Dimension(models.Model):
     class OnCollision(models.TextChoices):
         QUEUE = "queue", "queue the newcomer"
         SUPERSEDE = "supersede", "the newer wins"
+        KEEP_ALL = "keep_all", "keep all"
 
     soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="dimension")
     question = models.CharField(
@@ -169,8 +171,15 @@ class Dimension(models.Model):
     on_collision = models.CharField(
         max_length=16, choices=OnCollision, default=OnCollision.QUEUE, db_default=OnCollision.QUEUE,
         help_text="What becomes of a statement whose slot is taken. Queue: it waits in the conflicts, the world stays"
-        " as it is. The newer wins: what was said later stands at once, the other goes into the history.",
+        " as it is. The newer wins: what was said later stands at once, the other goes into the history. Keep all: a"
+        " concept may have several facts here, which stand beside each other.",
     )  # fmt: skip
+    # What the facts refer to: Postgres carries a change of it to all of them, or refuses it (migration 0031).
+    is_additive = models.GeneratedField(
+        expression=Q(on_collision="keep_all"),  # type: ignore[arg-type]  # a condition is an expression, too
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
     split_from = models.ForeignKey(
         "self", models.PROTECT, null=True, blank=True, related_name="splits",
         help_text="The dimension this one was decomposed from.",
@@ -180,9 +189,9 @@ class Dimension(models.Model):
         db_table = "dimension"
         constraints = [
             models.CheckConstraint(
-                condition=Q(on_collision__in=["queue", "supersede"]),
+                condition=Q(on_collision__in=["queue", "supersede", "keep_all"]),
                 name="dimension_on_collision_is_known",
-                violation_error_message="On a collision a dimension queues or supersedes.",
+                violation_error_message="On a collision a dimension queues, supersedes or keeps all.",
             ),
             models.CheckConstraint(
                 condition=~Q(split_from=F("soas")),
@@ -200,13 +209,19 @@ class Edge(models.Model):
 
     # The concept's column is ``id``, as in the canonical recollection query; the admin needs a key of one column.
     edge_id = models.BigAutoField(primary_key=True)
-    # No index of its own: urd_one_parent_per_dimension begins with it.
+    # No index of its own: urd_unique_triple begins with it.
     concept = models.ForeignKey(Soas, models.PROTECT, db_column="id", db_index=False, related_name="edges")
     parent = models.ForeignKey(Soas, models.PROTECT, related_name="children")
     # Indexed together with the concept: with one of its own the trigger against cycles would walk whole dimensions.
+    # Its foreign key is the one below, of two columns.
     dim = models.ForeignKey(
-        Soas, models.PROTECT, db_index=False, related_name="dimension_edges", verbose_name="dimension"
-    )
+        Soas, models.PROTECT, db_index=False, db_constraint=False, related_name="dimension_edges",
+        verbose_name="dimension",
+    )  # fmt: skip
+    is_additive = models.BooleanField(
+        default=False, db_default=False, editable=False,
+        help_text="Whether its dimension keeps all: with it a foreign key to the dimension (migration 0031).",
+    )  # fmt: skip
     is_isa = models.BooleanField()
     confidence = models.FloatField(default=1.0, db_default=1.0)
     source = models.CharField(max_length=16, choices=Source)
@@ -228,6 +243,7 @@ class Edge(models.Model):
             models.UniqueConstraint(fields=["concept", "parent", "dim"], name="urd_unique_triple"),
             models.UniqueConstraint(
                 fields=["concept", "dim"],
+                condition=Q(is_additive=False),
                 name="urd_one_parent_per_dimension",
                 violation_error_message="This concept already has a parent in this dimension.",
             ),
@@ -235,6 +251,11 @@ class Edge(models.Model):
                 condition=~Q(concept=F("parent")) | Q(concept=F("parent"), parent=F("dim")),
                 name="urd_only_roots_refer_to_themselves",
                 violation_error_message="A concept cannot be its own parent.",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_additive=False) | ~Q(concept=F("dim")) | Q(concept=F("parent")),
+                name="urd_root_has_its_slot_alone",
+                violation_error_message="A dimension holds no fact about itself.",
             ),
             models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1),
@@ -255,6 +276,11 @@ class Edge(models.Model):
     @property
     def is_root(self) -> bool:
         return self.concept_id == self.parent_id == self.dim_id
+
+    @property
+    def place(self) -> Place:
+        slot = (self.concept_id, self.dim_id)
+        return (*slot, self.parent_id) if self.is_additive else slot
 
     @property
     def relation(self) -> str:

@@ -1,20 +1,22 @@
 """Shows a prompt what its own statements change, before the workers have placed them: both judge by the same rule."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from operator import eq
 
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE
 from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import Kind
 from memory.domain.fact_syntax import find_mistake
-from memory.domain.judging import PLAIN, Act, Decided, Incoming, Judgement, Manner, Standing, judge
+from memory.domain.judging import PLAIN, Act, Decided, Incoming, Judgement, Manner, Standing, climb, concerns, judge
 from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.selection import channel_of_edge
 from memory.domain.statement import is_reopened, select_statements
 from memory.domain.timing import STATEMENTS_MAX
-from memory.domain.types import EdgeRow, Slot, Triple, TripleIds
+from memory.domain.types import EdgeRow, Triple, TripleIds
 from memory.domain.voices import voice_of
 from memory.ingest.reader import Reading
 
@@ -26,36 +28,48 @@ def anticipate(
     marked as disputed. ``readings`` are of new messages; ``conversation`` is the digest of its opening."""
     # The workers know more (what was stated in this hour, what others write meanwhile), so it holds for a while only.
     cache.forget_old_disputes(now)
-    for slot, stored in cache.expectations.pop_old(now, cache.soas_by_id):
-        cache.put_edge(slot, stored)
+    for place, stored in cache.expectations.pop_old(now, cache.soas_by_id):
+        cache.put_edge(place, stored)
     for reading in readings:
         said = select_statements(reading.triples or (), may_change=reading.role == "user")
         for match, manner in islice((one for one in said if one[0].channel not in TENTATIVE), STATEMENTS_MAX):
             judgement = judge_statement(cache, match, manner, now, agent=agent, conversation=conversation)
             if judgement.fact is None:
                 continue
-            slot = cache.soas_by_token[match.subject].id, judgement.fact.dim_id
+            fact, concept_id = judgement.fact, cache.soas_by_token[match.subject].id
+            standing = _list_standing(cache, concept_id, fact.dim_id, partial(eq, fact.parent))[0]
             if judgement.act is Act.REPLACE:
-                _expect(cache, slot, match, now, agent)
+                _expect(cache, standing, match, now, agent)
             elif judgement.act is Act.RETIRE:
-                _expect(cache, slot, None, now, agent)
+                _expect(cache, standing, None, now, agent)
             elif judgement.act is Act.CONFLICT:
                 is_retraction = manner.kind is Kind.RETRACTS
-                cache.dispute(slot, judgement.fact.parent if is_retraction else cache.canonical(match.parent), now)
+                parent = fact.parent if is_retraction else cache.canonical(match.parent)
+                cache.dispute((concept_id, fact.dim_id), parent, now)
 
 
-def _expect(cache: Cache, slot: Slot, match: CueMatch | None, now: float, agent: str) -> None:
-    """The statement is going to take the slot; or what is there is going to be taken out (None)."""
-    standing, edge = cache.urd_by_concept_dim[slot], None
+def _expect(cache: Cache, standing: EdgeRow, match: CueMatch | None, now: float, agent: str) -> None:
+    """The statement is going to take the place of what stands; or that is going to be taken out (None)."""
+    edge, concept_id, dim_id = None, standing.concept_id, standing.dim_id
     if match is not None:
         parent = cache.canonical(match.parent)
         row = cache.soas_by_token.get(parent)
         parent_id = row.id if row is not None else cache.make_up(parent)
         # As sure as it takes to be shown: it is said in this very prompt.
-        edge = EdgeRow(slot[0], parent_id, slot[1], match.is_isa, 1.0, "inferred", now, match.channel, agent=agent)
-        cache.drop_claim(slot, parent)
-    cache.expectations.note(slot, edge, standing, cache.soas_by_id.get(standing.parent_id, ""), now)
-    cache.put_edge(slot, edge)
+        edge = EdgeRow(
+            concept_id, parent_id, dim_id, match.is_isa, 1.0, "inferred", now, match.channel, agent=agent,
+            is_additive=standing.is_additive,
+        )  # fmt: skip
+        cache.drop_claim((concept_id, dim_id), parent)
+    place = standing.place
+    cache.expectations.note(place, edge, standing, cache.soas_by_id.get(standing.parent_id, ""), now)
+    cache.put_edge(place, edge)
+
+
+def _list_standing(cache: Cache, concept_id: int, dim_id: int, is_about: Callable[[str], bool]) -> list[EdgeRow]:
+    """What is in the slot; where all is kept only what a statement is about."""
+    edges, words = cache.list_edges(concept_id, dim_id), cache.soas_by_id
+    return [edge for edge in edges if not edge.is_additive or edge.is_root or is_about(words.get(edge.parent_id, ""))]
 
 
 def judge_statement(
@@ -63,6 +77,7 @@ def judge_statement(
 ) -> Judgement:
     """What a statement that is said now will do. Changes nothing."""
     subject, parent_word, dimension = map(cache.canonical, (match.subject, match.parent, match.dimension))
+    manner = manner._replace(instead_of=cache.canonical(manner.instead_of))
     if find_mistake(Triple(subject, parent_word, dimension, match.is_isa)):
         return Judgement(Act.INVALID)
     concept, dim = cache.soas_by_token.get(match.subject), cache.soas_by_token.get(match.dimension)
@@ -80,16 +95,12 @@ def judge_statement(
             }
             others = tuple(sorted(other for other in moved if other is not None and other not in dims))
             decided, dims = decided._replace(others=others), [*dims, *others]
-        found = (cache.urd_by_concept_dim.get((concept.id, place)) for place in dims if place is not None)
-        edges = [edge for edge in found if edge is not None]
+        for place in dict.fromkeys(dims):
+            if place is not None:
+                is_about = partial(concerns, said_parent=parent_word, manner=manner)
+                edges += _list_standing(cache, concept.id, place, is_about)
     judgement = judge(
-        Incoming(
-            dim_id,
-            parent_word,
-            match.channel,
-            manner._replace(instead_of=cache.canonical(manner.instead_of)),
-            now,
-        ),
+        Incoming(dim_id, parent_word, match.channel, manner, now),
         [
             Standing(
                 edge.dim_id,
@@ -97,12 +108,14 @@ def judge_statement(
                 channel_of_edge(edge),
                 edge.is_root,
                 is_own=voice_of(edge.agent) == voice_of(agent),
+                is_additive=edge.is_additive,
             )
             for edge in edges
         ],
         _Around(cache, concept.id if concept is not None else 0),
         decided=decided,
         supersedes=supersedes,
+        keeps_all=dim_id in cache.additive_dims,
     )
     if judgement.act in (Act.CONFIRM, Act.NOTHING, Act.INVALID) or manner.kind is Kind.RETRACTS:
         return judgement
@@ -133,13 +146,6 @@ class _Around:
     def closes_cycle(self, dim_id: int, parent: str) -> bool:
         return self.concept_id in self._climb(dim_id, parent)
 
-    def _climb(self, dim_id: int, word: str) -> list[int]:
-        """All that is above the word."""
-        row, way = self.cache.soas_by_token.get(word), list[int]()
-        at = row.id if row is not None else 0
-        while (edge := self.cache.urd_by_concept_dim.get((at, dim_id))) is not None and not edge.is_root:
-            at = edge.parent_id
-            if at in way:
-                break
-            way.append(at)
-        return way
+    def _climb(self, dim_id: int, word: str) -> Iterator[int]:
+        row, edges = self.cache.soas_by_token.get(word), self.cache.list_edges
+        return climb(lambda at: (e.parent_id for e in edges(at, dim_id)), row.id if row is not None else 0)

@@ -29,7 +29,7 @@ from memory.domain.recall.selection import (
 )
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import is_closed_class
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.ingest.reader import Reading
 from memory.recall.mentions import Mentions, filter_salient
 from memory.recall.notes import choose_notes, still_hold
@@ -135,6 +135,8 @@ def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool
     if fact.concept in cache.alias_rows or fact.dimension in cache.alias_rows:
         return False  # it is called otherwise now
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
+    if edge is None and (parent := cache.soas_by_token.get(fact.parent)) is not None:
+        edge = cache.find_edge(TripleIds(concept.id, dim.id, parent.id))
     if edge is None or not is_in_force(edge, bounds):
         return False
     if cache.soas_by_id.get(edge.parent_id) != fact.parent:
@@ -158,7 +160,7 @@ def _sort(
     """Candidates with facts that are not shown yet, candidates to ask about, which were not ``asked`` before, and why
     the others are neither."""
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
-    shown_slots, asked_before = {(fact.concept, fact.dimension) for fact in shown.facts}, {*shown.questions, *asked}
+    shown_places, asked_before = _list_places(shown.facts), {*shown.questions, *asked}
     known, unknown, reasons, done = [], [], {}, set[str]()
     for spelling, row in salient.items():
         edges, word = cache.urd_by_concept.get(row.id), spelling
@@ -175,8 +177,8 @@ def _sort(
             # Before what is shown already is left out: else each block would go on to weaker facts.
             strongest = find_strongest(edges, bounds, names)
             facts = strongest
-            if shown_slots:
-                facts = [edge for edge in strongest if (word, names[edge.dim_id]) not in shown_slots]
+            if shown_places:
+                facts = [edge for edge in strongest if _name_place(names, edge) not in shown_places]
             if facts:
                 known.append(Candidate(row, word, priority(row, now, half_life), facts))
             else:
@@ -188,6 +190,16 @@ def _sort(
         else:
             unknown.append(Candidate(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
+
+
+def _list_places(facts: Collection[ShownFact]) -> set[tuple[str, ...]]:
+    """Where they stand, in words: their slots, and with their parents, which tells them apart where all is kept."""
+    return {place for fact in facts for place in (fact[:2], fact[:3])}
+
+
+def _name_place(names: Mapping[int, str], edge: EdgeRow) -> tuple[str, ...]:
+    slot = (names[edge.concept_id], names[edge.dim_id])
+    return (*slot, names[edge.parent_id]) if edge.is_additive else slot
 
 
 def _leave_out_stated(
@@ -208,7 +220,7 @@ def _leave_out_stated(
         for match in triples:
             if (subject := cache.canonical(match.subject)) in stated:
                 stated[subject].append(match)
-    slots = {(fact.concept, fact.dimension) for fact in stood}
+    places = _list_places(stood)
     left = []
     for candidate in known:
         matches, edges = stated[candidate.token], candidate.edges
@@ -216,8 +228,7 @@ def _leave_out_stated(
             edges = [
                 edge
                 for edge in edges
-                if (candidate.token, cache.soas_by_id[edge.dim_id]) in slots
-                or not _is_only_repeated(cache, edge, matches)
+                if _name_place(cache.soas_by_id, edge) in places or not _is_only_repeated(cache, edge, matches)
             ]
         if edges:
             left.append(candidate._replace(edges=edges) if matches else candidate)
@@ -236,6 +247,8 @@ def _is_only_repeated(cache: Cache, edge: EdgeRow, stated: Sequence[CueMatch]) -
         if row is None or edge.dim_id not in {row.id, *cache.splits_of(row.id)}:
             continue
         said = cache.canonical(match.parent)
+        if edge.is_additive and said != parent:
+            continue  # they stand beside each other
         if match.kind is Kind.RETRACTS or (said != parent and not said.endswith(f"_{parent}")):
             is_contradicted = True
         own = own or (match.channel not in TENTATIVE and not match.is_hedged)
@@ -271,4 +284,6 @@ def _find_dispute(cache: Cache, edge: EdgeRow) -> tuple[bool, tuple[str, ...]]:
     if slot not in cache.pending_by_concept_dim:
         return False, ()
     standing = cache.soas_by_id.get(edge.parent_id)
+    if edge.is_additive:  # another parent that would close a cycle is nothing against this one
+        return standing in cache.list_claimed(slot), ()
     return True, tuple([parent for parent in cache.list_claimed(slot) if parent != standing][:RIVALS_MAX])

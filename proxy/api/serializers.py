@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 
 from memory.domain.name_shapes import find_doubt
-from memory.domain.types import Slot
+from memory.domain.types import Place
 from memory.models import Edge
 from resolution.decisions.naming import TWO_NAMES
 from resolution.intake.conflict_queue import IN_ORDER
@@ -25,7 +25,7 @@ def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
     claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)
     found = list(rows.select_related("concept", "dim").prefetch_related(Prefetch("claims", claims)))
     disputing = [claim for row in found for claim in row.claims.all()]
-    standing = conflict_facts.edges_in(slot for claim in disputing for slot in conflict_facts.slots(claim))
+    standing = conflict_facts.edges_near(disputing)
     return [_conflict_out(row, standing) for row in found]
 
 
@@ -125,10 +125,11 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
     }
 
 
-def _conflict_out(row: Conflict, standing: Mapping[Slot, Edge]) -> dict[str, Any]:
-    edge = standing.get(row.slot)
-    members = [_edge_member_out(edge)] if edge is not None else []
-    members += [_claim_out(claim, standing) for claim in row.claims.all()]
+def _conflict_out(row: Conflict, standing: Mapping[Place, Edge]) -> dict[str, Any]:
+    claims = row.claims.all()
+    disputed = {edge.pk: edge for claim in claims if (edge := conflict_facts.edge_at(claim.incoming, standing))}
+    members = [_edge_member_out(edge) for edge in disputed.values()]
+    members += [_claim_out(claim, standing) for claim in claims]
     return {
         "id": row.pk,
         "kind": row.slot_kind,
@@ -149,7 +150,7 @@ def _edge_member_out(edge: Edge) -> dict[str, Any]:
     return {"kind": "edge", "id": edge.pk, "trust": 2, "text": str(edge), "support": voices, **edge_out(edge)}
 
 
-def _claim_out(row: Any, standing: Mapping[Slot, Edge]) -> dict[str, Any]:
+def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     """``row``: a claim that comes with its support."""
     existing = conflict_facts.in_the_way(row, standing)
     return {

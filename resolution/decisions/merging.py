@@ -229,9 +229,12 @@ def _move_dimension(source: Soas, target: Soas) -> None:
     old = Dimension.objects.filter(pk=source.pk).first()
     if old is None:
         return
-    is_new = not Dimension.objects.filter(pk=target.pk).exists()
+    new = Dimension.objects.filter(pk=target.pk).first()
+    if new is not None and new.is_additive != old.is_additive:
+        keeper, other = (target, source) if new.is_additive else (source, target)
+        raise DecisionError(f"{keeper} keeps all, {other} does not: first give both dimensions one policy.")
     store.ensure_dimension(target.pk, is_isa=old.is_isa, question=old.question)
-    if is_new:
+    if new is None:
         Dimension.objects.filter(pk=target.pk).update(on_collision=old.on_collision, split_from=old.split_from_id)
     elif source.pk in _find_origins(target.pk):  # what was split from it, by way of others or not, takes its place
         Dimension.objects.filter(pk=target.pk).update(split_from=old.split_from_id)

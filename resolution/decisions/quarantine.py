@@ -146,7 +146,7 @@ def _put_back(snapshot: Snapshot, attribution: Attribution) -> bool:
     snapshot = snapshot | {name: own.get(snapshot[name], snapshot[name]) for name in IDS}
     ids = TripleIds(snapshot["concept_id"], snapshot["dim_id"], snapshot["parent_id"])
     is_possible = len(set(ids)) == len(ids) and Soas.objects.filter(pk__in=ids).count() == len(ids)
-    if not is_possible or store.lock_edge(ids.slot) is not None or store.find_closing_edge(ids) is not None:
+    if not is_possible or store.lock_edge(ids) is not None or store.find_closing_edge(ids) is not None:
         return False
     store.put_back(snapshot, attribution)
     return True

@@ -78,7 +78,7 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
     # The history refers to the parent by its id only: nothing keeps the word from being pruned.
     if not Soas.objects.select_for_update(of=("self",), no_key=True).filter(pk=ids.parent_id).exists():
         raise CannotPutBack("It cannot be put back: a word of it is no longer in the vocabulary.")
-    if (existing := store.lock_edge(ids.slot)) is not None:
+    if (existing := store.lock_edge(ids)) is not None:
         raise CannotPutBack(f"It cannot be put back, because its place is taken: {existing}.")
     if (closing := store.find_closing_edge(ids)) is not None:
         raise CannotPutBack(f"It cannot be put back, because it would close a cycle with {closing}.")

@@ -133,7 +133,7 @@ def _lock(claim_id: int, seen: Claim | None) -> Claim:
 
 def _lock_existing(claim: Claim) -> tuple[Edge | None, bool]:
     """The fact that the conflict is against, and whether the incoming one is in the graph already. Raises Outdated."""
-    edge = store.lock_edge(claim.slot)
+    edge = store.lock_edge(claim.incoming)
     if edge is not None and edge.parent_id == claim.incoming_parent_id and not claim.is_retraction:
         return None, True
     if edge is not None and edge.parent_id != claim.existing_parent_id:
@@ -210,7 +210,7 @@ def _relocate(dispute: Dispute) -> None:
     dim_id = dispute.dim_ids[verdict.dimension]
     if dim_id == claim.dim_id:
         raise InvalidDecision(f"{claim.dim} is where it collided: name another dimension.")
-    there = store.lock_edge((claim.concept_id, dim_id))
+    there = store.lock_edge(claim.incoming._replace(dim_id=dim_id))
     if there is not None and there.parent_id != claim.incoming_parent_id:
         raise DecisionError(f"That place is taken: {there}.")
     is_isa = claim.incoming_is_isa if verdict.is_isa is None else verdict.is_isa
@@ -252,7 +252,7 @@ def _ensure_dimension(dim_id: int, *, is_isa: bool, split_from_id: int | None = 
 def _move(dispute: Dispute, edge: Edge, dimension: str) -> int | None:
     """The dimension in which the existing fact is now; None where it stays, because its new slot holds another."""
     ids = TripleIds(edge.concept_id, dispute.dim_ids[dimension], edge.parent_id)
-    if store.lock_edge(ids.slot) is None and _find_at_or_below(ids, edge) is None:
+    if store.lock_edge(ids) is None and _find_at_or_below(ids, edge) is None:
         _refuse_cycle(ids)
         rulings.forget(ids)
         store.move(edge, ids.dim_id, dispute.attribution)
@@ -277,7 +277,7 @@ def _find_at_or_below(ids: TripleIds, moving: Edge) -> Edge | None:
 def _insert_incoming(dispute: Dispute) -> None:
     """Into the slot that it disputed."""
     claim = dispute.claim
-    if (there := store.lock_edge(claim.slot)) is not None:
+    if (there := store.lock_edge(claim.incoming)) is not None:
         raise DecisionError(f"That place is still taken: {there}.")
     # Where nothing was in the way any more, another edge has come to close a cycle.
     _refuse_cycle(claim.incoming, DecisionError if dispute.existing is not None else Outdated)

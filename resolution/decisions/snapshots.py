@@ -2,7 +2,8 @@
 
 They are the edges, the rulings and the open conflicts of some concepts, and the dimensions concerned; where names are
 merged, also the aliases, the candidates and the sentences that name them. Each part is a dict of snapshots by key: that
-is "concept:dimension" for edges, "concept:dimension:parent" for rulings, and the id for all others.
+is "concept:dimension" for edges, "concept:dimension:parent" for those in dimensions that keep all and for rulings, and
+the id for all others.
 """
 
 from collections.abc import Iterable
@@ -19,9 +20,8 @@ from resolution.models import Candidate, Claim, DecidedTriple
 # Of a difference, None is a snapshot of what is not there.
 Surroundings = dict[str, dict[str, Snapshot | None]]
 
-# By part: what its keys are made of, and what is kept.
+# By part: what its keys are made of (an edge's is its place), and what is kept.
 KEYS: Final = {
-    "edges": ("concept_id", "dim_id"),
     "dimensions": ("pk",),
     "triples": ("concept_id", "dim_id", "parent_id"),
     "conflicts": ("pk",),
@@ -70,7 +70,12 @@ def take_names(words: Iterable[Soas]) -> Surroundings:
 
 
 def _take_all(part: str, rows: Iterable[Model]) -> dict[str, Snapshot | None]:
-    return {":".join(str(getattr(row, name)) for name in KEYS[part]): take_snapshot(row, FIELDS[part]) for row in rows}
+    return {_make_key(part, row): take_snapshot(row, FIELDS[part]) for row in rows}
+
+
+def _make_key(part: str, row: Model) -> str:
+    ids = row.place if isinstance(row, Edge) else (getattr(row, name) for name in KEYS[part])
+    return ":".join(map(str, ids))
 
 
 def find_differences(before: Surroundings, after: Surroundings) -> tuple[Surroundings, Surroundings]:
@@ -88,7 +93,7 @@ def find_differences(before: Surroundings, after: Surroundings) -> tuple[Surroun
 def find_changed_slots(before: Surroundings, after: Surroundings) -> list[Slot]:
     """The slots that hold another fact, or none any more."""
     old, new = ({key: edge and edge["parent_id"] for key, edge in one["edges"].items()} for one in (before, after))
-    return sorted(read_slot(key) for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return sorted({read_slot(key) for key in old.keys() | new.keys() if old.get(key) != new.get(key)})
 
 
 def read_key(key: str) -> tuple[int, ...]:
@@ -97,7 +102,7 @@ def read_key(key: str) -> tuple[int, ...]:
 
 
 def read_slot(key: str) -> Slot:
-    concept_id, dim_id = read_key(key)
+    concept_id, dim_id, *_ = read_key(key)
     return concept_id, dim_id
 
 

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 
 from memory.db.transactions import constraint_of, run_transaction
 from memory.domain.formatting import format_fact
+from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
@@ -101,7 +102,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     # Only now, under the locks: of two who undo the same, the second sees the first.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
-    edges = {key: store.lock_edge(read_slot(key)) for key in after["edges"]}
+    edges = {key: store.lock_edge(_find_ids(decision, key)) for key in after["edges"]}
     _refuse_changed(edges, after)
 
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
@@ -133,6 +134,12 @@ def _find(decision_id: int) -> Decision:
     if decision.kind == Decision.Kind.UNDO:
         raise DecisionError("An undo cannot be undone: decide the conflict again.")
     return decision
+
+
+def _find_ids(decision: Decision, key: str) -> TripleIds:
+    """Of the fact that the decision left in this place, or else took out of it."""
+    fact = decision.after["edges"][key] or decision.before["edges"][key]
+    return TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"])
 
 
 def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> None:

@@ -39,7 +39,7 @@ class CandidateBook:
 
     def is_known(self, triple: Triple) -> bool:
         """Whether the graph has it: then there is nothing to wait for."""
-        return self.standing.get((triple.concept, triple.dimension)) == triple
+        return self.standing.get(triple) == triple
 
     def is_new(self, triple: Triple) -> bool:
         return triple not in self._rows
@@ -141,13 +141,22 @@ def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
     )
 
 
-def find_standing(triples: Collection[Triple]) -> dict[tuple[str, str], Triple]:
-    """What is in the slots of these triples, by concept and dimension."""
+def find_standing(triples: Collection[Triple]) -> dict[Triple, Triple]:
+    """What is in the places of these triples, by each of them: in its slot or, where all is kept, only itself."""
+    parents = {one.parent for one in triples}
     edges = Edge.objects.filter(
-        concept__token__in={one.concept for one in triples}, dim__token__in={one.dimension for one in triples}
-    )
-    rows = (Triple(*row) for row in edges.values_list("concept__token", "parent__token", "dim__token", "is_isa"))
-    return {(row.concept, row.dimension): row for row in rows}
+        Q(is_additive=False) | Q(parent__token__in=parents),
+        concept__token__in={one.concept for one in triples}, dim__token__in={one.dimension for one in triples},
+    )  # fmt: skip
+    found: dict[tuple[str, ...], Triple] = {}
+    for *words, is_additive in edges.values_list(
+        "concept__token", "parent__token", "dim__token", "is_isa", "is_additive"
+    ):
+        row = Triple(*words)  # type: ignore[arg-type]  # three texts and a boolean
+        found[(row.concept, row.dimension, row.parent) if is_additive else (row.concept, row.dimension)] = row
+    slots = ((one, (one.concept, one.dimension)) for one in triples)
+    standing = {one: found.get(slot) or found.get((*slot, one.parent)) for one, slot in slots}
+    return {one: row for one, row in standing.items() if row is not None}
 
 
 def _new(triple: Triple, said: Attribution) -> Candidate:
@@ -200,7 +209,7 @@ def close_known(concept_ids: Collection[int], actor: Actor) -> None:
     names = Soas.objects.filter(pk__in=concept_ids).values_list("token", flat=True)
     waiting = Candidate.objects.filter(concept__in=list(names), state=Candidate.State.OPEN)
     standing = find_standing({row.triple for row in waiting})
-    known = [row.pk for row in waiting if standing.get((row.concept, row.dimension)) == row.triple]
+    known = [row.pk for row in waiting if standing.get(row.triple) == row.triple]
     promoted = {"state": Candidate.State.PROMOTED, "resolved_by": actor.signature, "resolved_at": timezone.now()}
     Candidate.objects.filter(pk__in=known).update(**promoted)
 

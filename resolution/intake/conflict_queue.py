@@ -102,13 +102,14 @@ class Queue:
         self._close(ids, Claim.Status.DISMISSED, "It was taken back.")
         return True
 
-    def turn_against(self, edge: Edge) -> None:
-        """The edge has taken its slot from another: what was claimed against that one is claimed against this."""
+    def turn_against(self, edge: Edge, replaced: Edge) -> None:
+        """The edge has taken the place of another: what was claimed against that one is claimed against this."""
         for ids, row in list(self._open.items()):
             if ids.slot != (edge.concept_id, edge.dim_id) or row.collision_type == CollisionType.CYCLE:
                 continue
-            if row.is_retraction:
+            if row.is_retraction and ids.parent_id == replaced.parent_id:
                 self._close(ids, Claim.Status.RESOLVED, "The fact was replaced.")
+            if row.is_retraction or edge.is_additive:
                 continue
             against = (edge.parent_id, None, classify_collision(edge.is_isa, row.incoming_is_isa))
             if row.against != against:
@@ -149,8 +150,8 @@ def rebase(slot: Slot, *, fill: bool) -> None:
     filled, the first in the queue's order takes it. The caller holds the dimension's lock."""
     rows = Claim.objects.select_for_update(of=("self",)).filter(concept_id=slot[0], dim_id=slot[1], status__in=OPEN)
     for row in rows.order_by(*IN_ORDER):
-        # Looked at anew for each row: the one before may have filled the slot.
-        edge = store.lock_edge(slot)
+        # Looked at anew for each row: the one before may have filled its place.
+        edge = store.lock_edge(row.incoming)
         if row.is_retraction:
             if edge is None or edge.parent_id != row.incoming_parent_id:  # it is gone
                 _resolve(row)

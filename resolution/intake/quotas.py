@@ -20,7 +20,7 @@ from resolution.intake.conflict_queue import OPEN
 from resolution.models import AgentHour, Claim
 from resolution.models.quotas import hour_of
 
-Place = tuple[str, str]  # concept and dimension
+Slot = tuple[str, str]  # concept and dimension
 
 
 class Said(Protocol):
@@ -74,16 +74,18 @@ class Crowding:
     facts: Counter[str] = field(default_factory=Counter)  # of each concept
     lonely: Counter[str] = field(default_factory=Counter)  # dimensions that hold nothing but this concept's facts
     dimensions: set[str] = field(default_factory=set)  # of those that are named, which exist
-    disputed: Mapping[Place, set[str]] = field(default_factory=lambda: defaultdict(set))  # open newcomers' parents
+    additive: set[str] = field(default_factory=set)  # of these, which keep all
+    disputed: Mapping[Slot, set[str]] = field(default_factory=lambda: defaultdict(set))  # open newcomers' parents
 
 
 class Quotas:
     """The quotas as the statements of one transaction use them up. Other transactions of the same moment are not seen:
     together they may exceed a quota by what they state at once. Nothing is stored before ``write``."""
 
-    def __init__(self, standing: Mapping[Place, Triple]) -> None:
-        """``standing``: what is in the slots of the statements."""
-        self._standing = dict(standing)
+    def __init__(self, standing: Mapping[Triple, Triple]) -> None:
+        """``standing``: what is in the places of the statements."""
+        self._standing = standing
+        self._placed: dict[Slot | Triple, Triple] = {}  # by slots; where all is kept, by themselves
         self._tuning = Config.tuning()
         self._hour = hour_of(timezone.now())
         self._agents: frozenset[str] = frozenset()
@@ -97,7 +99,7 @@ class Quotas:
         new = [
             one
             for one in assertions
-            if one.manner.kind is Kind.RETRACTS or self._standing.get(_place_of(one.triple)) != one.triple
+            if one.manner.kind is Kind.RETRACTS or self._standing.get(one.triple) != one.triple
         ]
         if not new:
             return
@@ -116,12 +118,13 @@ class Quotas:
         triple, said = assertion.triple, assertion.attribution
         if assertion.manner.kind is Kind.RETRACTS:
             return self._find_retraction_excess(said)
-        place, crowding = _place_of(triple), self._crowding
-        standing = self._standing.get(place)
+        slot, crowding = (triple.concept, triple.dimension), self._crowding
+        place = triple if triple.dimension in crowding.additive else slot
+        standing = self._placed.get(place) or self._standing.get(triple)
         is_concluded = said.channel == Channel.EXPLAINED  # then it fills an empty slot, or waits
         if standing == triple or (said.channel not in METERED and not (is_concluded and standing is None)):
             return None
-        disputed = crowding.disputed.get(place, ())
+        disputed = crowding.disputed.get(slot, ())
         if standing is not None and triple.parent in disputed:
             return None  # a repeat
         count = "facts" if standing is None else "conflicts"
@@ -131,9 +134,9 @@ class Quotas:
             return excess
         self._expected[self._group_of(said)][count] += 1
         if standing is not None:
-            crowding.disputed[place].add(triple.parent)
+            crowding.disputed[slot].add(triple.parent)
             return None
-        self._standing[place] = triple
+        self._placed[place] = triple
         crowding.facts[triple.concept] += 1
         if triple.dimension not in crowding.dimensions:
             crowding.dimensions.add(triple.dimension)
@@ -190,10 +193,6 @@ class Quotas:
         return AgentHour.LOCAL_GUTASK if said.channel == Channel.GUTASK else AgentHour.STRANGERS
 
 
-def _place_of(triple: Triple) -> Place:
-    return triple.concept, triple.dimension
-
-
 def _find_crowding(triples: Iterable[Triple]) -> Crowding:
     triples = list(triples)
     concepts, dimensions = {one.concept for one in triples}, {one.dimension for one in triples}
@@ -201,7 +200,9 @@ def _find_crowding(triples: Iterable[Triple]) -> Crowding:
     facts = Edge.objects.filter(concept__token__in=concepts).exclude(concept=F("parent")).order_by()
     found.facts.update(dict(facts.values_list("concept__token").annotate(count=Count("pk"))))
     known = Dimension.objects.filter(soas__token__in=dimensions)
-    found.dimensions.update(known.values_list("soas__token", flat=True))
+    policies: dict[str, bool] = dict(known.values_list("soas__token", "is_additive"))
+    found.dimensions.update(policies)
+    found.additive.update(name for name, is_additive in policies.items() if is_additive)
     if dimensions - found.dimensions:
         others = Edge.objects.filter(dim=OuterRef("dim")).exclude(concept=OuterRef("concept"))
         alone = facts.exclude(channel=Channel.OPERATOR).exclude(dim__token__in=[name for name, *_ in SEED_DIMENSIONS])

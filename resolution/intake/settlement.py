@@ -70,7 +70,7 @@ class Settlement:
             return self._finish_retraction(assertion, placement)
         if ruling is not None and (placement.status == "decided" or (keeps_out and placement.status == "conflict")):
             claim = ruling.decision.claim if ruling.decision is not None else None
-            existing = _to_triple(self._slots.edge_in(ids.slot))
+            existing = _to_triple(self._slots.edge_at(ids))
             return Outcome("decided", assertion.triple, claim, existing, ruling, reason=rulings.explain(ruling))
         if ruling is not None and placement.status not in ("confirmed", "needless"):
             self._forgotten.append(self._rulings.pop(ids))
@@ -94,8 +94,8 @@ class Settlement:
             return Outcome(status, fact, claim, _to_triple(edge or placement.closing))
         if status != "confirmed":
             self._queue.close(ids)
-        if status == "superseded" and edge is not None:
-            self._queue.turn_against(edge)
+        if status == "superseded" and edge is not None and placement.replaced is not None:
+            self._queue.turn_against(edge, placement.replaced)
         if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
             self._queue.close_older(ids, edge.said_at)
         return Outcome(status, fact, existing=_to_triple(placement.replaced))

@@ -72,8 +72,7 @@ def _name(agent: str, source: str) -> str:
 
 def _existing(claim: Claim) -> CaseSide:
     """The fact that stands in the slot; where it was taken out meanwhile, what the queue knows of it."""
-    slot = (claim.concept_id, claim.dim_id)
-    edge = conflict_facts.edges_in([slot]).get(slot)
+    edge = conflict_facts.edge_at(claim.incoming, conflict_facts.edges_near([claim]))
     if edge is not None:
         return _claim(edge)
     fact = Triple(str(claim.concept), str(claim.existing_parent), str(claim.dim), claim.existing_is_isa)

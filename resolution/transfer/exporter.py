@@ -6,6 +6,7 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from resolution.domain.verdicts import classify_collision
+from resolution.models import CollisionType
 from resolution.transfer.interchange import format_header, format_line
 from resolution.transfer.report import ReportProgress, ignore_progress
 
@@ -36,7 +37,8 @@ FACTS: Final = """
     FROM urd
     JOIN soas AS concept ON concept.id = urd.id JOIN soas AS parent ON parent.id = parent_id
     JOIN soas AS dim ON dim.id = dim_id LEFT JOIN lineage ON lineage.id = dim_id
-    WHERE urd.id <> parent_id ORDER BY concept.token COLLATE "C", depth, dim.token COLLATE "C"
+    WHERE urd.id <> parent_id ORDER BY concept.token COLLATE "C", depth, dim.token COLLATE "C",
+                                   parent.token COLLATE "C"
 """
 # A ruling about a triple that has become a fact again has no effect.
 DECIDED: Final = """
@@ -48,7 +50,7 @@ DECIDED: Final = """
                                           = (decided.concept_id, decided.dim_id, decided.parent_id))
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
-# Against what is in the slot now, which may not be what it was queued against. Last, whether that is a kind.
+# Against what is in its place now, which may not be what it was queued against. Last, whether that is a kind.
 CONFLICTS: Final = """
     SELECT concept.token, parent.token, dim.token, incoming_is_isa, collision_type, against.token, blocking.token,
            incoming_confidence, incoming_source, queued.channel, queued.agent, role, encode(conversation, 'hex'),
@@ -57,9 +59,11 @@ CONFLICTS: Final = """
     JOIN soas AS concept ON concept.id = concept_id JOIN soas AS parent ON parent.id = incoming_parent_id
     JOIN soas AS dim ON dim.id = queued.dim_id
     LEFT JOIN urd ON (urd.id, urd.dim_id) = (concept_id, queued.dim_id)
+                 AND (NOT is_additive OR urd.parent_id = incoming_parent_id)
     LEFT JOIN soas AS against ON against.id = coalesce(urd.parent_id, existing_parent_id)
     LEFT JOIN soas AS blocking ON blocking.id = blocking_concept_id
-    WHERE status IN ('pending', 'proposed') AND urd.parent_id IS DISTINCT FROM incoming_parent_id
+    WHERE status IN ('pending', 'proposed')
+      AND (collision_type = 'retraction' OR urd.parent_id IS DISTINCT FROM incoming_parent_id)
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
 # Each with the name of its count and the kind of its lines.
@@ -96,9 +100,9 @@ def export(progress: ReportProgress = ignore_progress) -> Iterator[bytes]:
 
 
 def _turn(row: tuple[Any, ...]) -> list[Any]:
-    """The line of a conflict, as of the collision with what is in its slot now."""
+    """The line of a conflict, as of the collision with what is in its place now."""
     *values, existing_is_isa = row
-    if existing_is_isa is not None:
-        is_isa, collision, blocking = 3, 4, 6
+    is_isa, collision, blocking = 3, 4, 6
+    if existing_is_isa is not None and values[collision] != CollisionType.RETRACTION:
         values[collision], values[blocking] = classify_collision(existing_is_isa, values[is_isa]), None
     return values

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 WORDS_AT_ONCE: Final = 10_000
 PROGRESS_EVERY: Final = 2_000  # lines
-# Of what a file has one line each, and the keys that say which.
+# Of what a file has one line each, and the keys that say which; of facts in dimensions that keep all, the triple.
 UNIQUE: Final = {
     "dimension": ("dimension", ("dimension",)),
     "alias": ("alias", ("alias",)),
@@ -53,11 +53,18 @@ TABLES: Final = {
 # own: no number is used up.
 COPY: Final = """
     CREATE TEMP TABLE preview (LIKE {table} INCLUDING ALL) ON COMMIT DROP;
-    INSERT INTO preview SELECT * FROM {table} WHERE {rows};
+    INSERT INTO preview ({columns}) SELECT {columns} FROM {table} WHERE {rows};
     SELECT setval(pg_get_serial_sequence('preview', attname), (SELECT max({key}) FROM preview))
         FROM pg_attribute WHERE attrelid = 'preview'::regclass AND attname = '{key}' AND attidentity <> '';
     ANALYZE preview;
     ALTER TABLE preview RENAME TO {table};
+"""
+
+
+# Those that are not made of others.
+COLUMNS: Final = """
+    SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
+    WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
 """
 
 
@@ -103,6 +110,8 @@ class Contents:
         first_lines: dict[tuple[str, ...], int] = {}
         of_conflicts: dict[str, bool] = {}
         dimensions: dict[int, interchange.DimensionLine] = {}
+        known: dict[str, bool] = dict(Dimension.objects.values_list("soas__token", "is_additive"))
+        additive = {name for name, is_additive in known.items() if is_additive}
         for number, line in interchange.read(self._file):
             if number % PROGRESS_EVERY == 0:
                 progress("Reading", self._file.tell(), size)
@@ -113,7 +122,7 @@ class Contents:
                 self.report.add_mistake(line)
                 continue
             if line.kind in UNIQUE:  # a concept may be named twice: it is muted once
-                what, keys = UNIQUE[line.kind]
+                what, keys = UNIQUE["decided" if line.kind == "fact" and line.dimension in additive else line.kind]
                 first = first_lines.setdefault((line.kind, *(getattr(line, key) for key in keys)), number)
                 if first != number:
                     self._refuse(interchange.Mistake(number, f"is about the same {what} as line {first}"))
@@ -124,12 +133,13 @@ class Contents:
             self.words.update(line.words())
             if isinstance(line, interchange.DimensionLine):
                 dimensions[number] = line
+                if line.on_collision == Dimension.OnCollision.KEEP_ALL and line.dimension not in known:
+                    additive.add(line.dimension)
             elif isinstance(line, interchange.ConceptLine) and line.is_muted:
                 self.muted.add(line.concept)
             elif isinstance(line, interchange.FactLine | interchange.ConflictLine):
                 (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
         self.is_isa = of_conflicts | self.is_isa
-        known = Dimension.objects.values_list("soas__token", flat=True)
         for mistake in find_split_mistakes(dimensions, known):
             self._refuse(mistake)
         self.dimensions = {line.dimension: line for at, line in dimensions.items() if at not in self._refused}
@@ -147,7 +157,10 @@ def preview(file: BinaryIO, differences: Differences = "queue", progress: Report
         contents = Contents(file, progress)
         with connection.cursor() as cursor:
             for table, rows in TABLES.items():
-                cursor.execute(COPY.format(table=table, rows=rows, key="edge_id" if table == "urd" else "id"))
+                cursor.execute(COLUMNS, [table])
+                (columns,) = cursor.fetchone()
+                key = "edge_id" if table == "urd" else "id"
+                cursor.execute(COPY.format(table=table, rows=rows, key=key, columns=columns))
         _write(contents, by, differences, progress, is_preview=True)
         transaction.set_rollback(True)  # also the words that it added
     return contents.report

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from memory.domain.channels import Channel
+from memory.domain.types import ADDITIVE_SEEDS
 from memory.models import Dimension, Source
 from resolution.transfer.interchange import (
     AliasLine,
@@ -39,8 +40,8 @@ def right_for(line: Line, importer: str) -> str | None:
     if isinstance(line, ConceptLine):
         return "memory.change_soas" if line.is_muted else None
     if isinstance(line, DimensionLine):
-        is_plain = line.on_collision == Dimension.OnCollision.QUEUE and line.split_from is None
-        return None if is_plain else "memory.change_dimension"
+        policy = Dimension.OnCollision.KEEP_ALL if line.dimension in ADDITIVE_SEEDS else Dimension.OnCollision.QUEUE
+        return None if line.on_collision == policy and line.split_from is None else "memory.change_dimension"
     if isinstance(line, DecidedLine):
         return "resolution.change_conflict"
     assert isinstance(line, FactLine | ConflictLine)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memory.db.connections import chunks
 from memory.domain.judging import Decided
-from memory.domain.types import Slot, TripleIds
+from memory.domain.types import Place, Slot, TripleIds
 from memory.domain.voices import choose_remembered
 from memory.graph import store
 from memory.graph.placement import Differences, Imported, Placement, Slots
@@ -111,7 +111,7 @@ class Writer:
             if len(set(ids)) < len(ids):  # two of its words are names of one concept here
                 self._report.facts["same"] += 1
                 continue
-            ruling, existing = known.get(ids), slots.edge_in(ids.slot)
+            ruling, existing = known.get(ids), slots.edge_at(ids)
             moved_to = ruling.moved_to_id if ruling is not None else None
             placement = slots.place(Assertion(line.triple, said), Decided(moved_to), imported)
             if placement.closing is not None and not is_last_try:
@@ -156,7 +156,7 @@ class Writer:
             for triple, line in by_triple.items():
                 is_retraction = line.collision == CollisionType.RETRACTION
                 # A retraction is of a fact; where that is another by now, or gone, it has come true.
-                edge = edges.get(triple.slot)
+                edge = edges.get(triple.slot) or edges.get(triple)
                 is_moot = (edge is None or edge.parent_id != triple.parent_id) if is_retraction else triple in settled
                 if is_moot or triple in queue:
                     self._report.known_conflicts += 1
@@ -199,17 +199,17 @@ def _identify(lines: Iterable[TripleLine]) -> tuple[dict[str, int], dict[TripleI
     return ids, {TripleIds(ids[line.concept], ids[line.dimension], ids[line.parent]): line for line in lines}
 
 
-def _edges(triples: Collection[TripleIds]) -> dict[Slot, Edge]:
-    """By their slots, and some edges near them."""
+def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
+    """By their places, and some edges near them."""
     edges = Edge.objects.filter(
         concept_id__in={triple.concept_id for triple in triples}, dim_id__in={triple.dim_id for triple in triples}
     )
-    return {(edge.concept_id, edge.dim_id): edge for edge in edges}
+    return {edge.place: edge for edge in edges}
 
 
-def _find_settled(triples: Collection[TripleIds], edges: Mapping[Slot, Edge]) -> set[TripleIds]:
+def _find_settled(triples: Collection[TripleIds], edges: Mapping[Place, Edge]) -> set[TripleIds]:
     """Those that are facts, or about which something was decided."""
-    facts = {TripleIds(edge.concept_id, edge.dim_id, edge.parent_id) for edge in edges.values()}
+    facts = {store.ids_of(edge) for edge in edges.values()}
     return rulings.find_rulings(triples).keys() | (facts & set(triples))
 
 

@@ -3,7 +3,7 @@
 Each part is read when a page asks for it, and pages ask only for what the account may view.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeVar
@@ -13,10 +13,11 @@ from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
+from memory.domain.types import Place
 from memory.graph.store import IMPORTED
 from memory.models import Alias, Edge, EdgeHistory, Evidence, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Claim, Conflict
+from resolution.models import Claim
 from resolution.views.origins import Origin, find_origins
 from resolution.views.phrases import STATING, by_whom, describe_history, names_in, percent
 
@@ -125,7 +126,7 @@ class Portrait:
 
     @cached_property
     def history(self) -> Some[HistoryEntry]:
-        taken = None if self.facts.has_more else {known.edge.dim_id for known in self.facts}
+        taken = None if self.facts.has_more else {known.edge.place for known in self.facts}
         return _first_events(taken, concept=self.concept)
 
     @property
@@ -157,7 +158,7 @@ class Sheet:
 
     @cached_property
     def history(self) -> Some[HistoryEntry]:
-        return _first_events({self.known.edge.dim_id}, **self._slot)
+        return _first_events({self.known.edge.place}, **self._slot)
 
     @cached_property
     def claims(self) -> Some[Claim]:
@@ -177,9 +178,10 @@ def sheet(edge_id: int) -> Sheet | None:
 
 
 def open_conflict() -> Subquery:
-    """The key of the conflict that is open in an edge's slot."""
-    same_slot = Conflict.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status=Conflict.Status.OPEN)
-    return Subquery(same_slot.values("pk")[:1])
+    """The key of the conflict that is open about an edge: in its slot or, where all is kept, about its very parent."""
+    claims = Claim.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
+    about = claims.filter(Q(incoming_parent=OuterRef("parent")) | Q(dim__dimension__is_additive=False))
+    return Subquery(about.values("conflict")[:1])
 
 
 def last_sentence() -> Subquery:
@@ -235,13 +237,14 @@ def _first_conflicts(which: Q) -> Some[Claim]:
     return _first(rows.order_by(*order), CONFLICTS_MAX)
 
 
-def _first_events(taken: Iterable[int] | None, **which: Any) -> Some[HistoryEntry]:
-    """The newest. ``taken``: the dimensions in which the concept has a place; None where that is not known."""
+def _first_events(taken: Collection[Place] | None, **which: Any) -> Some[HistoryEntry]:
+    """The newest. ``taken``: the places in which the concept has a fact; None where that is not known."""
     rows = _first(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
     tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
     events: Some[HistoryEntry] = Some()
     for row in rows:
-        is_free = taken is None or row.dim_id not in taken
+        slot, parent_id = (row.concept_id, row.dim_id), (row.before or {}).get("parent_id")
+        is_free = taken is None or not {slot, (*slot, parent_id)} & set(taken)
         can_return = row.action == EdgeHistory.Action.RETIRE and is_free
         events.append(HistoryEntry(row, describe_history(row, tokens), can_return))
     events.has_more = rows.has_more

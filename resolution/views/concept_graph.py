@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, IntegerField, QuerySet, Value
 
-from memory.domain.types import Slot
 from memory.models import Edge, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Claim, Conflict
+from resolution.models import Claim
+from resolution.views.concept_detail import open_conflict
 
 DEPTH_MAX: Final = 2  # steps from the concept
 NODES_MAX: Final = 60  # with the concept itself; more cannot be read
@@ -128,13 +128,10 @@ def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important
 
 def _find_lines(shown: Collection[int], claims: Collection[Claim], *, with_conflicts: bool) -> list[GraphLine]:
     """The facts between these concepts, and what is claimed to be one."""
-    disputed: dict[Slot, int] = {}
-    if with_conflicts:
-        rows = Conflict.objects.filter(concept_id__in=shown, status=Conflict.Status.OPEN)
-        disputed = {row.slot: row.pk for row in rows.only("concept_id", "dim_id")}
-    edges = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
+    edges: QuerySet[Any] = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
+    edges = edges.annotate(open_conflict=open_conflict() if with_conflicts else Value(None, IntegerField()))
     standing = [
-        GraphLine(e.concept_id, e.parent_id, e.dim.token, e.is_isa, e.pk, disputed.get((e.concept_id, e.dim_id)))
+        GraphLine(e.concept_id, e.parent_id, e.dim.token, e.is_isa, e.pk, e.open_conflict)
         for e in edges.select_related("dim").order_by("pk")
     ]
     claimed = [

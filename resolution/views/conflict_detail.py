@@ -98,13 +98,13 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
     if not found:
         return None
     claim, *others = found
-    # What is in its slot comes first: of many facts that one must not be cut off.
-    is_other = Case(When(dim_id=claim.dim_id, then=Value(0)), default=Value(1))
+    # What is in its place comes first: of many facts that one must not be cut off.
+    own = When(dim_id=claim.dim_id, parent_id=claim.incoming_parent_id, then=Value(0))
+    is_other = Case(own, When(dim_id=claim.dim_id, then=Value(1)), default=Value(2))
     about = Edge.objects.filter(concept_id=claim.concept_id).exclude(parent_id=claim.concept_id)
     edges = list(about.select_related(*conflict_facts.EDGE).order_by(is_other, "-last_confirmed")[: FACTS_MAX + 1])
     ring = conflict_facts.ring(claim) if claim.existing_parent is None else []
-    slots = {(edge.concept_id, edge.dim_id): edge for edge in (*ring, *edges)}
-    standing = conflict_facts.in_the_way(claim, slots)
+    standing = conflict_facts.in_the_way(claim, {edge.place: edge for edge in (*ring, *edges)})
     history, statements = _history(claim, standing)
     row = ConflictRow(
         claim,
@@ -112,7 +112,7 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
         incoming_side(claim),
         describe_proposal(claim),
     )
-    facts = [edge for edge in edges if edge.dim_id != claim.dim_id]
+    facts = [edge for edge in edges if edge.dim_id != claim.dim_id or (edge.is_additive and edge is not standing)]
     sentences = Evidence.objects.filter(concept_id=claim.concept_id).order_by("-said_at", "-id")
     return Dossier(
         row=row,

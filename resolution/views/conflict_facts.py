@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
-from memory.domain.types import SEED_DIMENSIONS, Slot
+from memory.domain.types import SEED_DIMENSIONS, Place, TripleIds
 from memory.models import Dimension, Edge
 from resolution.models import Claim
 
@@ -18,7 +18,7 @@ EDGE = ("concept", "parent", "dim")
 RING = """
     WITH RECURSIVE step (edge_id, parent_id, number) AS (
         SELECT edge_id, parent_id, 1 FROM urd WHERE id = %s AND dim_id = %s AND parent_id <> id
-        UNION ALL
+        UNION
         SELECT urd.edge_id, urd.parent_id, number + 1 FROM step JOIN urd ON urd.id = step.parent_id
         WHERE urd.dim_id = %s AND urd.parent_id <> urd.id AND step.parent_id <> %s AND number < %s)
     SELECT edge_id FROM step
@@ -32,35 +32,44 @@ USED = "(SELECT count(*) FROM (SELECT FROM urd WHERE urd.dim_id = dimension.id L
 USED_MAX = 10_000
 
 
-def slots(row: Claim) -> list[Slot]:
-    """Where the fact stands that is in the way: the disputed slot, or the one of the edge that closes the ring."""
-    own = (row.concept_id, row.dim_id)
-    return [own] if row.blocking_concept_id is None else [own, (row.blocking_concept_id, row.dim_id)]
+def edges_near(claims: Iterable[Claim]) -> dict[Place, Edge]:
+    """The facts that these claims may be against, by their places, in one query."""
+    places = {place for claim in claims for place in _list_places(claim)}
+    edges = Edge.objects.filter(
+        Q(is_additive=False) | Q(parent_id__in={place.parent_id for place in places}),
+        concept_id__in={place.concept_id for place in places},
+        dim_id__in={place.dim_id for place in places},
+    )
+    return {edge.place: edge for edge in edges.select_related(*EDGE)}
 
 
-def edges_in(wanted: Iterable[Slot]) -> dict[Slot, Edge]:
-    """The facts in these slots, in one query."""
-    places = set(wanted)
-    concepts, dims = {slot[0] for slot in places}, {slot[1] for slot in places}
-    edges = Edge.objects.filter(concept_id__in=concepts, dim_id__in=dims).select_related(*EDGE)
-    found = {(edge.concept_id, edge.dim_id): edge for edge in edges}
-    return {slot: found[slot] for slot in places & found.keys()}
+def edge_at(ids: TripleIds, edges: Mapping[Place, Edge]) -> Edge | None:
+    """Of these facts the one in the place of the triple: in its slot or, where all is kept, its own."""
+    return edges.get(ids.slot) or edges.get(ids)
 
 
-def in_the_way(row: Claim, edges: Mapping[Slot, Edge]) -> Edge | None:
+def in_the_way(row: Claim, edges: Mapping[Place, Edge]) -> Edge | None:
     """Of these facts, the one that stands against the newcomer; None where it was taken out meanwhile."""
-    return next((edges[slot] for slot in slots(row) if slot in edges), None)
+    return next(filter(None, (edge_at(ids, edges) for ids in _list_places(row))), None)
+
+
+def _list_places(row: Claim) -> list[TripleIds]:
+    """Where the fact stands that is in the way: in the newcomer's place, or where the edge is that closes the ring."""
+    if row.blocking_concept_id is None:
+        return [row.incoming]
+    return [row.incoming, TripleIds(row.blocking_concept_id, row.dim_id, row.concept_id)]
 
 
 def ring(row: Claim) -> list[Edge]:
     """The facts on the way up from the newcomer's parent to its concept; the one that closes the ring comes last."""
     steps = RawSQL(RING, [row.incoming_parent_id, row.dim_id, row.dim_id, row.concept_id, RING_MAX])
-    edges = {edge.concept_id: edge for edge in Edge.objects.filter(edge_id__in=steps).select_related(*EDGE)}
-    way, at = [], row.incoming_parent_id
-    while at in edges:
-        way.append(edges.pop(at))
-        at = way[-1].parent_id
-    return way
+    edges = Edge.objects.filter(edge_id__in=steps).select_related(*EDGE).order_by("edge_id")
+    ways: dict[int, list[Edge]] = {row.incoming_parent_id: []}  # to each word the first that is found
+    for _ in range(RING_MAX):
+        for edge in edges:
+            if edge.concept_id in ways and edge.concept_id != row.concept_id:
+                ways.setdefault(edge.parent_id, [*ways[edge.concept_id], edge])
+    return ways.get(row.concept_id) or max(ways.values(), key=len)
 
 
 def other_facts(row: Claim) -> QuerySet[Edge]:

@@ -224,7 +224,7 @@ class ConflictRow:
 def rows(claims: Iterable[Claim]) -> list[ConflictRow]:
     """In one query. The claims come with what they refer to (RELATED)."""
     found = list(claims)
-    edges = conflict_facts.edges_in(slot for row in found for slot in conflict_facts.slots(row))
+    edges = conflict_facts.edges_near(found)
     return [
         ConflictRow(
             row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), describe_proposal(row)

@@ -51,7 +51,7 @@ def test_loading_the_dictionary_marks_known_words_and_keeps_their_counts() -> No
 
 
 def test_the_seed_dimensions_have_roots_and_questions() -> None:
-    assert (bootstrap.load_dimensions(), bootstrap.load_dimensions()) == (6, 0)
+    assert (bootstrap.load_dimensions(), bootstrap.load_dimensions()) == (7, 0)
 
     assert dict(Dimension.objects.values_list("soas__token", "is_isa")) == {
         "type": True,
@@ -60,9 +60,11 @@ def test_the_seed_dimensions_have_roots_and_questions() -> None:
         "tech": False,
         "owned-by": False,
         "geography": False,
+        "uses": False,
     }
+    assert [row.soas.token for row in Dimension.objects.filter(is_additive=True)] == ["uses"]
     assert all(edge.is_root for edge in Edge.objects.all())
-    assert Edge.objects.count() == 6
+    assert Edge.objects.count() == 7
     assert not Dimension.objects.filter(question="").exists()
 
 

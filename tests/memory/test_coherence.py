@@ -20,7 +20,7 @@ from memory.cache.sync import NAME, Coherence
 from memory.db.connections import Connection, open_connection
 from memory.domain.recall.selection import Bounds, is_in_force
 from memory.domain.types import EdgeRow, RulingRow
-from memory.graph.store import ensure_tokens
+from memory.graph.store import ensure_dimension, ensure_tokens
 from tests import waiting
 
 WITHIN_S = 5.0
@@ -64,6 +64,7 @@ def test_others_have_their_turns_while_many_words_are_read_again(dsn: str) -> No
 SEED = """
     INSERT INTO soas (token, novelty) VALUES ('gnommoweb', 1), ('hut', 1), ('repo', 0), ('container', 0), ('type', 0);
     INSERT INTO soas (token, encounter_count, saliency) VALUES ('faint', 2, 0.3);
+    INSERT INTO dimension (id, is_isa) SELECT id, true FROM soas WHERE token = 'type';
     INSERT INTO urd (id, parent_id, dim_id, is_isa, source)
         SELECT c.id, p.id, d.id, true, 'gutask' FROM soas c, soas p, soas d
         WHERE c.token = 'gnommoweb' AND p.token = 'repo' AND d.token = 'type';
@@ -160,13 +161,18 @@ STEPS: dict[str, Step] = {
         ),
     ),
     "a dimension is split": (
-        "INSERT INTO dimension (id, is_isa) SELECT id, true FROM soas WHERE token = 'type';"
-        " INSERT INTO dimension (id, is_isa, split_from_id) SELECT c.id, true, t.id FROM soas c, soas t"
+        "INSERT INTO dimension (id, is_isa, split_from_id) SELECT c.id, true, t.id FROM soas c, soas t"
         " WHERE c.token = 'container' AND t.token = 'type'",
         lambda cache: len(cache.split_dims) == 1,
     ),
+    "a dimension keeps all": (
+        "UPDATE dimension SET on_collision = 'keep_all';"
+        " INSERT INTO urd (id, parent_id, dim_id, is_isa, source, is_additive)"
+        " SELECT u.id, c.id, dim_id, true, 'gutask', true FROM urd u, soas c WHERE c.token = 'container'",
+        lambda cache: sorted(parents_of(cache, "gnommoweb")) == ["container", "repo"] and len(cache.additive_dims) == 1,
+    ),
     "a dimension supersedes": (
-        "INSERT INTO dimension (id, is_isa, on_collision) SELECT id, true, 'supersede' FROM soas WHERE token = 'type'",
+        "UPDATE dimension SET on_collision = 'supersede'",
         lambda cache: len(cache.superseding_dims) == 1,
     ),
 }
@@ -296,28 +302,35 @@ class CanonicalQuery(TestCase):
     ) -> None:
         now = time.time()
         names = list(ensure_tokens(f"t{i}" for i in range(12)).values())
-        slots = {}
+        edges = {}
         for concept, parent, dim, confidence, age, is_isa in graph:
-            slots[names[concept], names[dim]] = EdgeRow(
-                names[concept], names[parent], names[dim], is_isa, confidence, "inferred", now - age * 86400 + 60
+            ids, said = (
+                (names[concept], names[parent], names[dim]),
+                (now - age * 86400 + 60, "user", False, "", dim == 11),
             )
+            edge = EdgeRow(*ids, is_isa, confidence, "inferred", *said)
+            edges[edge.place] = edge
+        for dim in range(8, 12):
+            ensure_dimension(names[dim], is_isa=True, keeps_all=dim == 11)
         with connection.cursor() as cursor:
-            for edge in slots.values():
+            for edge in edges.values():
                 cursor.execute(
-                    "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, last_confirmed)"
-                    " VALUES (%s, %s, %s, %s, %s, %s, to_timestamp(%s))",
+                    "INSERT INTO urd (id, parent_id, dim_id, is_isa, confidence, source, last_confirmed, is_additive)"
+                    " VALUES (%s, %s, %s, %s, %s, %s, to_timestamp(%s), %s)",
                     [edge.concept_id, edge.parent_id, edge.dim_id, edge.is_isa, edge.confidence, edge.source,
-                     edge.last_confirmed],
+                     edge.last_confirmed, edge.is_additive],
                 )  # fmt: skip
         cache = Cache()
         for concept in names:
-            cache.put_edges(concept, [edge for edge in slots.values() if edge.concept_id == concept])
+            cache.put_edges(concept, [edge for edge in edges.values() if edge.concept_id == concept])
 
-        for concept in names:
+        for concept in names[:8]:
             with connection.cursor() as cursor:
                 cursor.execute(CANONICAL, [concept, floor, now - days * 86400])
                 expected = [row[:4] for row in cursor.fetchall()]
             bounds = Bounds(floor, now - days * 86400, frozenset())
-            edges = [edge for edge in cache.urd_by_concept.get(concept, ()) if is_in_force(edge, bounds)]
-            recalled = sorted(edges, key=lambda e: -e.dim_id)
-            assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == expected
+            found = [edge for edge in cache.urd_by_concept.get(concept, ()) if is_in_force(edge, bounds)]
+            recalled = sorted(found, key=lambda e: (-e.dim_id, e.parent_id))
+            assert [(e.concept_id, e.parent_id, e.dim_id, e.is_isa) for e in recalled] == sorted(
+                expected, key=lambda row: (-row[2], row[1])
+            )

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 
-from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, catch_violation, check_refused, insert
+from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, catch_violation, check_refused, insert, run
 
 pytestmark = pytest.mark.django_db
 
@@ -13,7 +13,7 @@ SAID: dict[str, Any] = {"role": "user", "agent": "dobby", "said_at": "2026-03-01
 DIGEST = b"x" * 32
 GOOD: dict[str, dict[str, Any]] = {
     "soas": {"token": "gnommoweb"},
-    "dimension": {"id": D, "is_isa": True},
+    "dimension": {"id": A, "is_isa": True},
     "urd": {"id": A, "parent_id": B, "dim_id": D, "is_isa": True, "confidence": 1.0, "source": "gutask"},
     "alias": {"id": C, "concept_id": B, "channel": "gutask", "agent": "dobby"},
     "edge_history": {"concept_id": A, "dim_id": D, "action": "insert", "actor": "dobby", "source": "gutask"},
@@ -42,6 +42,9 @@ GOOD |= {
 }
 QUESTION = {"kind": "concept", "parent": "", "dimension": ""}
 NOT_A_NUMBER = float("nan")
+E = 1_000_005  # another word, where one is needed
+ADDITIVE = {"is_additive": True}
+KEEP_ALL = f"UPDATE dimension SET on_collision = 'keep_all' WHERE id = {D}"
 
 BAD_ROWS = [
     BadRow("soas_token_is_normal", "soas", {"token": "Gnommoweb"}),
@@ -97,10 +100,25 @@ BAD_ROWS = [
     BadRow("memory_history_channel_is_known", "memory_history", {"channel": "radio"}),
     BadRow("agent_episodes_is_known", "agent", {"episodes": "some"}),
     BadRow("dimension_on_collision_is_known", "dimension", {"on_collision": "ignore"}),
-    BadRow("dimension_is_not_split_from_itself", "dimension", {"split_from_id": D}),
+    BadRow("dimension_is_not_split_from_itself", "dimension", {"split_from_id": A}),
     BadRow("urd_one_parent_per_dimension", "urd", {"parent_id": C}, beside={}),
     # What stores a triple twice also gives its slot two parents: with both constraints, either may refuse it.
-    BadRow("urd_unique_triple", "urd", beside={}, first="ALTER TABLE urd DROP CONSTRAINT urd_one_parent_per_dimension"),
+    BadRow("urd_unique_triple", "urd", beside={}, first="DROP INDEX urd_one_parent_per_dimension"),
+    # In a dimension that keeps all.
+    BadRow("urd_unique_triple", "urd", ADDITIVE, beside=ADDITIVE, first=KEEP_ALL),
+    BadRow("urd_root_has_its_slot_alone", "urd", ADDITIVE | {"id": D}, first=KEEP_ALL),
+    BadRow("urd_acyclic", "urd", ADDITIVE | {"id": B, "parent_id": A}, beside=ADDITIVE, first=KEEP_ALL),
+    BadRow("urd_dimension_has_its_policy", "urd", first=KEEP_ALL),
+    BadRow("urd_dimension_has_its_policy", "urd", ADDITIVE),
+    BadRow("urd_dimension_has_its_policy", "urd", {"dim_id": B}),
+    BadRow("urd_dimension_has_its_policy", "urd", beside={}, statement="UPDATE urd SET is_additive = true"),
+    BadRow("urd_dimension_has_its_policy", "urd", beside={}, statement=f"DELETE FROM dimension WHERE id = {D}"),
+    BadRow(
+        "dimension_with_its_policy",
+        "dimension",
+        beside={},
+        first=f"{AT_ONCE}; ALTER TABLE dimension DROP CONSTRAINT dimension_pkey CASCADE",
+    ),
     *(
         BadRow("urd_confidence_is_in_range", "urd", {"confidence": confidence})
         for confidence in (-0.1, 1.1, NOT_A_NUMBER)
@@ -187,6 +205,8 @@ BAD_ROWS = [
 def words() -> None:
     add_words()
     insert("memory", {"id": A, **MEMORY})
+    for dim_id in (C, D):
+        insert("dimension", {"id": dim_id, "is_isa": True})
 
 
 @pytest.mark.parametrize("table", GOOD)
@@ -209,11 +229,35 @@ def test_a_joined_token_is_accepted(token: str) -> None:
 
 
 def test_a_long_ring_is_refused_also_by_an_update() -> None:
-    insert("soas", {"id": 1_000_005, "token": "e"})
-    for child, parent in ((A, B), (B, C), (C, 1_000_005)):
+    insert("soas", {"id": E, "token": "e"})
+    for child, parent in ((A, B), (B, C), (C, E)):
         insert("urd", GOOD["urd"] | {"id": child, "parent_id": parent})
 
     assert catch_violation("UPDATE urd SET parent_id = %s WHERE id = %s", A, C) == "urd_acyclic"
+
+
+def test_where_all_is_kept_a_cycle_is_refused_whichever_way_it_closes() -> None:
+    run(KEEP_ALL)
+    insert("soas", {"id": E, "token": "e"})
+    for child, parent in ((A, B), (A, C), (B, E), (C, E)):
+        insert("urd", GOOD["urd"] | ADDITIVE | {"id": child, "parent_id": parent})
+
+    assert catch_violation("UPDATE urd SET parent_id = %s WHERE id = %s AND parent_id = %s", A, C, E) == "urd_acyclic"
+
+
+def test_a_dimension_keeps_one_again_only_while_no_slot_holds_two() -> None:
+    single = "UPDATE dimension SET on_collision = 'queue' WHERE id = %s"
+    run(KEEP_ALL)
+    for parent in (B, C):
+        insert("urd", GOOD["urd"] | ADDITIVE | {"parent_id": parent})
+    with pytest.raises(IntegrityError, match="urd_one_parent_per_dimension"), transaction.atomic():
+        run(single, D)
+
+    run("DELETE FROM urd WHERE parent_id = %s", C)
+    run(single, D)
+
+    with pytest.raises(IntegrityError, match="urd_one_parent_per_dimension"):
+        insert("urd", GOOD["urd"] | {"parent_id": C})
 
 
 def test_opposite_edges_in_two_dimensions_are_no_ring() -> None:

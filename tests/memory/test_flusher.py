@@ -580,6 +580,7 @@ def test_a_mention_moves_when_a_fact_was_confirmed_and_nothing_else(dsn: str) ->
     ids = ensure_tokens(["gnommoweb", "repo", "type"])
     concept, parent, dim = ids["gnommoweb"], ids["repo"], ids["type"]
     with psycopg.connect(dsn) as connection:
+        connection.execute("INSERT INTO dimension (id, is_isa) VALUES (%s, true)", [dim])
         connection.execute(
             "INSERT INTO urd (id, parent_id, dim_id, is_isa, source, confidence, last_confirmed)"
             " VALUES (%s, %s, %s, true, 'gutask', 0.7, now() - interval '2 days')",

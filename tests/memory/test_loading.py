@@ -16,6 +16,7 @@ NOW = 1_800_000_000.0
 WORLD = """
     INSERT INTO soas (id, token, encounter_count, saliency, novelty) VALUES
         (1, 'gnommoweb', 10, 1, 1), (2, 'repo', 0, 0, 0), (3, 'container', 0, 0, 0), (4, 'type', 0, 0, 0);
+    INSERT INTO dimension (id, is_isa) VALUES (4, true);
     INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (1, 2, 4, true, 'gutask');
     INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,
         incoming_confidence, incoming_source, collision_type) VALUES (1, 4, 2, 3, true, 1, 'gutask', 'isa_isa');
@@ -155,6 +156,7 @@ def test_only_words_that_a_prompt_can_be_told_about_are_loaded(dsn: str) -> None
         " (3, 'four-times', 4, 0.602, 0, false, false), (4, 'asked', 1, 0, 1, false, false),"
         " (5, 'common', 9, 0, 0, true, false), (6, 'muted', 1, 0, 0, false, true);"
         " INSERT INTO soas (id, token) VALUES (7, 'parent'), (8, 'concept'), (9, 'type'), (10, 'decided');"
+        " INSERT INTO dimension (id, is_isa) VALUES (9, true);"
         " INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (8, 7, 9, true, 'gutask');"
         " INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
         " VALUES (8, 9, 10, 'dismissed', '{dobby}', '', now())",

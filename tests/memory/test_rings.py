@@ -9,7 +9,10 @@ import psycopg
 import pytest
 
 PAIRS = 200
-EDGE = "INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (%s, %s, %s, true, 'gutask')"
+EDGE = """
+    INSERT INTO urd (id, parent_id, dim_id, is_isa, source, is_additive)
+    SELECT %s, %s, id, true, 'gutask', is_additive FROM dimension WHERE id = %s
+"""
 
 
 @pytest.fixture
@@ -18,13 +21,15 @@ def two(dsn: str) -> Iterator[tuple[psycopg.Connection, psycopg.Connection]]:
         yield one, other
 
 
+@pytest.mark.parametrize("policy", ["queue", "keep_all"])
 def test_of_two_hundred_concurrent_opposite_pairs_none_is_stored_as_a_ring(
-    dsn: str, two: tuple[psycopg.Connection, psycopg.Connection]
+    dsn: str, two: tuple[psycopg.Connection, psycopg.Connection], policy: str
 ) -> None:
     with psycopg.connect(dsn) as setup:
         names = [f"t{i}" for i in range(2 * PAIRS)] + ["dimension"]
         rows = setup.execute("INSERT INTO soas (token) SELECT unnest(%s::text[]) RETURNING id", [names])
         *ids, dim = [row[0] for row in rows]
+        setup.execute("INSERT INTO dimension (id, is_isa, on_collision) VALUES (%s, true, %s)", [dim, policy])
     barrier = Barrier(2)
 
     def insert(client: psycopg.Connection, pair: tuple[int, int]) -> str:

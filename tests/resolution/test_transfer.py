@@ -172,6 +172,7 @@ class TestRoundTrip:
         clear()
         take_in(io.BytesIO(before))
         assert exported() == before
+        assert Claim.objects.get().collision_type == "retraction"
 
         clear()
         say("gnommoweb isa container type")

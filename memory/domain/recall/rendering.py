@@ -13,7 +13,8 @@ CONFLICT = " — conflict pending"
 CHARACTERS_PER_TOKEN = 4
 
 
-# compact: a line a concept, ``kvasir: [runs-on] tyr [type] service``; sentences: a line a fact, ``kvasir runs on tyr.``
+# compact: a line a concept, ``kvasir: [runs-on] tyr [uses] redis, nginx``; sentences: a line a slot, ``kvasir runs on
+# tyr.``, ``kvasir uses redis, nginx.``
 Style = Literal["compact", "sentences"]
 
 
@@ -75,9 +76,10 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
 
 def render_facts(facts: Sequence[ShownFact], style: Style) -> str:
     """What is shown of one concept, at least one fact, in the order given."""
+    joined = _join_parents(facts)
     if style == "sentences":
-        return "\n".join([_as_sentence(fact) for fact in facts])
-    shown = " ".join([_as_slot(fact) for fact in facts])
+        return "\n".join([_as_sentence(fact) for fact in joined])
+    shown = " ".join([_as_slot(fact) for fact in joined])
     return f"{facts[0].concept}: {shown}{CONFLICT if any(fact.is_disputed for fact in facts) else ''}"
 
 
@@ -85,6 +87,18 @@ def count_fitting(facts: Sequence[ShownFact], style: Style, length_max: int) -> 
     """How many of the facts, from the first on, ``render_facts`` prints within so many characters; at least one."""
     counts = range(len(facts), 1, -1)
     return next((count for count in counts if len(render_facts(facts[:count], style)) <= length_max), 1)
+
+
+def _join_parents(facts: Sequence[ShownFact]) -> Sequence[ShownFact]:
+    """The facts of a slot that holds many as one, with commas between; disputed ones by themselves."""
+    if len({fact.dimension for fact in facts}) == len(facts):
+        return facts
+    joined: dict[tuple[str, bool, bool | None], ShownFact] = {}
+    for fact in facts:
+        kind = (fact.dimension, fact.is_disputed, fact.is_isa)
+        known = joined.get(kind)
+        joined[kind] = fact if known is None else known._replace(parent=f"{known.parent}, {fact.parent}")
+    return list(joined.values())
 
 
 def _as_slot(fact: ShownFact) -> str:

@@ -1,7 +1,8 @@
 """Which facts and questions go into a block: concepts are chosen by priority, each one's facts by strength, all within
 a budget; they are printed in order of id."""
 
-from collections.abc import Callable, Container, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from operator import attrgetter, itemgetter
@@ -22,6 +23,7 @@ from memory.domain.recall.rendering import (
 from memory.domain.types import EdgeRow, SoasRow
 
 FACTS_MAX: Final = 8  # about one concept
+SLOT_MAX: Final = 4  # of these from one slot that holds many, if the concept has other facts
 CONCEPT_SHARE: Final = 1 / 3  # of the room for facts, if other concepts have facts to show
 
 Show = Callable[[EdgeRow], ShownFact]
@@ -91,7 +93,7 @@ def find_strongest(edges: Sequence[EdgeRow], bounds: Bounds, words: Container[in
     return found
 
 
-_BY_DIMENSION: Final = attrgetter("dim_id")
+_BY_DIMENSION: Final = attrgetter("dim_id", "parent_id")
 _STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}
 
 
@@ -109,6 +111,19 @@ def rank(edge: EdgeRow) -> tuple[int, float, int]:
     strength = _STRENGTHS.get(edge.channel or channel_of(edge.source), edge.is_corroborated)
     confirmed = edge.last_confirmed
     return strength, inf if confirmed is None else confirmed, edge.dim_id
+
+
+def put_in_order(edges: Iterable[EdgeRow]) -> list[EdgeRow]:
+    """The strongest first. Of a slot that holds many, all but the strongest come last: they must not hide what else is
+    known of the concept."""
+    ordered = sorted(edges, key=rank, reverse=True)
+    if not any(edge.is_additive for edge in ordered):
+        return ordered
+    held, first, last = Counter[int](), list[EdgeRow](), list[EdgeRow]()
+    for edge in ordered:
+        held[edge.dim_id] += edge.is_additive
+        (last if held[edge.dim_id] > SLOT_MAX else first).append(edge)
+    return first + last
 
 
 def select(
