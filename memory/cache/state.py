@@ -283,6 +283,10 @@ class Cache:
         edges = self.urd_by_concept_dim
         return edges.get((ids.concept_id, ids.dim_id)) or edges.get(ids)
 
+    def keeps_all(self, dimension: str) -> bool:
+        row = self.soas_by_token.get(dimension)
+        return row is not None and row.id in self.additive_dims
+
     def list_edges(self, concept_id: int, dim_id: int) -> list[EdgeRow]:
         """All that are in the slot."""
         edge = self.urd_by_concept_dim.get((concept_id, dim_id))

@@ -126,17 +126,12 @@ def judge(
         return _judge_retraction(said, facts)
     if own is not None and own.is_root:
         return Judgement(Act.INVALID, own)
-    known = _find_known(said, facts, graph, decided)
-    may_change = said.manner.is_changing and not said.manner.is_hedged and not is_weaker(said.channel, Channel.USER)
-    if keeps_all:
-        own = None
-        if may_change and (exchanged := _judge_exchange(said, facts, graph, is_known=known is not None)) is not None:
-            return exchanged
-    if known is not None:
+    if (known := _find_known(said, facts, graph, decided)) is not None:
         return Judgement(Act.NOTHING, known.fact) if said.manner.is_hedged else known
+    own = None if keeps_all else own
     if said.manner.is_hedged:
         return Judgement(Act.CANDIDATE, own)
-    if may_change and not keeps_all:
+    if said.manner.is_changing and not is_weaker(said.channel, Channel.USER) and not keeps_all:
         return _judge_change(said, own, facts, graph, decided)
     if decided.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
         return Judgement(Act.DECIDED, own)  # on purpose it may be stated where nothing is in its way
@@ -157,17 +152,6 @@ def _judge_retraction(said: Incoming, facts: Sequence[Standing]) -> Judgement:
     if not found or (len(found) > 1 and not same and found[0].is_additive):  # nobody knows which of them it takes back
         return Judgement(Act.NOTHING)
     return Judgement(Act.CONFLICT if is_weaker(said.channel, found[0].channel) else Act.RETIRE, found[0])
-
-
-def _judge_exchange(said: Incoming, facts: Sequence[Standing], graph: Graph, *, is_known: bool) -> Judgement | None:
-    """A change where all is kept: only the fact that it names goes. None where it names none, or a stronger one: then
-    it merely adds."""
-    named = next((f for f in facts if f.dim_id == said.dim_id and f.parent == said.manner.instead_of), None)
-    if named is None or is_weaker(said.channel, named.channel):
-        return None
-    if is_known:
-        return Judgement(Act.RETIRE, named)
-    return Judgement(Act.CONFLICT) if graph.closes_cycle(said.dim_id, said.parent) else Judgement(Act.REPLACE, named)
 
 
 def _find_known(said: Incoming, facts: Sequence[Standing], graph: Graph, decided: Decided) -> Judgement | None:

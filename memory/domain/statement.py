@@ -1,6 +1,6 @@
 """A statement: what somebody said in a message, how it is written down, and when it reopens a decision."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import orjson
@@ -42,9 +42,12 @@ class Statement(NamedTuple):
 TYPES: Final = tuple(Statement.__annotations__.values())
 
 
-def select_statements(matches: Iterable[CueMatch], *, may_change: bool) -> list[tuple[CueMatch, Manner]]:
+def select_statements(
+    matches: Iterable[CueMatch], *, may_change: bool, keeps_all: Callable[[str], bool] = lambda dimension: False
+) -> list[tuple[CueMatch, Manner]]:
     """What one message states, each triple once, in the order of the text, and how. ``may_change``: whether it corrects
-    and takes back what was said before; else it merely states, and takes nothing back."""
+    and takes back what was said before; else it merely states, and takes nothing back. In a dimension that
+    ``keeps_all``, what is taken back and what is new are two statements."""
     found: dict[tuple[str, str, str, bool], tuple[CueMatch, Manner]] = {}
     retracted: dict[tuple[str, str], tuple[str, str, str, bool]] = {}  # by concept and dimension
     for match in matches:
@@ -57,7 +60,7 @@ def select_statements(matches: Iterable[CueMatch], *, may_change: bool) -> list[
         instead_of = ""
         if kind is Kind.RETRACTS:
             retracted[match.subject, match.dimension] = key
-        elif kind is not Kind.STATES and not match.is_hedged:
+        elif kind is not Kind.STATES and not match.is_hedged and not keeps_all(match.dimension):
             # `no longer a printer but a plotter`: one change, of that very fact.
             other = retracted.pop((match.subject, match.dimension), None)
             instead_of = found.pop(other)[0].parent if other is not None and other in found else ""

@@ -50,6 +50,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
         for match, manner in select_statements(
             map(_as_quoted, matches) if message.is_quoted else matches,
             may_change=message.is_dated and message.reading.role == "user",
+            keeps_all=cache.keeps_all,
         )
         if match.channel not in TENTATIVE or not _is_echo(message, match.subject, match.parent)
     ]

@@ -31,7 +31,8 @@ def anticipate(
     for place, stored in cache.expectations.pop_old(now, cache.soas_by_id):
         cache.put_edge(place, stored)
     for reading in readings:
-        said = select_statements(reading.triples or (), may_change=reading.role == "user")
+        may_change = reading.role == "user"
+        said = select_statements(reading.triples or (), may_change=may_change, keeps_all=cache.keeps_all)
         for match, manner in islice((one for one in said if one[0].channel not in TENTATIVE), STATEMENTS_MAX):
             judgement = judge_statement(cache, match, manner, now, agent=agent, conversation=conversation)
             if judgement.fact is None:

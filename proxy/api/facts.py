@@ -73,7 +73,10 @@ async def post_forget(request: ASGIRequest, said: ForgottenIn) -> JsonResponse:
     items = [describe_outcome(outcome) for outcome in outcomes]
     statuses = {outcome.status for outcome in outcomes}
     if statuses <= {"needless"}:
-        existing = [fact for fact in known if wanted.fact is not None and fact.dimension == wanted.fact.dimension]
+        dimension = wanted.fact.dimension if wanted.fact is not None else ""
+        # Where all is kept, nothing stands in the place of another.
+        is_additive = runtime.current().world.keeps_all(dimension)
+        existing = [fact for fact in known if fact.dimension == dimension and not is_additive]
         if not existing:
             return respond(404, {"error": f"Nothing like it is known: {_name(wanted)}."})
         return respond(409, {"error": f"Another fact stands: {existing[0]}.", "existing": asdict(existing[0])})

@@ -24,9 +24,10 @@ from tests.resolution.worlds import say
 
 pytestmark = pytest.mark.django_db
 
-Slots = dict[tuple[str, str], str]
+Places = dict[tuple[str, ...], str]
 
-DIMENSIONS = ("type", "make", "site", "place")  # make is split from type, in place the newer wins
+# make is split from type, in place the newer wins, uses keeps all
+DIMENSIONS = ("type", "make", "site", "place", "uses")
 PARENTS = ("printer", "laser_printer", "plotter", "device", "mail_relay", "backup_relay")
 HERE, THERE = b"h" * 16, b"t" * 16
 
@@ -45,7 +46,7 @@ standing = st.tuples(
 cues = st.builds(
     cue,
     parent=st.sampled_from(PARENTS),
-    dimension=st.sampled_from(["type", "type", "make", "place"]),
+    dimension=st.sampled_from(["type", "type", "make", "place", "uses", "uses"]),
     kind=st.sampled_from([kind for kind in Kind if kind is not Kind.ADDS]),  # that is for `select_statements`
     is_hedged=st.booleans(),
     channel=st.sampled_from([Channel.USER, Channel.USER, Channel.QUOTED]),
@@ -60,7 +61,7 @@ rulings = st.dictionaries(
 def prepare(facts: list[Any], decided: dict[Any, Any]) -> None:
     ids = store.ensure_tokens([*DIMENSIONS, *PARENTS, "skadi"])
     for name in DIMENSIONS:
-        store.ensure_dimension(ids[name], is_isa=True)
+        store.ensure_dimension(ids[name], is_isa=True, keeps_all=name == "uses")
     Dimension.objects.filter(pk=ids["make"]).update(split_from_id=ids["type"])
     Dimension.objects.filter(pk=ids["place"]).update(on_collision="supersede")
     say("printer isa device type")
@@ -80,13 +81,14 @@ def load() -> Cache:
         cache.put_soas(row.token, SoasRow(row.pk))
     edges: dict[int, list[EdgeRow]] = {}
     for edge in Edge.objects.all():
-        row = EdgeRow(edge.concept_id, edge.parent_id, edge.dim_id, edge.is_isa, channel=edge.channel, agent=edge.agent)
+        row = EdgeRow(edge.concept_id, edge.parent_id, edge.dim_id, edge.is_isa, channel=edge.channel, agent=edge.agent,
+                      is_additive=edge.is_additive)  # fmt: skip
         edges.setdefault(edge.concept_id, []).append(row)
     for concept_id, some in edges.items():
         cache.put_edges(concept_id, some)
     dimensions = {row.soas.token: row.pk for row in Dimension.objects.select_related("soas")}
     cache.split_dims = {dimensions["type"]: {dimensions["make"]}}
-    cache.superseding_dims = {dimensions["place"]}
+    cache.superseding_dims, cache.additive_dims = {dimensions["place"]}, {dimensions["uses"]}
     decided: dict[int, dict[TripleIds, RulingRow]] = {}
     for ruling in DecidedTriple.objects.all():
         ids = TripleIds(ruling.concept_id, ruling.dim_id, ruling.parent_id)
@@ -97,19 +99,21 @@ def load() -> Cache:
     return cache
 
 
-def shown(cache: Cache) -> Slots:
+def shown(cache: Cache) -> Places:
     words = cache.soas_by_id
     edges = [edge for some in cache.urd_by_concept.values() for edge in some if not edge.is_root]
-    return {(words[edge.concept_id], words[edge.dim_id]): words[edge.parent_id] for edge in edges}
+    return {tuple(words[word_id] for word_id in edge.place): words[edge.parent_id] for edge in edges}
 
 
-def stored() -> Slots:
-    edges = Edge.objects.select_related("concept", "parent", "dim")
-    return {(edge.concept.token, edge.dim.token): edge.parent.token for edge in edges if not edge.is_root}
+def stored() -> Places:
+    words = dict(Soas.objects.values_list("pk", "token"))
+    edges = [edge for edge in Edge.objects.all() if not edge.is_root]
+    return {tuple(words[word_id] for word_id in edge.place): words[edge.parent_id] for edge in edges}
 
 
 def learn(said: list[CueMatch]) -> None:
-    for number, (match, manner) in enumerate(select_statements(said, may_change=True)):
+    statements = select_statements(said, may_change=True, keeps_all=lambda dimension: dimension == "uses")
+    for number, (match, manner) in enumerate(statements):
         Observation.objects.create(
             kind="triple", digest=HERE + number.to_bytes(16), concept=match.subject, parent=match.parent,
             dimension=match.dimension, is_isa=match.is_isa, confidence=match.confidence, role="user", agent="dobby",
@@ -136,7 +140,8 @@ def test_what_a_prompt_shows_is_what_is_placed(facts: list[Any], said: list[CueM
         learn(said)
         placed = stored()
         transaction.set_rollback(True)
-    assert {slot: placed.get(slot) for slot in expected} == expected
+    # The prompt itself states what comes to stand beside others: nothing is shown of that.
+    assert {place: placed.get(place) for place in expected} == expected
     gone = before.keys() - expected.keys()
     # Where nothing stands any more, what was said against it may have got room, or something else was said.
     assert all(

@@ -123,7 +123,7 @@ def test_a_fact_of_the_wrong_flavour_may_go_to_the_first_dimensions_and_to_other
     claim = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
 
     names = [name for name, _ in gather(seen(claim)).dimensions]
-    assert set(names) == {"membership", "runs-on", "tech", "owned-by", "geography", "role"}
+    assert set(names) == {"membership", "runs-on", "tech", "owned-by", "geography", "uses", "role"}
     assert str(unused) not in names
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.graph import store
-from memory.models import Dimension, Edge, EdgeHistory, Observation
+from memory.models import Dimension, Edge, EdgeHistory, Observation, Soas
 from resolution.models import Candidate, Claim, DecidedTriple
 from resolution.workers import observations
 from resolution.workers.observations import settle_due
@@ -18,9 +18,10 @@ from resolution.workers.observations import settle_due
 pytestmark = pytest.mark.django_db
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
-QUEUES, SPLIT, SUPERSEDES = "type", "sort", "place"
+QUEUES, SPLIT, SUPERSEDES, KEEPS_ALL = "type", "sort", "place", "uses"
 DECIDED_AT = START + timedelta(days=2)
 Key = tuple[str, str, str]  # concept, parent, dimension
+Place = tuple[str, ...]  # concept, dimension; where all is kept also the parent
 Voice = tuple[str, str]  # agent, role
 
 
@@ -43,6 +44,10 @@ class Statement:
     @property
     def key(self) -> Key:
         return self.concept, self.parent, self.dimension
+
+    @property
+    def place(self) -> Place:
+        return (self.concept, self.dimension, *([self.parent] if self.dimension == KEEPS_ALL else []))
 
     @property
     def opening(self) -> bytes:
@@ -69,7 +74,7 @@ class World:
     """The rules, as plainly as possible."""
 
     decided: dict[Key, tuple[list[str], bytes, str | None]]
-    edges: dict[tuple[str, str], Standing] = field(default_factory=dict)
+    edges: dict[Place, Standing] = field(default_factory=dict)
     disputes: dict[Key, str] = field(default_factory=dict)  # open rows: their types
     history: list[tuple[str, str, str]] = field(default_factory=list)  # concept, dimension, action
     voices: dict[Key, set[Voice]] = field(default_factory=dict)
@@ -89,8 +94,8 @@ class World:
 
     def confirm(self, said: Statement, moved_to: str | None) -> bool:
         elsewhere = [SPLIT] if said.dimension == QUEUES else []
-        near = [said.dimension, *elsewhere, *([moved_to] if moved_to else [])]
-        standing = [(there, edge) for there in near if (edge := self.edges.get((said.concept, there))) is not None]
+        near = [said.place, *((said.concept, there) for there in (*elsewhere, *([moved_to] if moved_to else [])))]
+        standing = [(place[1], edge) for place in near if (edge := self.edges.get(place)) is not None]
         # What says more confirms, too; first of all what says the same.
         exact = [(there, edge) for there, edge in standing if edge.parent == said.parent]
         more = [(there, edge) for there, edge in standing if said.parent in self.above(edge.parent, there)]
@@ -109,10 +114,12 @@ class World:
         return False
 
     def above(self, word: str, dimension: str) -> list[str]:
-        way = []
-        while (edge := self.edges.get((word, dimension))) is not None:
-            word = edge.parent
-            way.append(word)
+        way, waiting = list[str](), [word]
+        while waiting:
+            at = waiting.pop()
+            found = [edge.parent for place, edge in self.edges.items() if place[:2] == (at, dimension)]
+            waiting += [parent for parent in found if parent not in way]
+            way += found
         return way
 
     def reopens(self, said: Statement, decision: tuple[list[str], bytes, str | None]) -> bool:
@@ -122,7 +129,7 @@ class World:
 
     def place(self, said: Statement) -> str:
         slot = (said.concept, said.dimension)
-        old = self.edges.get(slot)
+        old = self.edges.get(said.place)
         is_ring = said.concept in self.above(said.parent, said.dimension)
         says_more = old is not None and not is_ring and old.parent in self.above(said.parent, said.dimension)
         if old is not None and not says_more and said.dimension != SUPERSEDES:
@@ -134,7 +141,7 @@ class World:
         if is_ring:
             self.disputes.setdefault(said.key, "cycle")
             return "conflict"
-        self.edges[slot] = Standing(said.parent, said.is_isa, said.confidence, said.agent, said.at, said.at)
+        self.edges[said.place] = Standing(said.parent, said.is_isa, said.confidence, said.agent, said.at, said.at)
         self.voices.setdefault(said.key, set()).add((said.agent, said.role))
         self.history.append((*slot, "supersede" if old else "insert"))
         self.disputes.pop(said.key, None)
@@ -156,7 +163,7 @@ statements = st.builds(
     Statement,
     concept=names,
     parent=st.sampled_from(["ant", "bee", "owl", "owl", "elk"]),
-    dimension=st.sampled_from([QUEUES, SPLIT, SUPERSEDES, SUPERSEDES]),
+    dimension=st.sampled_from([QUEUES, SPLIT, SUPERSEDES, SUPERSEDES, KEEPS_ALL, KEEPS_ALL]),
     is_isa=st.booleans(),
     agent=st.sampled_from(["dobby", "winky"]),
     role=st.sampled_from(["user", "tool"]),
@@ -176,9 +183,10 @@ decisions = st.dictionaries(
 
 
 def prepare(decided: dict[Key, tuple[list[str], bytes, str | None]]) -> None:
-    ids = store.ensure_tokens([QUEUES, SPLIT, SUPERSEDES, *(word for key in decided for word in key)])
-    for name in (QUEUES, SPLIT, SUPERSEDES):
-        store.ensure_dimension(ids[name], is_isa=True)
+    names = (QUEUES, SPLIT, SUPERSEDES, KEEPS_ALL)
+    ids = store.ensure_tokens([*names, *(word for key in decided for word in key)])
+    for name in names:
+        store.ensure_dimension(ids[name], is_isa=True, keeps_all=name == KEEPS_ALL)
     Dimension.objects.filter(pk=ids[SPLIT]).update(split_from_id=ids[QUEUES])
     Dimension.objects.filter(pk=ids[SUPERSEDES]).update(on_collision="supersede")
     for (concept, parent, dimension), (agents, conversation, moved_to) in decided.items():
@@ -214,8 +222,9 @@ def told_once(said: list[Statement]) -> list[Statement]:
 
 
 def stored() -> tuple[object, ...]:
+    words = dict(Soas.objects.values_list("pk", "token"))
     edges = {
-        (edge.concept.token, edge.dim.token): Standing(
+        tuple(words[word_id] for word_id in edge.place): Standing(
             edge.parent.token, edge.is_isa, edge.confidence, edge.agent, edge.said_at, edge.last_confirmed
         )
         for edge in Edge.objects.select_related("concept", "parent", "dim")

@@ -33,7 +33,7 @@ _PRONOUN: Final = re.compile(
 _LATER: Final = re.compile(rf".{{0,80}}[,;\u2013\u2014-] ?(?:now |since \w+ )?(?:it|they|s?he){_ADVERBS}\Z")
 _ITSELF: Final = re.compile(r"\b(?:it|them|him|her)\b")
 _BETWEEN_MAX: Final = 200  # characters; the bound keeps a long sentence linear
-_FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO})
+_FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO, Form.USES})
 # `It` after these is what they tell of: not a language, an owner or a place.
 _TELLING: Final = frozenset(
     {Form.IS_WRITTEN, Form.WRITTEN, Form.IS_OWNED_BY, Form.OWNED_BY, Form.IS_LOCATED, Form.LOCATED}

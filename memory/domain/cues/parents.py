@@ -18,10 +18,10 @@ from memory.domain.cues.noun_phrases import (
     read_phrase,
     singular_of,
 )
-from memory.domain.cues.patterns import OPERATORS, PLACES, Cue, Form
+from memory.domain.cues.patterns import OPERATORS, PLACES, USING, Cue, Form
 from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.name_shapes import WORDS_MAX
-from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class
+from memory.domain.text.function_words import ARTICLES, AUXILIARIES, POSSESSIVES, is_closed_class
 from memory.domain.text.name_numbers import number_after
 from memory.domain.text.noise import MAX_TOKEN_LENGTH
 from memory.domain.text.tokenizer import Token, is_name
@@ -38,6 +38,8 @@ _POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
 _CORRECTED: Final = re.compile(r", (?:well|or rather|no|sorry)\b")  # `in PyTorch, well, in Python`
 _COUNTS: Final = re.compile(r"\d")
 _PARTS: Final = re.compile(r"[_\-.'@+]")  # one less than the words of a name
+_NO_OBJECT_BEFORE: Final = AUXILIARIES | {"or", "nor", "than"}  # `uses Kafka or Redis`
+_CUT_SHORT: Final = frozenset("/&'\u2019")  # `uses TCP/IP`
 _NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would be another word
 
 
@@ -97,6 +99,8 @@ def make_parent(
 ) -> Parent | None:
     """The parent that a phrase makes for this form; None if it makes none."""
     if phrase is None or not _is_object(passage, phrase, form, vocabulary, is_plural_form):
+        return None
+    if form in USING and not (as_typed or _is_used(passage, phrase, vocabulary)):
         return None
     if not form.is_isa and phrase.next_word in _NAMED:
         called = read_phrase(passage, phrase.next_end, stops)
@@ -178,6 +182,16 @@ def _tells_kind(phrase: Phrase) -> bool:
         is_adjective(token.text) or token.text in nouns.TO_OTHERS for token in before
     )
     return is_whole and (is_role(head.text) or head.text in nouns.TELLING)
+
+
+def _is_used(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> bool:
+    """Whether a phrase is the name of what something can be made of, and no part or feature of that: `uses Kafka`."""
+    name, *others = phrase.tokens
+    if others or phrase.determiner not in ("", "the") or name.text in names.HUMAN_LANGUAGES:
+        return False
+    if phrase.next_word in _NO_OBJECT_BEFORE or passage.text[phrase.end : phrase.end + 1] in _CUT_SHORT:
+        return False
+    return _is_named(passage, name, vocabulary)
 
 
 def _is_modifier_after(passage: Passage, phrase: Phrase) -> bool:

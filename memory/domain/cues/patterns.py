@@ -37,10 +37,12 @@ class Form(Enum):
     IS_LOCATED = ("(?:located|based|headquartered) (?:in|at)", "geography", False, VERB)
     IS_WRITTEN = ("written in", "tech", False, VERB)
     IS_IN = ("in", "geography", False, VERB)  # only of what is a place
+    IS_BUILT = ("built (?:with|on(?: top of)?)", "uses", False, VERB)
     # Verbs:
     BELONGS_TO = ("belongs? to", "membership", False, VERB)
     OWNS = ("owns", "owned-by", False, VERB)  # what is owned stands behind
     RUNS_ON = ("runs? on", "runs-on", False, VERB)
+    USES = ("uses?", "uses", False, VERB)
     # Without a verb:
     OPERATOR_ISA = ("isa", "type", True, _OPERATOR)
     OPERATOR_ISPART = ("ispart", "membership", False, _OPERATOR)
@@ -93,9 +95,10 @@ NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
 CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN})  # only after a statement
 APPOSED: Final = frozenset({Form.APPOSITION, Form.LISTED})
+USING: Final = frozenset({Form.USES, Form.IS_BUILT})  # of names only, and of all that are listed
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
-_VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON]
+_VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON, Form.USES]
 _OTHERS: Final = [
     form
     for form in Form
@@ -116,10 +119,10 @@ def _alternatives(forms: list[Form]) -> str:
 # How the forms begin: this search leaps over nearly all words, and what it finds is looked at closely.
 _BEGINNING: Final = re.compile(
     r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
-    r"|maint|deploy|contai|locat|based|headq|writt|act|al|bas"
+    r"|maint|deploy|contai|locat|based|headq|writt|built|act|al|bas"
     r"|both |curr|essen|itself|just|now|simpl|still|short |anoth)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
-    r"|she['\u2019]s|writt|are[ n]|belon|maintained b|located [ia]|based [ia]|headq|runs? o"
-    r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel)|ubbed|eployed o)|part o|own(?:ed|s )|t(?:ype o|ransf)"
+    r"|she['\u2019]s|writt|are[ n]|belon|maintained b|located [ia]|based [ia]|headq|runs? o|uses? "
+    r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel|use)|ubbed|eployed o)|part o|own(?:ed|s )|t(?:ype o|ransf)"
     r"|m(?:ember o|igr|oved)|h(?:osted|e['\u2019]s)|c(?:alled|ontained|oden)|n(?:amed|ickn|o lon)|kind o|relo|renamed)"
 )
 # The rarer mark is in front, not the space: that is what the search leaps to.
@@ -148,7 +151,7 @@ _GROUPS: Final = tuple(
     _CUE.groupindex[name] for name in ("denied", "adverb", "are_denied", "are_adverb", "verb_denied")
 )
 _PRONOUNS: Final = tuple(f"{word}{mark}s" for word in ("it", "he", "she") for mark in "'\u2019")
-_PLURALS: Final = ("are", "do ", "don", "belong ", "run ")
+_PLURALS: Final = ("are", "do ", "don", "belong ", "run ", "use ")
 _FORMS: Final = {form.name: form for form in Form}
 _START: Final = attrgetter("start")
 _NEAR: Final = 110  # characters: a list of subjects is no longer, and `of Z` no further away

@@ -6,7 +6,7 @@ import pytest
 
 from memory.domain.channels import Channel
 from memory.domain.cues.modality import Kind
-from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, Standing, judge, refines
+from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, Standing, concerns, judge, refines
 from memory.domain.timing import undate
 
 SLOT, SPLIT, OTHER_SPLIT, MOVED = 1, 2, 3, 4
@@ -41,15 +41,18 @@ def act(
     is_dated: bool = True,
     decided: Decided = UNDECIDED,
     supersedes: bool = False,
+    keeps_all: bool = False,
 ) -> str:
     """``standing``: parents with the channel, as in `printer gutask`, in the slot, and in other dimensions with them:
     `printer gutask 2`."""
     facts = []
     for text in standing:
         words = [*text.split(), "user", str(SLOT)]
-        facts.append(Standing(int(words[2]) if len(text.split()) > 2 else SLOT, words[0], words[1]))
+        if not keeps_all or concerns(words[0], parent, manner):
+            dim_id = int(words[2]) if len(text.split()) > 2 else SLOT
+            facts.append(Standing(dim_id, words[0], words[1], is_additive=keeps_all))
     incoming = Incoming(SLOT, parent, channel, manner, 5.0 if is_dated else -5.0, is_dated=is_dated)
-    found = judge(incoming, facts, GRAPH, decided=decided, supersedes=supersedes)
+    found = judge(incoming, facts, GRAPH, decided=decided, supersedes=supersedes, keeps_all=keeps_all)
     return f"{found.act} {found.fact.parent}" if found.fact is not None else str(found.act)
 
 
@@ -152,6 +155,24 @@ def test_what_is_only_believed_waits() -> None:
     assert act("plotter", HEDGED, "printer") == "candidate printer"
     assert act("printer", HEDGED, "printer") == "nothing printer"
     assert act("plotter", Manner(Kind.CHANGES, is_hedged=True), "printer") == "candidate printer"
+
+
+@pytest.mark.parametrize("manner", [SAYS, CHANGES, CORRECTS, Manner(Kind.CHANGES, instead_of="redis")])
+def test_where_all_is_kept_a_statement_adds_and_nothing_is_in_its_way(manner: Manner) -> None:
+    assert act("kafka", manner, "redis", "nats operator", keeps_all=True) == "place"
+    assert act("redis_7", manner, "redis", keeps_all=True) == "place"
+    assert act("germany", manner, "nuremberg", keeps_all=True) == "place"
+    assert act("redis", manner, "redis", "redis_7", keeps_all=True) == "confirm redis"
+    assert act("below", manner, "redis", keeps_all=True) == "conflict"
+    assert act("kafka", manner, decided=Decided(keeps_out=True), keeps_all=True) == "decided"
+
+
+def test_where_all_is_kept_one_fact_is_taken_back() -> None:
+    assert act("redis", RETRACTS, "redis", "redis_7", "kafka", keeps_all=True) == "retire redis"
+    assert act("redis", RETRACTS, "redis gutask", "kafka", keeps_all=True) == "conflict redis"
+    assert act("redis", RETRACTS, "redis_7", "kafka", keeps_all=True) == "retire redis_7"
+    assert act("redis", RETRACTS, "redis_6", "redis_7", keeps_all=True) == "nothing"
+    assert act("redis", RETRACTS, "kafka", keeps_all=True) == "nothing"
 
 
 def test_what_was_decided_is_not_disputed_again() -> None:

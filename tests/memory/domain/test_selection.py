@@ -21,7 +21,7 @@ from memory.domain.recall.rendering import (
     render_questions,
 )
 from memory.domain.recall.saliency import DAY, priority, saliency
-from memory.domain.recall.selection import FACTS_MAX, Candidate, Selection, rank, select
+from memory.domain.recall.selection import FACTS_MAX, SLOT_MAX, Candidate, Selection, put_in_order, rank, select
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import EdgeRow, SoasRow
 from tests.prompts import facts_in
@@ -172,6 +172,16 @@ def test_the_strongest_facts_are_those_of_operators_then_of_gutask_then_of_sever
     assert ranks == sorted(ranks)
 
 
+def test_a_slot_that_holds_many_does_not_hide_what_else_is_known() -> None:
+    uses = [EdgeRow(1, 100 + n, 9, False, last_confirmed=float(n), is_additive=True) for n in range(20)]
+    others = [EdgeRow(1, 2, dim_id, True, last_confirmed=-1.0) for dim_id in (3, 4)]
+
+    ordered = put_in_order([*others, *uses])
+
+    assert [edge.dim_id for edge in ordered[: SLOT_MAX + 2]] == [9] * SLOT_MAX + [4, 3]
+    assert [edge.parent_id for edge in ordered if edge.is_additive] == list(range(119, 99, -1))
+
+
 @given(
     st.lists(st.tuples(tokens, tokens, st.booleans()), min_size=1, max_size=9),
     st.integers(0, 300),
@@ -190,10 +200,18 @@ def test_as_many_facts_fit_as_are_printed_within_the_length(
 @pytest.mark.parametrize(
     ("style", "lines"),
     [
-        ("compact", ["gnommoweb: [role] core [geography] ramanujan [type?] service | app | repo — conflict pending"]),
+        (
+            "compact",
+            [
+                "gnommoweb: [uses] redis, nginx [uses?] postgres [role] core [geography] ramanujan"
+                " [type?] service | app | repo — conflict pending"
+            ],
+        ),
         (
             "sentences",
             [
+                "gnommoweb uses redis, nginx.",
+                "gnommoweb uses postgres (disputed)",
                 "gnommoweb is a core (role).",
                 "gnommoweb is in ramanujan.",
                 "gnommoweb is a service or app or repo (disputed)",
@@ -203,6 +221,9 @@ def test_as_many_facts_fit_as_are_printed_within_the_length(
 )
 def test_facts_are_written_in_one_of_two_styles_and_both_show_disputes(style: Style, lines: list[str]) -> None:
     facts = [
+        ShownFact("gnommoweb", "uses", "redis", False, is_isa=False),
+        ShownFact("gnommoweb", "uses", "postgres", True, is_isa=False),
+        ShownFact("gnommoweb", "uses", "nginx", False, is_isa=False),
         ShownFact("gnommoweb", "role", "core", False, is_isa=True),
         ShownFact("gnommoweb", "geography", "ramanujan", False, is_isa=False),
         ShownFact("gnommoweb", "type", "service", True, ("app", "repo"), is_isa=True),
