@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -15,8 +16,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from memory.admin.base import LINK, Fixed, NamesChanges, Page, link
+from memory.domain.formatting import format_count
+from memory.graph import store
 from memory.models import Dimension, Edge
 from resolution.admin.pages import link_to
+from resolution.decisions import policies
 from resolution.decisions.merging import SEEDS
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim
@@ -46,8 +50,24 @@ class FactsFilter(SimpleListFilter):
         return queryset.filter(~HOLDS_FACTS if self.value() == "none" else HOLDS_FACTS)
 
 
+class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    class Meta:
+        model = Dimension
+        fields = ("question", "on_collision")
+
+    def clean_on_collision(self) -> str:
+        policy: str = self.cleaned_data["on_collision"]
+        # Until the page's transaction ends nobody fills a slot of it: what is found here still holds when it is saved.
+        store.lock_dimensions([self.instance.pk])
+        is_single = self.instance.is_additive and policy != Dimension.OnCollision.KEEP_ALL
+        if is_single and (refusal := policies.explain_refusal(self.instance.pk)):
+            raise forms.ValidationError(refusal)
+        return policy
+
+
 @admin.register(Dimension)
 class DimensionAdmin(NamesChanges, Fixed, Page):
+    form = PolicyForm
     list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
     list_display_links = ("name",)
     list_filter = (FactsFilter, "on_collision", "is_isa")
@@ -66,6 +86,15 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
         "split_into",
     )
     ordering = ("soas__token",)
+
+    def save_model(self, request: HttpRequest, obj: Dimension, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        keeps_all = Dimension.OnCollision.KEEP_ALL
+        if "on_collision" in form.changed_data and keeps_all in (obj.on_collision, form.initial["on_collision"]):
+            placed = policies.rebase_claims(obj.pk)
+            if placed:
+                what = format_count(placed, "claim that waited is", "claims that waited are")
+                messages.info(request, f"{what} settled: nothing is in the way any more.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
         # Subqueries, not joins: as the counts take no part in the order, Postgres makes them for the page's rows alone.
@@ -99,7 +128,8 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     def policy(self, dimension: Dimension) -> str:
         return (
             "holds for what is said from then on. Conflicts that are open stay in the queue, and what was replaced"
-            " stays in the history."
+            " stays in the history. Where all is kept, what waited for a decision between two facts is stored; back to"
+            " one fact leads no way while a concept has several."
         )
 
     @admin.display(description="facts")

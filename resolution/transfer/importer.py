@@ -133,7 +133,9 @@ class Contents:
             self.words.update(line.words())
             if isinstance(line, interchange.DimensionLine):
                 dimensions[number] = line
-                if line.on_collision == Dimension.OnCollision.KEEP_ALL and line.dimension not in known:
+                if (
+                    line.on_collision == Dimension.OnCollision.KEEP_ALL
+                ):  # here it may not: then the second is a conflict
                     additive.add(line.dimension)
             elif isinstance(line, interchange.ConceptLine) and line.is_muted:
                 self.muted.add(line.concept)

@@ -9,12 +9,13 @@ from memory import bootstrap
 from memory.access import agent_tokens
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Config, Edge, EdgeHistory, Evidence, Observation, Soas, Source
+from memory.models import Config, Dimension, Edge, EdgeHistory, Evidence, Observation, Soas, Source
 from proxy.models import LoopEvent, RecollectionEvent
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Run
 from tests.resolution.deciding import dismiss
+from tests.resolution.worlds import collide, facts
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +110,21 @@ def test_what_a_dimension_does_on_a_collision_is_for_operators_to_choose(operato
 
     dimension.refresh_from_db()
     assert (dimension.on_collision, refused.status_code) == ("supersede", 200)
+
+
+def test_a_dimension_keeps_one_fact_again_only_while_no_concept_has_several(operator: Client) -> None:
+    claim = collide("kvasir ispart rust tech", "kvasir ispart lua tech")
+    path = f"/admin/memory/dimension/{claim.dim_id}/change/"
+
+    told = operator.post(path, {"question": "", "on_collision": "keep_all"}, follow=True).content.decode()
+    refused = operator.post(path, {"question": "", "on_collision": "queue"}).content.decode()
+
+    assert "1 claim that waited is settled" in told
+    assert facts() >= {"kvasir ispart rust tech", "kvasir ispart lua tech"}
+    assert "It holds several facts about kvasir (2): retire all but one of each first." in refused
+    Edge.objects.get(parent__token="lua").delete()
+    operator.post(path, {"question": "", "on_collision": "queue"})
+    assert Dimension.objects.get(pk=claim.dim_id).on_collision == "queue"
 
 
 def test_a_record_is_not_added_by_hand(operator: Client) -> None:

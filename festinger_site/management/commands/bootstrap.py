@@ -12,6 +12,7 @@ from pgmq.install import get_embedded_sql_version
 
 from memory import bootstrap
 from memory.semantic import statistics
+from resolution.decisions.policies import place_claims_at_upgrade
 from resolution.decisions.quarantine import quarantine_at_upgrade
 from resolution.resolver import schedule as resolver_schedule
 
@@ -52,6 +53,8 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{run.counts['quarantined']} facts that nobody vouches for are candidates now: run {run.pk}"
             )
+        if placed := place_claims_at_upgrade():
+            self.stdout.write(f"{placed} conflicts settled: their dimensions keep all facts now")
         if install_pgmq():
             self.stdout.write("broker: PGMQ installed")
         return bootstrap.create_first_operator()
