@@ -6,6 +6,8 @@ KEEP_ALL = """
 UPDATE dimension SET on_collision = 'keep_all' FROM soas
 WHERE soas.id = dimension.id AND soas.token = 'uses' AND on_collision = 'queue';
 """
+# Refused while a slot holds several facts: the earlier version has no room for them.
+KEEP_ONE = "UPDATE dimension SET on_collision = 'queue' WHERE on_collision = 'keep_all'"
 
 
 class Migration(migrations.Migration):
@@ -14,5 +16,5 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunSQL(KEEP_ALL, migrations.RunSQL.noop),
+        migrations.RunSQL(KEEP_ALL, KEEP_ONE),
     ]

@@ -190,3 +190,28 @@ def test_the_more_specific_takes_the_place_of_the_bare_in_that_very_prompt(whole
 
     whole.wait_recalled("idunn: [type] flask_app")
     assert whole.queue("idunn") == []
+
+
+def test_what_something_uses_stands_side_by_side_and_goes_one_by_one(whole: Festinger) -> None:
+    def uses(shown: dict[int, str] | list[str]) -> set[str]:
+        lines = "\n".join(shown if isinstance(shown, list) else shown.values()).splitlines()
+        [line] = [line for line in lines if line.startswith("vidar: [uses] ")]
+        return set(line.removeprefix("vidar: [uses] ").split(", "))
+
+    client = whole.proxies[0].client
+    conversation, other = Conversation(whole), Conversation(whole, agent="winky")
+    conversation.say("vidar uses amq-1, bmq-2 and `cmq`.")
+    whole.wait(lambda: len(whole.edges("vidar")) == 3)
+    assert whole.teach("vidar uses dmq-4").json()["status"] == "inserted"
+    assert uses(other.say("What is vidar?")) == {"amq-1", "bmq-2", "cmq", "dmq-4"}
+
+    assert uses(other.say("vidar no longer uses bmq-2.")) == {"amq-1", "cmq", "dmq-4"}
+    assert uses(conversation.say("And vidar?")) == {"dmq-4"}  # the others it has stated itself
+    whole.wait_settled()
+    answer = client.post("/forget", json={"fact": "vidar uses cmq"}, headers=headers_of("dobby"))
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "retired")
+    assert client.post("/forget", json={"fact": "vidar uses cmq"}, headers=headers_of("dobby")).status_code == 404
+    assert uses(other.say("And what is vidar now?")) == {"amq-1", "dmq-4"}
+    assert all(uses([block]) == {"amq-1", "dmq-4"} for block in whole.would_recall("vidar"))
+    assert whole.queue("vidar") == []

@@ -38,3 +38,33 @@ def test_rows_of_the_queue_become_claims_of_conflicts() -> None:
 
     slot = {"concept": "gnommo-migrated", "dimension": "olddim"}
     assert found == [("dismissed", 0, slot, 1, True), ("open", 1, slot, 2, True), ("resolved", 0, slot, 1, True)]
+
+
+BEFORE_ADDITIVE = """
+    DELETE FROM urd; DELETE FROM dimension; DELETE FROM soas;
+    INSERT INTO soas (id, token) VALUES (1, 'kvasir'), (2, 'redis'), (3, 'nginx'), (4, 'uses'), (5, 'nowhere');
+    INSERT INTO dimension (id, is_isa) VALUES (4, false);
+    INSERT INTO urd (id, parent_id, dim_id, is_isa, source)
+        VALUES (4, 4, 4, false, 'festinger'), (1, 2, 4, false, 'gutask'), (1, 3, 5, true, 'gutask');
+    INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,
+        incoming_confidence, incoming_source, channel, collision_type, agent)
+        VALUES (1, 4, 2, 3, false, 0.8, 'gutask', 'gutask', 'ispart_ispart', 'dobby');
+"""
+
+
+def test_what_was_disputed_in_uses_stands_there_together() -> None:
+    database = new_database(settings.DATABASE_URL, "festinger_additive")
+    manage("migrate", "memory", "0023", DATABASE_URL=database)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(BEFORE_ADDITIVE)
+        manage("prepare", DATABASE_URL=database)
+
+        edges = connection.execute(
+            "SELECT parent_id, dim_id, is_additive FROM urd WHERE id = 1 ORDER BY 1, 2"
+        ).fetchall()
+        roots = connection.execute("SELECT id, is_additive FROM urd WHERE id = parent_id AND id IN (4, 5)").fetchall()
+        claims = connection.execute("SELECT status FROM resolution_queue").fetchall()
+
+    assert edges == [(2, 4, True), (3, 4, True), (3, 5, False)]
+    assert sorted(roots) == [(4, True), (5, False)]
+    assert claims == [("resolved",)]
