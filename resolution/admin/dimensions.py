@@ -128,8 +128,8 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     def policy(self, dimension: Dimension) -> str:
         return (
             "holds for what is said from then on. Conflicts that are open stay in the queue, and what was replaced"
-            " stays in the history. Where all is kept, what waited for a decision between two facts is stored; back to"
-            " one fact leads no way while a concept has several."
+            " stays in the history. But once a dimension keeps all, what waited for a decision is stored. It goes back"
+            " to one fact a concept only while no concept has several."
         )
 
     @admin.display(description="facts")

@@ -54,7 +54,7 @@ BEFORE_ADDITIVE = """
 
 def test_what_was_disputed_in_uses_stands_there_together() -> None:
     database = new_database(settings.DATABASE_URL, "festinger_additive")
-    manage("migrate", "memory", "0023", DATABASE_URL=database)
+    manage("migrate", "memory", "0030", DATABASE_URL=database)
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(BEFORE_ADDITIVE)
         manage("prepare", DATABASE_URL=database)

@@ -38,6 +38,8 @@ _POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
 _CORRECTED: Final = re.compile(r", (?:well|or rather|no|sorry)\b")  # `in PyTorch, well, in Python`
 _COUNTS: Final = re.compile(r"\d")
 _PARTS: Final = re.compile(r"[_\-.'@+]")  # one less than the words of a name
+_JOINT: Final = re.compile(r"[*_\"'\u201d\x10]*(?:,?\s+(?P<and>and)\s+|,\s+)")
+_LISTED_MAX: Final = 9  # names
 _NO_OBJECT_BEFORE: Final = AUXILIARIES | {"or", "nor", "than"}  # `uses Kafka or Redis`
 _CUT_SHORT: Final = frozenset("/&'\u2019")  # `uses TCP/IP`
 _NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would be another word
@@ -78,6 +80,21 @@ def read_parent(
         is_plural_form=form.is_isa and (cue.is_plural or form is Form.IS_ONE_OF),
         as_typed=as_typed,
     )
+
+
+def read_list(
+    passage: Passage, parent: Parent, stops: set[int], vocabulary: Vocabulary, *, as_typed: bool = False
+) -> list[Parent]:
+    """The parent, and the names that are listed after it: `uses Redis, Kafka and NATS`."""
+    found, is_last = [parent], parent.form not in USING
+    while not is_last and len(found) < _LISTED_MAX and (joint := _JOINT.match(passage.text, found[-1].end)):
+        phrase = read_phrase(passage, joint.end(), stops)
+        other = make_parent(passage, parent.form, phrase, stops, vocabulary, as_typed=as_typed)
+        if other is None or (other.phrase.next_word and other.phrase.next_start in stops):
+            break  # `uses Redis and odin uses`
+        found.append(other)
+        is_last = joint["and"] is not None
+    return found if is_last else [parent]
 
 
 def find_stops(cue: Cue, following: Collection[Cue]) -> set[int]:

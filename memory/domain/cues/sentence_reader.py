@@ -13,15 +13,13 @@ from memory.domain.cues.modality import ALONE, Kind, Modality, Surroundings
 from memory.domain.cues.moves import read_called, read_move, read_names
 from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
-from memory.domain.cues.parents import Parent, find_stops, make_parent, read_parent
-from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, SUBJECT_BEHIND, USING, VERB, Cue, Form
+from memory.domain.cues.parents import Parent, find_stops, make_parent, read_list, read_parent
+from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, SUBJECT_BEHIND, VERB, Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_listed, read_subjects
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.domain.text.tokenizer import NamesInside
 
-_JOINT: Final = re.compile(r"[*_\"'\u201d\x10]*(?:,?\s+(?P<and>and)\s+|,\s+)")
-_LISTED_MAX: Final = 8  # names that are used, besides the first
 _ADVERBIAL_MAX: Final = 24  # characters of `from now on`
 _CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
 
@@ -124,25 +122,14 @@ class _SentenceReader:
         is_instead = bool(continued) and self._last is not None and self._last.is_denied
         is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
         stops = find_stops(cue, following)
-        parents = [parent, *(self._read_more(parent, stops) if parent.form in USING else ())]
+        parents = read_list(self._passage, parent, stops, self._vocabulary, as_typed=self._as_typed)
         self.barrier = parents[-1].end
         self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, self.barrier)
         start = cue.start if continued else subjects[0].start
-        return [
-            match for one in parents for match in self._state(subjects, cue, one, start, stops, is_instead=is_instead)
-        ]
-
-    def _read_more(self, parent: Parent, stops: set[int]) -> list[Parent]:
-        """The other names of a list: `uses Redis, Kafka and NATS`."""
-        more, end, is_last = list[Parent](), parent.end, False
-        while not is_last and (joint := _JOINT.match(self._passage.text, end)) and len(more) < _LISTED_MAX:
-            phrase = read_phrase(self._passage, joint.end(), stops)
-            other = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
-            if other is None or (other.phrase.next_word and other.phrase.next_start in stops):
-                break  # `uses Redis and odin uses`
-            more.append(other)
-            end, is_last = other.end, joint["and"] is not None
-        return more if is_last else []
+        found: list[CueMatch] = []
+        for one in parents:
+            found += self._state(subjects, cue, one, start, stops, is_instead=is_instead)
+        return found
 
     def _read_owner(self, owner: Subject, cue: Cue, parent: Parent) -> list[CueMatch]:
         """`Team Blue owns kvasir`"""
