@@ -29,9 +29,7 @@ class Cache:
     soas_by_id: dict[int, str] = field(default_factory=dict)
     # Words that this process met, and that are not loaded otherwise: the next message may make them salient.
     lately_met: dict[str, None] = field(default_factory=dict)
-    words_from: float = (
-        0.0  # the saliency from which on words are loaded; before the first load, all that are announced
-    )
+    words_from: float = 0.0  # the saliency from which on words are loaded; before the first load, of all announced
     nameless: set[str] = field(default_factory=set)  # the common words that no fact was ever placed about
     # An alias is in ``soas_by_token`` with the row of its concept: whoever looks it up finds the concept.
     aliases: dict[int, int] = field(default_factory=dict)  # the concept, by the alias's own id
@@ -277,22 +275,6 @@ class Cache:
         replaced = (place, edge.place if edge is not None else place)
         others = [other for other in self.urd_by_concept.get(place[0], ()) if other.place not in replaced]
         self._put_edges(place[0], [*others, edge] if edge is not None else others)
-
-    def find_edge(self, ids: TripleIds) -> EdgeRow | None:
-        """What is in the place of this triple: the fact in its slot or, where all is kept, its own."""
-        edges = self.urd_by_concept_dim
-        return edges.get((ids.concept_id, ids.dim_id)) or edges.get(ids)
-
-    def keeps_all(self, dimension: str) -> bool:
-        row = self.soas_by_token.get(dimension)
-        return row is not None and row.id in self.additive_dims
-
-    def list_edges(self, concept_id: int, dim_id: int) -> list[EdgeRow]:
-        """All that are in the slot."""
-        edge = self.urd_by_concept_dim.get((concept_id, dim_id))
-        if edge is not None or dim_id not in self.additive_dims:
-            return [edge] if edge is not None else []
-        return [edge for edge in self.urd_by_concept.get(concept_id, ()) if edge.dim_id == dim_id]
 
     # --- what is disputed ---
 

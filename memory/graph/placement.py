@@ -15,13 +15,13 @@ from django.utils import timezone
 from memory.domain.channels import is_weaker
 from memory.domain.cues.modality import Kind
 from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, Standing, concerns, judge
-from memory.domain.types import Slot, Triple, TripleIds
+from memory.domain.types import Triple, TripleIds
 from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.changes import Changes
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
-from memory.graph.surroundings import Surroundings
+from memory.graph.surroundings import EdgesBySlot, Surroundings, with_splits
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 
 # Another voice that says the same closes this share of the doubt that is left.
@@ -109,7 +109,7 @@ class Slots:
         for dim_id in sorted(is_isa.keys() - self._dimensions.keys()):
             self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
-        self._edges: dict[Slot, dict[int, Edge]] = defaultdict(dict)  # there by parent
+        self.edges = EdgesBySlot()
         self._voices: dict[TripleIds, dict[VoiceRole, datetime | None]] = defaultdict(dict)
         self._changes = Changes()
 
@@ -132,17 +132,6 @@ class Slots:
         row = self._dimensions.get(dim_id)
         return row.on_collision if row is not None else ""
 
-    def edge_at(self, ids: TripleIds) -> Edge | None:
-        """What is in the place of this triple: any fact in its slot or, where all is kept, its own. A root has its slot
-        alone."""
-        edges = self._edges.get(ids.slot, {})
-        if self.keeps_all(ids.dim_id):
-            return edges.get(ids.parent_id) or edges.get(ids.concept_id)
-        return next(iter(edges.values()), None)
-
-    def _edges_of(self, word_id: int, dim_id: int) -> Iterable[Edge]:
-        return self._edges.get((word_id, dim_id), {}).values()
-
     # --- reading ---
 
     def read(self, elsewhere: Iterable[int] = ()) -> None:
@@ -152,7 +141,7 @@ class Slots:
         edges = _edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
         # An import shows few of its many edges in words.
         found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
-        self._keep(found)
+        self.edges.add(found)
         self._read_ancestors(concepts, dim_ids)
         if not self._is_import and (found or len(concepts) < self._count):  # else nothing can be confirmed
             self._read_voices(concepts, dim_ids)
@@ -160,17 +149,12 @@ class Slots:
     def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
         """What a cycle could be closed with: all that is above the parents, level by level."""
         known = concepts
-        above = {ids.parent_id for ids in self.ids.values()}
-        above |= {parent_id for edges in self._edges.values() for parent_id in edges}
+        above = {ids.parent_id for ids in self.ids.values()} | self.edges.list_parents()
         while unknown := above - known:
             level = list(_edges(unknown, dim_ids))
-            self._keep(level)
+            self.edges.add(level)
             known = known | unknown
             above = {edge.parent_id for edge in level}
-
-    def _keep(self, edges: Iterable[Edge]) -> None:
-        for edge in edges:
-            self._edges[edge.concept_id, edge.dim_id][edge.parent_id] = edge
 
     def _read_voices(self, concepts: set[int], dim_ids: set[int]) -> None:
         """Who has stated what is, or may come to be, in the slots, and when that was last noted."""
@@ -194,7 +178,7 @@ class Slots:
         judgement = self.judge(assertion, decided)
         ids = self.ids[assertion.triple]
         fact = judgement.fact
-        edges = self._edges_of(ids.concept_id, fact.dim_id) if fact is not None else ()
+        edges = self.edges.in_slot((ids.concept_id, fact.dim_id)).values() if fact is not None else ()
         found = next((edge for edge in edges if fact is not None and edge.parent.token == fact.parent), None)
         if found is not None and judgement.act in (Act.REPLACE, Act.RETIRE, Act.CONFLICT):
             # Where it stands, which may be in another dimension than the one that was said.
@@ -221,7 +205,7 @@ class Slots:
         splits = [dim_id for dim_id in self._splits[ids.dim_id] if dim_id != decided.moved_to]
         others = tuple(d for d in decided.others if d not in (ids.dim_id, decided.moved_to, *splits))
         dims = dict.fromkeys((ids.dim_id, decided.moved_to, *splits, *others))
-        edges = [edge for d in dims if d is not None for edge in self._edges_of(ids.concept_id, d)]
+        edges = [e for d in dims if d is not None for e in self.edges.in_slot((ids.concept_id, d)).values()]
         # As it is called now, should it have been merged since the statement was read.
         parent = next((edge.parent.token for edge in edges if edge.parent_id == ids.parent_id), triple.parent)
         edges = [
@@ -243,7 +227,7 @@ class Slots:
                 )
                 for edge in edges
             ],
-            Surroundings(self._edges, ids.concept_id, words),
+            Surroundings(self.edges, ids.concept_id, words),
             decided=decided._replace(others=others),
             supersedes=self.supersedes(ids.dim_id),
             keeps_all=self.keeps_all(ids.dim_id),
@@ -251,12 +235,12 @@ class Slots:
 
     def _import(self, assertion: Assertion, decided: Decided, imported: Imported) -> Placement:
         ids, said = self.ids[assertion.triple], assertion.attribution
-        existing = self.edge_at(ids)
+        existing = self.edges.in_place(ids)
         if existing is not None and existing.is_root:
             return Placement("invalid", ids, existing)
         is_moved = imported.moved_from is not None  # then it was said, under another name
         for dim_id in filter(None, (ids.dim_id, *self._splits[ids.dim_id], decided.moved_to)):
-            edge = self._edges.get((ids.concept_id, dim_id), {}).get(ids.parent_id)
+            edge = self.edges.in_slot((ids.concept_id, dim_id)).get(ids.parent_id)
             if edge is not None and not edge.is_root:
                 if is_moved:
                     self._confirm(edge, ids, said, is_exact=True)
@@ -276,9 +260,8 @@ class Slots:
 
     def _find_closing(self, ids: TripleIds) -> Edge | None:
         # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
-        return store.find_closing_edge(
-            ids, lambda level: [edge for word_id in level for edge in self._edges_of(word_id, ids.dim_id)]
-        )
+        slots = self.edges.in_slot
+        return store.find_closing_edge(ids, lambda level: [e for at in level for e in slots((at, ids.dim_id)).values()])
 
     def _put(
         self, assertion: Assertion, ids: TripleIds, replaced: Edge | None, imported: Imported | None = None
@@ -296,7 +279,8 @@ class Slots:
         noted = imported.by if imported is not None else attribution
         if replaced is not None:
             self._drop(replaced)
-        self._edges[ids.slot][ids.parent_id] = self._changes.new[edge.place] = edge
+        self._changes.new[edge.place] = edge
+        self.edges.add([edge])
         self._voices[ids].setdefault((voice_of(attribution.agent), attribution.role), None)
         if replaced is None:
             moved_from = imported.moved_from if imported is not None else None
@@ -313,7 +297,7 @@ class Slots:
 
     def _drop(self, edge: Edge) -> None:
         self._changes.drop(edge)
-        del self._edges[edge.concept_id, edge.dim_id][edge.parent_id]
+        self.edges.drop(edge)
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution, *, is_exact: bool) -> None:
         """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first.
@@ -358,17 +342,6 @@ class Slots:
         changes.write()
         if changes.new and not self._is_import:
             store.make_novel(place[0] for place in changes.new)
-
-
-def with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
-    """The dimensions that exist, and all that were split from them, and from those."""
-    # Django has no recursive queries.
-    return Dimension.objects.raw(
-        "WITH RECURSIVE lineage AS (SELECT id FROM unnest(%s::int[]) AS id"
-        " UNION SELECT dimension.id FROM dimension JOIN lineage ON dimension.split_from_id = lineage.id)"
-        " SELECT * FROM dimension WHERE id IN (SELECT id FROM lineage)",
-        [list(dim_ids)],
-    )
 
 
 def _edges(concept_ids: set[int], dim_ids: set[int]) -> QuerySet[Edge]:

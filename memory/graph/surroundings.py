@@ -1,19 +1,46 @@
-"""What is above a concept and a parent."""
+"""What is around a slot: edges in memory, what is above a concept and a parent there, dimensions split from others."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memory.domain.judging import climb
-from memory.domain.types import Slot
-from memory.models import Edge
+from memory.domain.types import Slot, TripleIds
+from memory.models import Dimension, Edge
+
+
+class EdgesBySlot:
+    """A slot holds one edge or, where all is kept, many."""
+
+    def __init__(self) -> None:
+        self._by_parent: dict[Slot, dict[int, Edge]] = defaultdict(dict)
+
+    def add(self, edges: Iterable[Edge]) -> None:
+        for edge in edges:
+            self._by_parent[edge.concept_id, edge.dim_id][edge.parent_id] = edge
+
+    def drop(self, edge: Edge) -> None:
+        del self._by_parent[edge.concept_id, edge.dim_id][edge.parent_id]
+
+    def in_slot(self, slot: Slot) -> Mapping[int, Edge]:
+        """By their parents."""
+        return self._by_parent.get(slot, {})
+
+    def in_place(self, ids: TripleIds) -> Edge | None:
+        """Any fact in the slot of this triple or, where all is kept, its own. A root has its slot alone everywhere."""
+        edges = self.in_slot(ids.slot)
+        others = (edge for edge in edges.values() if not edge.is_additive or edge.is_root)
+        return edges.get(ids.parent_id) or next(others, None)
+
+    def list_parents(self) -> set[int]:
+        return {parent_id for edges in self._by_parent.values() for parent_id in edges}
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The graph around a concept (memory.domain.judging.Graph): ``edges`` by their slots, there by parent, and
-    ``words`` with their ids."""
+    """The graph around a concept (memory.domain.judging.Graph): edges, and ``words`` with their ids."""
 
-    edges: Mapping[Slot, Mapping[int, Edge]]
+    edges: EdgesBySlot
     concept_id: int
     words: Mapping[str, int]
 
@@ -24,4 +51,15 @@ class Surroundings:
         return self.concept_id in self._climb(dim_id, parent)
 
     def _climb(self, dim_id: int, word: str) -> Iterator[int]:
-        return climb(lambda word_id: self.edges.get((word_id, dim_id), {}), self.words[word])
+        return climb(lambda word_id: self.edges.in_slot((word_id, dim_id)), self.words[word])
+
+
+def with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
+    """The dimensions that exist, and all that were split from them, and from those."""
+    # Django has no recursive queries.
+    return Dimension.objects.raw(
+        "WITH RECURSIVE lineage AS (SELECT id FROM unnest(%s::int[]) AS id"
+        " UNION SELECT dimension.id FROM dimension JOIN lineage ON dimension.split_from_id = lineage.id)"
+        " SELECT * FROM dimension WHERE id IN (SELECT id FROM lineage)",
+        [list(dim_ids)],
+    )

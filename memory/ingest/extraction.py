@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
+from memory.cache.places import keeps_all
 from memory.cache.state import Cache
 from memory.domain.channels import READ_TRUST, TENTATIVE, Channel
 from memory.domain.cues.extractor import CueMatch
@@ -50,7 +52,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
         for match, manner in select_statements(
             map(_as_quoted, matches) if message.is_quoted else matches,
             may_change=message.is_dated and message.reading.role == "user",
-            keeps_all=cache.keeps_all,
+            keeps_all=partial(keeps_all, cache),
         )
         if match.channel not in TENTATIVE or not _is_echo(message, match.subject, match.parent)
     ]

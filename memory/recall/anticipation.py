@@ -6,6 +6,7 @@ from functools import partial
 from itertools import islice
 from operator import eq
 
+from memory.cache.places import keeps_all, list_edges
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE
 from memory.domain.cues.matches import CueMatch
@@ -32,7 +33,7 @@ def anticipate(
         cache.put_edge(place, stored)
     for reading in readings:
         may_change = reading.role == "user"
-        said = select_statements(reading.triples or (), may_change=may_change, keeps_all=cache.keeps_all)
+        said = select_statements(reading.triples or (), may_change=may_change, keeps_all=partial(keeps_all, cache))
         for match, manner in islice((one for one in said if one[0].channel not in TENTATIVE), STATEMENTS_MAX):
             judgement = judge_statement(cache, match, manner, now, agent=agent, conversation=conversation)
             if judgement.fact is None:
@@ -69,7 +70,7 @@ def _expect(cache: Cache, standing: EdgeRow, match: CueMatch | None, now: float,
 
 def _list_standing(cache: Cache, concept_id: int, dim_id: int, is_about: Callable[[str], bool]) -> list[EdgeRow]:
     """What is in the slot; where all is kept only what a statement is about."""
-    edges, words = cache.list_edges(concept_id, dim_id), cache.soas_by_id
+    edges, words = list_edges(cache, concept_id, dim_id), cache.soas_by_id
     return [edge for edge in edges if not edge.is_additive or edge.is_root or is_about(words.get(edge.parent_id, ""))]
 
 
@@ -148,5 +149,5 @@ class _Around:
         return self.concept_id in self._climb(dim_id, parent)
 
     def _climb(self, dim_id: int, word: str) -> Iterator[int]:
-        row, edges = self.cache.soas_by_token.get(word), self.cache.list_edges
+        row, edges = self.cache.soas_by_token.get(word), partial(list_edges, self.cache)
         return climb(lambda at: (e.parent_id for e in edges(at, dim_id)), row.id if row is not None else 0)

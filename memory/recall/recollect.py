@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from memory.cache.places import find_edge
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
 from memory.domain.cues.extractor import CueMatch, Kind
@@ -136,7 +137,7 @@ def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool
         return False  # it is called otherwise now
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
     if edge is None and (parent := cache.soas_by_token.get(fact.parent)) is not None:
-        edge = cache.find_edge(TripleIds(concept.id, dim.id, parent.id))
+        edge = find_edge(cache, TripleIds(concept.id, dim.id, parent.id))
     if edge is None or not is_in_force(edge, bounds):
         return False
     if cache.soas_by_id.get(edge.parent_id) != fact.parent:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from ninja import Field, Router, Schema
 
 from memory.access.teachers import note_teacher
+from memory.cache.places import keeps_all
 from memory.cache.sync import announce
 from memory.domain.channels import Channel
 from memory.domain.fact_syntax import Forgotten, parse_fact, parse_forgotten
@@ -75,7 +76,7 @@ async def post_forget(request: ASGIRequest, said: ForgottenIn) -> JsonResponse:
     if statuses <= {"needless"}:
         dimension = wanted.fact.dimension if wanted.fact is not None else ""
         # Where all is kept, nothing stands in the place of another.
-        is_additive = runtime.current().world.keeps_all(dimension)
+        is_additive = keeps_all(runtime.current().world, dimension)
         existing = [fact for fact in known if fact.dimension == dimension and not is_additive]
         if not existing:
             return respond(404, {"error": f"Nothing like it is known: {_name(wanted)}."})

@@ -12,8 +12,8 @@ from django.utils import timezone
 from memory.db.transactions import run_transaction
 from memory.domain.types import Triple, TripleIds
 from memory.graph import store
-from memory.graph.placement import with_splits
 from memory.graph.store import Assertion, Attribution
+from memory.graph.surroundings import with_splits
 from memory.models import Dimension, Edge, Source
 from resolution import rulings
 from resolution.actors import Actor

@@ -70,7 +70,7 @@ class Settlement:
             return self._finish_retraction(assertion, placement)
         if ruling is not None and (placement.status == "decided" or (keeps_out and placement.status == "conflict")):
             claim = ruling.decision.claim if ruling.decision is not None else None
-            existing = _to_triple(self._slots.edge_at(ids))
+            existing = _to_triple(self._slots.edges.in_place(ids))
             return Outcome("decided", assertion.triple, claim, existing, ruling, reason=rulings.explain(ruling))
         if ruling is not None and placement.status not in ("confirmed", "needless"):
             self._forgotten.append(self._rulings.pop(ids))

@@ -111,7 +111,7 @@ class Writer:
             if len(set(ids)) < len(ids):  # two of its words are names of one concept here
                 self._report.facts["same"] += 1
                 continue
-            ruling, existing = known.get(ids), slots.edge_at(ids)
+            ruling, existing = known.get(ids), slots.edges.in_place(ids)
             moved_to = ruling.moved_to_id if ruling is not None else None
             placement = slots.place(Assertion(line.triple, said), Decided(moved_to), imported)
             if placement.closing is not None and not is_last_try:
