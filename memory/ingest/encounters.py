@@ -116,10 +116,10 @@ class Encounters:
         is_live = False
         for index, (message, reading) in enumerate(messages):
             yield
-            sighting = (opening, MessageKey.of(message))
             if reading is None:
                 # Of one that was answered before, nobody knows when it was said, also when it is read.
                 if index >= answered:
+                    sighting = (opening, MessageKey.of(message))
                     self._sightings.put_off(sighting, readable_length(self.cache, message), now)
                 continue
             key = opening + reading.digest
@@ -127,6 +127,7 @@ class Encounters:
             # was counted by mistake.
             seen_at = self._seen.get(key)
             if seen_at is None or (keep is not None and index >= answered):
+                sighting = (opening, MessageKey.of(message))
                 is_dated = index >= answered or self._sightings.is_put_off(sighting)
                 at = self._sightings.first(sighting, readable_length(self.cache, message), now)
                 counted = reading.names - reading.parts

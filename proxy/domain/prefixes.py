@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import count
 from typing import NamedTuple
 
 import orjson
@@ -89,6 +90,18 @@ class Thread:
         # Reversed: what stands before a text is not at the end of the part before. Its own text does not count, since
         # clients rebuild the end of that, and what comes after the block would have to be evaluated again.
         return (self.links[spot.part - 1] if spot.part else self.root)[::-1]
+
+    def spot_of(self, place: bytes) -> Spot | None:
+        """Where in this request a block has that place; None where none has it."""
+        if (index := self._indexes.get(place, -1)) >= 0:
+            return Spot(index, is_end=True)
+        before = self._indexes.get(place[::-1], len(self.links))
+        return Spot(before + 1, is_end=False) if before + 1 < len(self.links) else None
+
+    @cached_property
+    def _indexes(self) -> dict[bytes, int]:
+        """The parts' indexes by their links, and -1 by the root."""
+        return dict(zip((self.root, *self.links), count(-1), strict=False))
 
     @property
     def key(self) -> bytes:

@@ -86,13 +86,12 @@ class Conversation:
         """The blocks further down that have their place in this request, in order. They become the last to be
         dropped."""
         found: dict[Spot, Block] = {}
-        spots = (Spot(index, is_end) for index in range(len(thread.links)) for is_end in (False, True))
-        for spot in spots if self.blocks else ():
-            place = thread.place_of(spot)
-            if (kept := self.blocks.pop(place, None)) is not None:
-                self.blocks[place] = kept  # dicts keep the order of insertion: this one moves to the end
-                if kept[0]:
-                    found[spot] = kept[0]
+        for spot, place in sorted(
+            (spot, place) for place in self.blocks if (spot := thread.spot_of(place)) is not None
+        ):
+            kept = self.blocks[place] = self.blocks.pop(place)  # dicts keep the order of insertion: now it is the last
+            if kept[0]:
+                found[spot] = kept[0]
         return found
 
 
