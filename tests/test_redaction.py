@@ -20,6 +20,7 @@ from memory.db.connections import open_connection
 from memory.domain.secrets.known import KnownSecret
 from memory.domain.secrets.redaction import MARK
 from memory.domain.statement import Statement, decode, encode
+from memory.models import PendingEmbedding
 from memory.outbox.journal import Journal
 from tests.bad_rows import add_words, catch_violation, insert
 from tests.memory import test_constraints as memory
@@ -82,7 +83,7 @@ def find_tables_with_secret() -> set[str]:
     with connection.cursor() as cursor:
         tables = connection.introspection.table_names(cursor)
         query = " UNION ".join(
-            f"SELECT '{table}' FROM \"{table}\" AS row WHERE row::text ILIKE %(secret)s" for table in tables
+            f"SELECT '{table}' FROM \"{table}\" AS whole WHERE whole::text ILIKE %(secret)s" for table in tables
         )
         cursor.execute(query, {"secret": f"%{WORD}%"})
         return {table for (table,) in cursor.fetchall()}
@@ -147,9 +148,11 @@ def test_an_episode_is_no_more_found_by_the_secret_and_its_quotations_stay_where
     text = f'It is {SECRET} in Bobs words: "{SECRET} it was" he said'
     quoted = [text.index('"'), text.rindex('"') + 1]
     episode = said(text, quoted=quoted)
+    PendingEmbedding.objects.update(attempts=3)
 
     assert "episode.text: 1" in redact(SECRET)
 
+    assert PendingEmbedding.objects.filter(kind="episode", row=episode.pk, attempts=0).exists()
     episode.refresh_from_db()
     assert episode.text == text.replace(SECRET, MARK)
     assert [episode.text[start:end] for start, end in pairwise(episode.quoted)][-1] == ' it was"'

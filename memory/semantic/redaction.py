@@ -1,4 +1,4 @@
-"""Takes a secret out of what was said: the text, and the words by which it is found. Triggers have it embedded anew."""
+"""Takes a secret out of what was said: the text, and the words by which it is found. A worker embeds it anew."""
 
 from collections import Counter
 from typing import Final
@@ -16,6 +16,11 @@ UPDATE: Final = f"""
     FROM (VALUES (%s::int8, %s, %s, %s, %s)) AS said (id, text, quoted, own, passed_on) WHERE episode.id = said.id
 """
 
+EMBED_ANEW: Final = """
+    INSERT INTO pending_embedding (kind, row) SELECT 'episode', unnest(%s::int8[])
+    ON CONFLICT (kind, row) DO UPDATE SET attempts = 0, next_attempt_at = now(), last_error = ''
+"""
+
 
 @transaction.atomic
 def redact_episodes(secret: KnownSecret) -> Counter[str]:
@@ -27,4 +32,5 @@ def redact_episodes(secret: KnownSecret) -> Counter[str]:
             episode = EpisodeText(text, tuple(zip(quoted[::2], quoted[1::2], strict=True)))
             rest = shorten(leave_out(episode, secret.find(text), MARK))
             cursor.execute(UPDATE, [row, rest.text, rest.places, rest.own, rest.passed_on])
+        cursor.execute(EMBED_ANEW, [[row for row, _, _ in found]])
     return Counter({"episode.text": len(found)} if found else {})
