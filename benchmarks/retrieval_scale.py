@@ -67,8 +67,8 @@ MEMORIES = f"""
 """
 VECTORS = """
     INSERT INTO {kind}_vector (id, embedder_id, vector)
-    SELECT id, %(embedder)s, (
-        SELECT array_agg(random() - 0.5 + id * 0) FROM generate_series(1, 256)
+    SELECT id, %(embedder)s::bigint, (
+        SELECT array_agg(random() - 0.5 + (newest.id + g) * 0) FROM generate_series(1, 256) AS g
     )::vector::halfvec FROM (SELECT id FROM {kind} ORDER BY id DESC LIMIT %(count)s) newest
 """
 AFTER = """

@@ -7,10 +7,11 @@ from memory.semantic.domain.found import Kind
 from memory.semantic.domain.scope import PERSONAL, Scope
 
 HITS_MAX: Final = 500  # by their words, of each kind
-COMPARED_MAX: Final = 60  # of them, by their rarest words, that are looked at closely
+COMPARED_MAX: Final = 30  # of them, by their rarest words, that are looked at closely
+COMPARED_ASKED_MAX: Final = 60
 NEAREST_MAX: Final = 40  # by their vectors
 AROUND_MAX: Final = 20  # hits whose neighbours in the conversation are looked at, too
-EXACT_MAX: Final = 4_000  # vectors that are compared one by one; of more an index knows the nearest
+EXACT_MAX: Final = 2_000  # vectors that are compared one by one; of more an index knows the nearest
 RELATED_MAX: Final = 8  # concepts beside those that are named
 
 # What is known before the search: the question's lexemes with their frequencies, the lexemes of the named concepts'
@@ -58,9 +59,10 @@ BY_WORDS_OR_QUESTION: Final = """
         ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
     ) best
     LEFT JOIN LATERAL (
-        SELECT id FROM episode WHERE conversation = best.conversation AND id > best.id AND {visible_of_all}
+        SELECT id FROM episode
+        WHERE best.role <> 'user' AND conversation = best.conversation AND id > best.id AND {visible}
         ORDER BY id LIMIT 1
-    ) answer ON best.role <> 'user'
+    ) answer ON true
     WHERE best.role = 'user' OR answer.id IS NOT NULL
 """
 BY_WORDS: Final = """
@@ -86,6 +88,8 @@ NEAREST_EXACTLY: Final = """
     SELECT v.id FROM own JOIN {kind}_vector v ON v.id = own.id AND v.embedder_id = {embedder}
     ORDER BY v.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT {nearest}
 """
+# Where a condition leaves too few of the nearest, the index goes on.
+GO_ON: Final = "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', false)"
 NEAREST: Final = """
     SELECT v.id FROM {kind}_vector v JOIN {kind} ON {kind}.id = v.id
     WHERE v.embedder_id = {embedder} AND {visible}

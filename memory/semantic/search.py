@@ -17,6 +17,8 @@ from memory.llm.errors import LlmError
 from memory.semantic import queries
 from memory.semantic.domain.found import LEAST_CONFIDENCE, Found, Kind, Types
 from memory.semantic.domain.ranking import (
+    DOCUMENTS_ASKED_MAX,
+    DOCUMENTS_MAX,
     NEEDLES_ASKED_MAX,
     NEEDLES_MAX,
     RELATED_WEIGHT,
@@ -187,13 +189,16 @@ def collect(question: Question, kind: Kind) -> Generator[Step, Any, list[int]]:
     sql = {"kind": kind, "visible": wish.visible(kind)}
     ids: list[int] = []
     terms, corpus = question.terms[kind], question.corpora[kind]
-    if needles := choose_needles(terms, corpus, NEEDLES_MAX if wish.own_words_only else NEEDLES_ASKED_MAX):
+    bounds, compared = (NEEDLES_ASKED_MAX, DOCUMENTS_ASKED_MAX), queries.COMPARED_ASKED_MAX
+    if wish.own_words_only:
+        bounds, compared = (NEEDLES_MAX, DOCUMENTS_MAX), queries.COMPARED_MAX
+    if needles := choose_needles(terms, corpus, *bounds):
         by_words = queries.BY_WORDS
         if wish.own_words_only and kind == "episode":
             by_words = queries.BY_WORDS_OR_QUESTION
             sql["visible_of_all"] = queries.visible(kind, wish.scope, own_words_only=True, of_all=True)
         statement = by_words.format(
-            **sql, hits=queries.HITS_MAX, compared=queries.COMPARED_MAX, score=queries.score_by(len(needles))
+            **sql, hits=queries.HITS_MAX, compared=compared, score=queries.score_by(len(needles))
         )
         ids += ids_of((yield Query(statement, wish.arguments | needle_arguments(wish, needles, corpus))))
     if wish.own_words_only:  # vectors, and what stands beside a message, only put these into order
@@ -209,7 +214,10 @@ def collect(question: Question, kind: Kind) -> Generator[Step, Any, list[int]]:
 def collect_nearest(question: Question, kind: Kind, sql: Mapping[str, str]) -> Generator[Step, Any, list[int]]:
     wish = question.wish
     [(count,)] = yield Query(queries.COUNT.format(**sql, exact=queries.EXACT_MAX), wish.arguments)
-    query = queries.NEAREST_EXACTLY if count <= queries.EXACT_MAX else queries.NEAREST
+    query = queries.NEAREST_EXACTLY
+    if count > queries.EXACT_MAX:
+        query = queries.NEAREST
+        yield Query(queries.GO_ON, {})
     statement = query.format(
         **sql, embedder=question.embedder, dimensions=question.dimensions, nearest=queries.NEAREST_MAX
     )

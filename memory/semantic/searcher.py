@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import psycopg
-from psycopg.conninfo import make_conninfo
 
 from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.timing import LogThrottle
@@ -25,6 +24,8 @@ NAME: Final = "search"
 IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its own
 DEADLINE_MS: Final = 15
 LONGER_MS: Final = 500  # for what nobody waits for
+# A plan for any words would not know which are rare.
+FOR_SHORT_QUERIES: Final = "SET jit = off; SET plan_cache_mode = force_custom_plan"
 GIVEN_MAX: Final = 5  # of memories, and of episodes
 CONNECT_AGAIN_S: Final = 1.0
 LOG_EVERY_S: Final = 60.0
@@ -47,7 +48,7 @@ class Searcher:
 
     def __init__(self, dsn: str) -> None:
         self.counts = Counts()
-        self._dsn = make_conninfo(dsn, options="-c jit=off")
+        self._dsn = dsn
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
         self._loading: asyncio.Task[None] | None = None
         self._log = LogThrottle(LOG_EVERY_S)
@@ -64,6 +65,7 @@ class Searcher:
         while True:
             try:
                 async with open_connection(self._dsn, NAME) as opened:
+                    await opened.execute(FOR_SHORT_QUERIES)
                     self._idle.put_nowait(opened)
                     while not opened.closed:  # noqa: ASYNC110 - a connection cannot be awaited while others use it
                         await asyncio.sleep(CONNECT_AGAIN_S)

@@ -14,6 +14,8 @@ B: Final = 0.4  # how much longer messages count less
 ENGLISH: Final = 1_000_000
 NEEDLES_MAX: Final = 6  # words by which an index is asked, of what is given unasked
 NEEDLES_ASKED_MAX: Final = 12
+DOCUMENTS_MAX: Final = 1_500  # that have one of these words: so many are read in a few milliseconds
+DOCUMENTS_ASKED_MAX: Final = 10_000
 FREQUENT: Final = 0.01  # of the messages: such a word is asked for only where no other is there
 FREQUENT_LEAST: Final = 200  # messages: so many are read in no time
 TERMS_MAX: Final = 40  # words of a question that are compared with what was found
@@ -87,11 +89,18 @@ class Candidate:
         )  # fmt: skip
 
 
-def choose_needles(terms: Iterable[Term], corpus: Corpus, most: int) -> list[Term]:
-    """The words to ask an index for: the rarest, none that many documents have unless there is no other."""
+def choose_needles(terms: Iterable[Term], corpus: Corpus, most: int, documents_max: int) -> list[Term]:
+    """The words to ask an index for: the rarest, none that many documents have unless there is no other, and no more
+    than are in ``documents_max`` documents together: so many have to be read."""
     by_rarity = sorted(terms, key=lambda term: (-term.weight, term.documents, term.english, term.lexeme))
     limit = max(FREQUENT * corpus.documents, FREQUENT_LEAST)
-    return ([term for term in by_rarity if term.documents <= limit] or by_rarity[:1])[:most]
+    needles: list[Term] = []
+    documents = 0
+    for term in by_rarity:
+        documents += term.documents
+        if len(needles) < most and (not needles or (term.documents <= limit and documents <= documents_max)):
+            needles.append(term)
+    return needles
 
 
 def rank(

@@ -65,8 +65,9 @@ def test_an_index_is_asked_for_rare_words_unless_all_are_frequent() -> None:
     corpus = Corpus(1_000_000)
     frequent, rare, rarest = Term("server", 400_000), Term("billing", 900), Term("tyr", 3)
 
-    assert choose_needles([frequent, rare, rarest], corpus, 6) == [rarest, rare]
-    assert choose_needles([frequent, Term("go", 500_000)], corpus, 6) == [frequent]
+    assert choose_needles([frequent, rare, rarest], corpus, 6, 3_000) == [rarest, rare]
+    assert choose_needles([frequent, rare, rarest], corpus, 6, 500) == [rarest]
+    assert choose_needles([frequent, Term("go", 500_000)], corpus, 6, 3_000) == [frequent]
 
 
 @given(st.lists(LEXEMES, max_size=12), st.lists(st.floats(0, 400), min_size=12, max_size=12), LEXEMES)
