@@ -13,8 +13,9 @@ from resolution import transfer
 from resolution.decisions import DecisionError, decide
 from resolution.decisions.merging import merge
 from resolution.decisions.policies import explain_refusal, place_claims_at_upgrade, rebase_claims
-from resolution.decisions.quarantine import find_suspects, quarantine
+from resolution.decisions.quarantine import quarantine
 from resolution.decisions.retirement import put_back, retire_one
+from resolution.decisions.suspects import find_suspects
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
 from resolution.models import Candidate, Claim, Conflict, Run
