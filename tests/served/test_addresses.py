@@ -116,8 +116,8 @@ def test_the_name_of_a_registered_agent_is_for_its_token(
 def test_what_is_switched_off_for_an_agent_is_off_in_every_process(
     server: Served, raw_server: Served, database: str
 ) -> None:
-    made = manage("create_agent", "kreacher", "--off", "learn", "ask", DATABASE_URL=database)
-    told = {"learn": "off in the settings of the agent", "ask": "off in the settings of the agent"}
+    made = manage("create_agent", "kreacher", "--off", "learn", "ask", "remember", DATABASE_URL=database)
+    told = dict.fromkeys(("learn", "ask", "remember"), "off in the settings of the agent")
 
     def are_restricted(restrictions: dict[str, str], *processes: Served) -> bool:
         found = [chat_at(one, "", "hello", **bearer(made.stdout.strip()))["restrictions"] for one in processes]
@@ -128,7 +128,7 @@ def test_what_is_switched_off_for_an_agent_is_off_in_every_process(
     under = chat_at(server, "/agent/kreacher,recall=off,ask=off", "hello", **bearer(made.stdout.strip()))
     assert under["restrictions"] == told
     with psycopg.connect(database, autocommit=True) as client:
-        client.execute("UPDATE agent SET learn = true, ask = true WHERE name = 'kreacher'")
+        client.execute("UPDATE agent SET learn = true, ask = true, episodes = 'on' WHERE name = 'kreacher'")
         assert eventually(lambda: are_restricted({}, server, raw_server), within_s=WITHIN_S)
         client.execute("DELETE FROM agent WHERE name = 'kreacher'")
 

@@ -116,6 +116,16 @@ def test_what_is_not_to_be_kept_is_not(
         assert server.client.get(f"/why/{request}").json()["restrictions"].keys() <= {"remember", "learn"}
 
 
+def test_what_a_chat_program_asks_for_itself_is_not_kept(server: Served, ollama: StandIn, kept: Look) -> None:
+    said = said_anew()
+    task = "Provide a concise title for the conversation. Only return the title, 5 words or less."
+
+    server.chat(("user", f"{task}\n<chat_history>\nUSER: {said}\n</chat_history>"))
+    flush(server, kept)
+
+    assert kept(said) == []
+
+
 def test_what_was_said_in_a_request_that_is_not_kept_is_not_kept_as_its_history(
     server: Served, ollama: StandIn, kept: Look
 ) -> None:

@@ -68,3 +68,15 @@ def test_what_was_disputed_in_uses_stands_there_together() -> None:
     assert edges == [(2, 4, True), (3, 4, True), (3, 5, False)]
     assert sorted(roots) == [(4, True), (5, False)]
     assert claims == [("resolved",)]
+
+
+def test_whoever_upgrades_is_asked_before_anything_that_is_said_is_kept() -> None:
+    database = new_database(settings.DATABASE_URL, "festinger_upgraded")
+    with psycopg.connect(database, autocommit=True) as connection:
+        find = "SELECT value FROM config WHERE key = 'episodes'"
+        assert connection.execute(find).fetchall() == [("on",)]  # of a new installation
+        manage("migrate", "memory", "0024", DATABASE_URL=database)
+
+        manage("migrate", DATABASE_URL=database)
+
+        assert connection.execute(find).fetchall() == [("ask",)]
