@@ -83,23 +83,27 @@ def find_same(scope: Scope, text: str) -> list[Memory]:
 
 def find_rivals(memory: Memory) -> list[Memory]:
     """The active memories that cannot hold beside this one, the oldest first, locked."""
-    if not memory.slot and not memory.other_slot:
-        return []
     names = [name for name in (memory.slot, memory.other_slot) if name]
-    rows = Memory.objects.filter(
-        Q(slot__in=names) | Q(other_slot__in=names),
+    denied = slots.denied_by(memory.text).lower()
+    if not names and not denied:
+        return []
+    rows = Memory.objects.annotate(small=Lower("text")).filter(
+        Q(category=memory.category) & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small=denied),
         project=memory.project_id,
-        category=memory.category,
         status=Status.ACTIVE,
-    ).exclude(pk=memory.pk)
+    )
+    rows = rows.exclude(pk=memory.pk)
     if memory.category in PERSONAL:
         rows = rows.filter(agent=memory.agent, person=memory.person)
     own = slots.Slots(memory.slot, memory.other_slot)
     return [
         row
         for row in rows.select_for_update(of=("self",)).order_by("id")
-        if slots.meet(own, slots.Slots(row.slot, row.other_slot))
-        and slots.contradicts(memory.text, row.text, memory.category, memory.slot)
+        if row.text.lower() == denied
+        or (
+            slots.meet(own, slots.Slots(row.slot, row.other_slot))
+            and slots.contradicts(memory.text, row.text, memory.category, memory.slot)
+        )
     ]
 
 

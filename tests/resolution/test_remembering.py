@@ -113,6 +113,21 @@ def test_a_changing_statement_takes_the_place_of_what_the_same_speaker_said() ->
     )
 
 
+def test_what_is_so_no_longer_takes_the_place_of_what_was_so() -> None:
+    tell("I work at Google.")
+    tell("I use Windows.")
+
+    tell("I no longer work at Google.", minutes=3)
+    tell("I no longer use Windows.", minutes=4)
+
+    assert statuses() == {
+        "The user works at Google.": "superseded",
+        "The user uses Windows.": "superseded",
+        "The user no longer works at Google.": "active",
+        "The user no longer uses Windows.": "active",
+    }
+
+
 def test_a_change_that_was_said_before_what_stands_is_outdated() -> None:
     tell("I prefer merge commits.", minutes=9)
 

@@ -3,15 +3,15 @@ what was decided, what is to be from now on."""
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.language.english import remembering as english
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.sentences import MASK, NAME_MARK
+from memory.semantic.domain.events import EXPLICIT, Said, read_decision, read_switch, tell
 from memory.semantic.domain.rewording import about_user, as_sentence
-from memory.semantic.domain.stems import words_of
 from memory.semantic.domain.things import (
     head_of,
     is_code,
@@ -23,20 +23,16 @@ from memory.semantic.domain.things import (
     single,
 )
 
-STATED: Final = 0.8  # how sure what a form says is, before the trust of its channel
-EXPLICIT: Final = 0.9
 OBJECT_WORDS_MAX: Final = 40
 
 _ADV: Final = english.ADVERBS
 _LIKING: Final = re.compile(rf"(?P<who>i|we) (?:{_ADV})*(?:do )?(?P<verb>{english.LIKINGS})(?:'d)?\s+(?P<object>.+)")
 _USE: Final = re.compile(rf"(?P<who>i|we) (?P<adverbs>(?:{_ADV})*)(?P<verb>{english.USES})\s+(?P<object>.+)")
-_SWITCHED: Final = re.compile(
-    rf"(?P<who>i|we)(?:'ve| have)? (?:{_ADV})*(?P<verb>switched|migrated|moved)(?: over)? from "
-    rf"(?P<old>[^,.;]+?) to (?P<object>[^,.;]+?){english.TIME_TAIL}"
-)
 _FOND: Final = re.compile(rf"i(?:'m| am) (?:{_ADV})*(?P<what>{english.FONDNESS})\s+(?P<object>.+)")
 _ALLERGIC: Final = re.compile(rf"i(?:'m| am) (?:{_ADV})*allergic to\s+(?P<object>.+)")
-_HABIT: Final = re.compile(r"i (?P<adverb>always|never|usually|only|don't|do not) (?P<verb>[a-z]+)\s+(?P<object>.+)")
+_HABIT: Final = re.compile(
+    r"i (?P<adverb>always|never|no longer|usually|only|don't|do not) (?P<verb>[a-z]+)\s+(?P<object>.+)"
+)
 _NAME: Final = r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|van|von|de|der|la|bin))*"
 _CALL_ME: Final = re.compile(
     rf"(?i:(?:you (?:can|may|should) )?(?:please )?(?:just )?(?:always )?call me) (?P<object>{_NAME})(?P<rest>.*)"
@@ -56,22 +52,19 @@ _WORK: Final = re.compile(
     rf"i (?:{_ADV})*(?P<verb>work|live|come from|grew up|was born|was raised|speak)\b(?P<object>.+)"
 )
 _WHERE: Final = frozenset({"as", "at", "for", "in", "near", "with", "on"})
-_FROM: Final = re.compile(r"i(?:'m| am) (?:originally )?from (?P<object>.+)")
+_FROM: Final = re.compile(r"i(?:'m| am) (?:originally )?(?:from|based in) (?P<object>.+)")
+_AGE: Final = re.compile(r"i(?:'m| am) (?P<object>\d{1,3}) years old")
 _HAVE: Final = re.compile(
     r"i(?:'ve| have)(?: got)? (?:an? |over |about |almost )?(?P<object>(?:[\w'.+-]+ "
     rf"){{0,4}}?(?:{english.DEGREES}(?: (?:in|from|at) .+)?|years? of experience.*|years'? experience.*"
     rf"|{english.FAMILY}(?:(?: and|,| called| named| aged| in) .+)?))"
 )
 _STUDIED: Final = re.compile(r"i (?:studied|majored in|graduated (?:from|in)|hold an?) (?P<object>.+)")
-_DECIDED: Final = re.compile(
-    r"(?:(?:yesterday|today|last \w+|this (?:morning|week|month)|in (?:the|our|today's) "
-    rf"[\w ]{{1,30}}?),? )?(?P<who>we|the team|it was|the (?:board|group|committee)) ?{english.DECIDED}(?P<object>.+)"
-)
 _FROM_NOW_ON: Final = re.compile(
     rf"(?:please )?(?:{english.FROM_NOW_ON}[\s,:]+(?P<after>.+)|(?P<before>.+?),? {english.FROM_NOW_ON}\W*)"
 )
 _CHANGE: Final = re.compile(english.CHANGES)
-_NOW_VERB: Final = re.compile(r"\b(now|nowadays|these days)\s+", re.I)
+
 # Where a clause goes on to something else.
 _ENDS: Final = re.compile(
     r",? (?:so|and) (?:please|you|can|could|would|will|let|what|how|do|don't|make|it|that|then|now"
@@ -93,14 +86,6 @@ _YOU_MUST: Final = re.compile(
     r"(?:i (?:want|would like|'d like|expect|need) you to|you (?:should|must|have to|need to|are to"
     r"|will|can|may)|please)\s+"
 )
-
-
-class Said(NamedTuple):
-    text: str
-    category: str
-    confidence: float = STATED
-    slot: str = ""  # where the form names it
-    is_change: bool = False
 
 
 def read_clause(original: str, small: str) -> Said | None:
@@ -172,22 +157,7 @@ def _read_liking(original: str, small: str) -> Said | None:
     ):
         return None
     category = "preference" if small.startswith("i") else "project"
-    return Said(_tell(original), category)
-
-
-def _read_switch(original: str, small: str) -> Said | None:
-    found = _SWITCHED.fullmatch(small)
-    if found is None or points(small):
-        return None
-    new, old = original[slice(*found.span("object"))], original[slice(*found.span("old"))]
-    is_ones_own = found["who"] == "i"
-    if found["verb"] != "moved":
-        told = as_sentence(f"{about_user(found['who'])} now uses {new} instead of {old}")
-        is_told = is_own_object(new, found["object"])
-        return Said(told, "preference" if is_ones_own else "project", is_change=True) if is_told else None
-    if not new[0].isupper() or len(words_of(new)) > 3:
-        return None  # `I moved from the list to the table`
-    return Said(_tell(original), "identity" if is_ones_own else "project", is_change=True)
+    return Said(tell(original), category)
 
 
 def _read_use(original: str, small: str) -> Said | None:
@@ -211,7 +181,7 @@ def _read_use(original: str, small: str) -> Said | None:
     elif not is_habitual and (is_code(head) or re.search(r"\b(?:the|that)\b", thing[4:])):
         return None
     category = "preference" if found["who"] == "i" else "project"
-    return Said(_tell(original), category)
+    return Said(tell(original), category)
 
 
 def _read_habit(original: str, small: str) -> Said | None:
@@ -220,7 +190,9 @@ def _read_habit(original: str, small: str) -> Said | None:
         return None
     if re.search(r"\b(?:the|that)\b", found["object"]) or found["object"].split()[0] in english.POINTING_FIRST:
         return None
-    return Said(_tell(original), "preference")
+    if found["verb"] in ("work", "live"):
+        return Said(tell(original), "identity") if found["object"].split()[0] in _WHERE else None
+    return Said(tell(original), "preference")
 
 
 def _read_call_me(original: str, small: str) -> Said | None:
@@ -238,7 +210,7 @@ def _read_my(original: str, small: str) -> Said | None:
         named = _OUR.fullmatch(small)
         if named is None or points(small) or len(named["value"].split()) > 6:
             return None
-        return Said(_tell(original), "project", slot=f"{single(named['noun'].split()[-1])} name")
+        return Said(tell(original), "project", slot=f"{single(named['noun'].split()[-1])} name")
     words = found["noun"].replace("'s", "").split()
     noun, value = words[-1].replace("-", ""), found["value"]
     spelled = original[found.start("value") :]
@@ -260,7 +232,7 @@ def _read_my(original: str, small: str) -> Said | None:
     is_kept = not is_kin and not is_called
     slot = " ".join(single(word) for word in words if word not in english.FAVOURITES) if is_kept else ""
     category = "preference" if is_favourite else "identity"
-    return Said(_tell(original), category, slot=slot)
+    return Said(tell(original), category, slot=slot)
 
 
 def _read_i_am(original: str, small: str) -> Said | None:
@@ -280,14 +252,14 @@ def _read_i_am(original: str, small: str) -> Said | None:
             or (is_adjective(head) and not is_trade(head))
             or is_participle(head)
         )
-        return None if is_refused else Said(_tell(original), "identity")
+        return None if is_refused else Said(tell(original), "identity")
     if found := _I_AM_NAMED.match(original):
         rest, first = found["rest"].strip(" .!,"), found["object"].split()[0].lower()
         if not rest and first in names.GIVEN_NAMES:
             return Said(f"The user's name is {found['object']}.", "identity", slot="name")
     if (found := _STATE.fullmatch(small)) and found["object"].replace(" ", "-") in english.STATES:
         rest = found["rest"].strip()
-        return Said(_tell(original), "identity") if not rest or re.match(r"(?:and|but|by|since|now)\b", rest) else None
+        return Said(tell(original), "identity") if not rest or re.match(r"(?:and|but|by|since|now)\b", rest) else None
     return None
 
 
@@ -303,9 +275,11 @@ def _read_life(original: str, small: str) -> Said | None:
             is_told = True
         else:  # `I live in fear`, `I work at night`
             preposition = words.pop(0) if words[0] in _WHERE else ""
-            is_named = bool(words) and (spelled[-len(words)][:1].isupper() or words[0] in ("a", "an", "the", "my"))
+            is_named = bool(words) and (not spelled[-len(words)][:1].islower() or words[0] in ("a", "an", "the", "my"))
             is_told = is_named and bool(preposition or found["verb"] == "come from")
-        return Said(_tell(original), "identity") if is_told else None
+        return Said(tell(original), "identity") if is_told else None
+    if _AGE.fullmatch(small):
+        return Said(tell(original), "identity", slot="age")
     for form in (_FROM, _HAVE, _STUDIED, _ALLERGIC):
         if found := form.fullmatch(small):
             thing = found["object"]
@@ -315,33 +289,11 @@ def _read_life(original: str, small: str) -> Said | None:
                 return None
             if form is _FROM and not original[found.start("object") :][:1].isupper():
                 return None
-            return Said(_tell(original), "identity")
+            return Said(tell(original), "identity")
     return None
 
 
-def _read_decision(original: str, small: str) -> Said | None:
-    found = _DECIDED.fullmatch(small)
-    if found is None or (found["who"] != "we" and found["verb"] == "chose" and found["what"] != "to"):
-        return None
-    words = found["object"].split()
-    if not words or words[0] in english.POINTING_FIRST - {"all", "each", "every", "no", "one"}:
-        return None
-    if re.search(r"\b(?:it|this|these|those|you|your|yet)\b", small[found.start("what") :]):
-        return None
-    if words[0] in english.NO_DECISIONS or (
-        found["what"] in ("on", "upon", "against") and words[0] == "the" and len(words) < 3
-    ):
-        return None
-    who = "the team" if found["who"] in ("we", "it was") else found["who"]
-    told = f"{who} {original[found.start('verb') :]}"
-    return Said(as_sentence(about_user(told)), "project", EXPLICIT)
-
-
 _FORMS: Final[tuple[Callable[[str, str], Said | None], ...]] = (
-    _read_from_now_on, _read_liking, _read_switch, _read_use, _read_habit, _read_call_me, _read_my, _read_i_am,
-    _read_life, _read_decision,
+    _read_from_now_on, _read_liking, read_switch, _read_use, _read_habit, _read_call_me, _read_my, _read_i_am,
+    _read_life, read_decision,
 )  # fmt: skip
-
-
-def _tell(original: str) -> str:
-    return as_sentence(about_user(_NOW_VERB.sub("", original) if re.match(r"(?i)(?:i|we)\b", original) else original))

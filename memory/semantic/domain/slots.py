@@ -36,6 +36,7 @@ _QUALIFIER: Final = re.compile(
     r",? \b(?:for|at|in|on|when|while|with|because|as|since|during|if|except|unless|from|by|after|before)\b "
 )
 _ASKS: Final = re.compile(r"(?:not )?to ")
+_NO_LONGER: Final = re.compile(r"\bno longer ")
 _WORKS_AS: Final = re.compile(r"\b(?:works? as|(?:job|role|profession|occupation|title) (?:is|are))\b")
 _IS_A: Final = re.compile(r"\b(?:is|am|i'm) (?:now |also |currently |not )*(?:an?|the) (?P<object>.+)")
 _CREDENTIALS: Final = re.compile(rf"\b{english.CREDENTIALS}\b")
@@ -96,6 +97,12 @@ def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
     if slot in ("background", "credentials"):
         return _clash_in_background(first, second)
     return not _is_refined(_value_of(first), _value_of(second)) or _is_denied(first, second)
+
+
+def denied_by(text: str) -> str:
+    """What a sentence says to be so no longer, as a sentence; empty where it says no such thing."""
+    found = _NO_LONGER.search(text)
+    return f"{text[: found.start()]}{text[found.end() :]}" if found else ""
 
 
 def head_stem(phrase: str) -> str:

@@ -70,7 +70,8 @@ def is_trade(head: str) -> bool:
 def head_of(thing: str) -> str:
     """The last word of the noun phrase that begins there."""
     words = _LAST_WORDS.findall(_PREPOSED.split(thing, maxsplit=1)[0])
-    return words[-1] if words else ""
+    end = next((at for at, word in enumerate(words) if at and is_participle(word)), len(words))
+    return words[end - 1] if words else ""
 
 
 def single(word: str) -> str:

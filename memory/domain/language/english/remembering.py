@@ -74,8 +74,8 @@ PHRASES_OF_SPEECH = split_words(
 )
 FONDNESS = r"(?:a )?(?:big |huge |great |real |not a |no )*(?:fan of|fond of|keen on|partial to)"
 HABITS = split_words(
-    "bake bike buy code commit cook cycle deploy develop document drink drive eat exercise go meditate order "
-    "play program read rebase review run sleep smoke speak squash swim take test train travel type walk wear write"
+    "bake bike buy code commit cook cycle deploy develop document drink drive eat exercise go live meditate order "
+    "play program read rebase review run sleep smoke speak squash swim take test train travel type walk wear work write"
 )
 
 # `My ... is ...`: there is one of each.
@@ -98,7 +98,8 @@ KIN = split_words(
 )
 # Attributes whose value may be any noun: `my editor is vim`.
 NAMING_ATTRIBUTES = split_words(
-    "browser role colour color dish distro distribution drink editor employer food fruit hobby ide job language layout "
+    "browser role title colour color dish distro distribution drink editor employer food fruit hobby ide job language "
+    "layout "
     "nationality occupation os profession pronouns shell sport terminal timezone username handle instrument season "
     "vegetable animal cheese email website tongue diet name genre subject database framework cuisine"
 )
@@ -163,7 +164,8 @@ BACKGROUND = (
 
 # How a statement opens that is to be remembered, whatever it says.
 REMEMBER = (
-    r"(?:(?:please|pls|can you|could you|you should|you must|always|also|and|i want you to|i'd like you to|do)\s+)*"
+    r"(?:(?:please|pls|just|can you|could you|you should|you must|always|also|and|i want you to"
+    r"|i'd like you to|do)\s+)*"
     r"(?P<verb>remember|memori[sz]e|keep in mind|bear in mind|don't forget|do not forget|never "
     r"forget|take note|make a note"
     r"|(?:add|save|store|put) (?:this |it )?(?:to|in) (?:your )?memory|for future reference|for the future)"
@@ -204,7 +206,7 @@ JOINED_VERBS = split_words(
 # What programs are made of: that somebody uses them is told of the program at hand.
 CODE_THINGS = split_words("cache call code endpoint hook import index loop query recursion regex script")
 # What people agree on without deciding anything: `agreed to disagree`.
-NO_DECISIONS = split_words("agree continue differ disagree go ignore leave proceed stop wait")
+NO_DECISIONS = split_words("agree ahead continue differ disagree home ignore leave on proceed stop wait")
 IRREGULAR_PASTS = split_words(
     "ate became began bought broke brought built came caught chose did drank drew drove fell felt fought found flew "
     "forgot gave got grew had heard held kept knew left led lent lost made meant met moved paid ran "
