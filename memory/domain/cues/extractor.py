@@ -39,11 +39,12 @@ _SET_OFF_MAX: Final = 60  # characters between two commas
 _TOPIC_MAX: Final = 300  # characters from a cue to that of the next sentence
 _SENTENCE_OPENS: Final = re.compile(r"[.!)] +\Z")
 _PRONOUN_OPENS: Final = re.compile(rf"[.!)] +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z")
-_ANTECEDENT: Final = re.compile(
-    r"(?:\A|[.!?\n])[^\w\n]*(?:(?:The|Our|My) )?(\w[\w-]*(?: [A-Z][\w-]*)*)((?: [^\sA-Z.!?][^\s.!?]*){1,20})[.!]"
-    rf" +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z"
+_LONE_SUBJECT: Final = re.compile(
+    r"\W*(?:(?:The|Our|My) )?(\w[\w-]*(?: [A-Z][\w-]*)*)(?: [^\sA-Z][^\s]*){1,20}[.!] *\Z"
 )
+_SENTENCE_ENDS: Final = ".!?\n"
 _ANTECEDENT_MAX: Final = 220  # characters
+_PRONOUN_MAX: Final = 30  # with an adverb
 _MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
@@ -220,12 +221,20 @@ def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | Non
     if it names no other: `Kvasir was sold. It belongs to Team Blue`."""
     if cue.form.is_isa:
         return None
-    start = max(0, cue.start - _ANTECEDENT_MAX)
-    found = _ANTECEDENT.search(text[start : cue.start])
+    # Many cues stand in a text: what nearly all of them lack is looked for first.
+    tail = text[max(0, cue.start - _PRONOUN_MAX) : cue.start]
+    pronoun = max(tail.rfind(" It "), tail.rfind(" He "), tail.rfind(" She "))
+    if pronoun < 0 or any(word not in verbs.NEUTRAL_ADVERBS for word in tail[pronoun:].split()[1:]):
+        return None
+    end = cue.start - len(tail) + pronoun
+    before = text[max(0, end - _ANTECEDENT_MAX) : end].rstrip(" ")
+    start = max(before.rfind(mark, 0, len(before) - 1) for mark in _SENTENCE_ENDS) + 1
+    found = _LONE_SUBJECT.match(before, start)
     concept = found[1].lower().replace(" ", "_") if found is not None else ""
     if found is None or not vocabulary.is_concept(concept):
         return None
-    return Topic(concept, start + found.start(1), start + found.end(2))
+    offset = max(0, end - _ANTECEDENT_MAX)
+    return Topic(concept, offset + found.start(1), offset + found.end())
 
 
 def _wraps(prose: str, end: int) -> bool:

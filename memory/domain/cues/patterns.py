@@ -132,6 +132,7 @@ _LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", "- ", 
 # On the text as it is written: what follows is a name.
 _ROLE: Final = re.compile(r" is( now)?(?= [*_\"'\u201c`]{0,2}[A-Z\u00c0-\u00de])")
 _OWN: Final = re.compile(r"(?<!\w)(?:our|my)(?: [\w-]{2,20}){1,4}\Z")
+_OWNS: Final = ("our ", "my ")
 _ROLE_MAX: Final = 80  # characters
 _IN_ASCII: Final = 2  # of these
 _HEAD: Final = re.compile(
@@ -202,11 +203,17 @@ def find_forms(text: str) -> list[Cue]:
     apposed += [
         Cue(Form.ROLE, found.start() + 1, found.end(), adverb="now" if found[1] else "")
         for found in _ROLE.finditer(text)
-        if _OWN.search(small, max(0, found.start() - _ROLE_MAX), found.start()) is not None
+        if _follows_own(small, found.start())
     ]
     if len(cues) > count or apposed:
         cues = sorted([*cues, *apposed], key=_START)
     return cues
+
+
+def _follows_own(small: str, end: int) -> bool:
+    """Whether a noun of ours ends there: `our vet`."""
+    start = max(small.rfind(own, max(0, end - _ROLE_MAX), end) for own in _OWNS)
+    return start >= 0 and _OWN.match(small, start, end) is not None
 
 
 def _make_listed(small: str, found: re.Match[str]) -> Cue | None:
