@@ -17,7 +17,8 @@ from memory.domain.text.function_words import ARTICLES, CONJUNCTIONS, POSSESSIVE
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.prose import mask_all_but_prose
 from memory.domain.text.sentences import MASK, SentenceFinder
-from memory.semantic.domain.forms import Said, read_clause
+from memory.semantic.domain.events import Said
+from memory.semantic.domain.forms import read_clause
 from memory.semantic.domain.rewording import about_user, as_sentence
 
 SENTENCE_MAX: Final = 400  # characters: what is longer is no statement to be remembered, or several
