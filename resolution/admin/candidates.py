@@ -13,7 +13,7 @@ from memory.admin.base import Page, ReadOnly, limit_selection
 from memory.db.transactions import run_transaction
 from memory.domain.name_shapes import ADDRESS, HOST, LONG
 from memory.models import Soas
-from resolution.admin.concept_flags import mute
+from resolution.admin.concepts.flags import mute
 from resolution.admin.pages import actor_of, render_origin
 from resolution.decisions.naming import TWO_NAMES, promote
 from resolution.intake.candidates import dismiss

@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from memory.models import Soas
-from resolution.admin import concept_flags
+from resolution.admin.concepts import flags
 from resolution.admin.pages import with_button
 
-MARKS: Final = {"muted": concept_flags.mute, "common": concept_flags.set_common}
+MARKS: Final = {"muted": flags.mute, "common": flags.set_common}
 NAMED_MAX: Final = 10  # concepts that are named in a message about many
 _BECOME: Final = {"muted": ("no longer muted", "muted"), "common": ("names now", "common words now")}
 

@@ -31,8 +31,8 @@ from memory.admin.base import (
 from memory.domain.formatting import format_fact, relate
 from memory.domain.types import Triple, whole_number
 from memory.models import Edge, Soas, find_called_like
-from resolution.admin import concept_flags, names
-from resolution.admin.concept_marks import MARKS, offer_undo, report_marked
+from resolution.admin.concepts import flags, names
+from resolution.admin.concepts.marks import MARKS, offer_undo, report_marked
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
@@ -181,7 +181,7 @@ class SoasAdmin(Fixed, ReadPage):
             "title": found.concept.token,
             "original": found.concept,
             "portrait": found,
-            "marks": concept_flags.last_changes(found.concept),
+            "marks": flags.last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
         }
 
@@ -233,7 +233,7 @@ class SoasAdmin(Fixed, ReadPage):
     @changes("memory.change_soas")
     def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_muted = get_object_or_404(Soas, pk=concept_id), request.POST.get("muted") == "true"
-        concept_flags.mute([concept.pk], request.user, to=is_muted)
+        flags.mute([concept.pk], request.user, to=is_muted)
         become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
         told = format_html("{} {}.", link(concept), become)
         own = reverse(PAGE, args=[concept_id])
@@ -246,7 +246,7 @@ class SoasAdmin(Fixed, ReadPage):
     @changes("memory.change_soas")
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_common = get_object_or_404(Soas, pk=concept_id), request.POST.get("common") == "true"
-        concept_flags.set_common([concept.pk], request.user, to=is_common)
+        flags.set_common([concept.pk], request.user, to=is_common)
         become = "a common word now: its saliency stays 0" if is_common else "a name now, no longer a common word"
         said = format_html("{} is {}.", link(concept), become)
         back = next_page(request) or reverse(PAGE, args=[concept_id])
