@@ -67,11 +67,9 @@ class SearchIn(Asked):
     limit: int = Field(5, ge=1, le=20)
 
 
-class MemoryQuery(PageQuery):
+class MemoryQuery(PageQuery, Asked):
     status: Literal["active", "candidate", "deprecated", "merged_into", "superseded", "invalid", "all"] = "active"
     category: Category | None = None
-    project: str = Field("", max_length=SLUG_MAX)
-    user: str = Field("", max_length=PERSON_MAX)
     text: str = Field("", max_length=MEMORY_CHARACTERS, description="Only those with these words in them.")
     disputed: bool | None = None
 
@@ -139,11 +137,11 @@ async def list_memories(request: ASGIRequest, query: Query[MemoryQuery]) -> dict
 
 
 @router.get("/memory/{int:memory_id}", summary="A memory, what it comes from, and what became of it")
-async def get_memory(request: ASGIRequest, memory_id: int) -> dict[str, Any]:
+async def get_memory(request: ASGIRequest, memory_id: int, asked: Query[Asked]) -> dict[str, Any]:
     """`lineage` are the episodes and memories that it was derived from, or that support it; the words of an episode are
     for operators and for whoever said them."""
     caller = caller_with(request, "agent")
-    scope = scope_of(runtime.current().world, caller, {"user": request.GET.get("user", "")})
+    scope = scope_of(runtime.current().world, caller, {"user": asked.user}, asked.project)
 
     def read() -> dict[str, Any] | None:
         row = find_visible(caller, scope).select_related("project").filter(pk=memory_id).first()

@@ -81,7 +81,11 @@ def test_a_project_is_for_those_who_may_name_it(
     server.client.post("/reload")
     mine = {"Authorization": f"Bearer {tokens['agent']}"}
 
-    assert remember(server, "The heron pond is closed.", project="heron").json()["project"] == "heron"
+    told = remember(server, "The heron pond is closed.", project="heron").json()
+    assert told["project"] == "heron"
+    assert strict.client.get(f"/memory/{told['id']}", headers=mine).status_code == 404
+    named = strict.client.get(f"/memory/{told['id']}", params={"project": "heron"}, headers=mine)
+    assert named.json()["text"] == told["text"]
     assert search(server, "heron pond") == []
     assert len(search(server, "heron pond", project="heron")) == 1
     for project in ("ibis", "nowhere"):
