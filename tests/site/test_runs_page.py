@@ -16,14 +16,15 @@ from pytest_django import DjangoAssertNumQueries
 from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Edge, LanguageModel, Source
+from memory.models import Alias, Edge, LanguageModel, Source
 from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
+from resolution.decisions.aliases import name_concept
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Decision, Run
 from tests.resolution.deciding import update
-from tests.resolution.worlds import facts, say
+from tests.resolution.worlds import facts, say, take_back
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -291,3 +292,21 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
     assert "among the candidates" in operator.get("/admin/resolution/decision/").content.decode()
     undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", {"reason": ""}, follow=True)
     assert "Undone" in undone.content.decode()
+
+
+def test_the_page_of_a_quarantine_shows_what_returns_and_the_names_that_end(operator: Client) -> None:
+    say("gnommoweb isa repo type", "dobby")
+    take_back("gnommoweb isa repo type", "mallory")
+    name_concept("gnw", "gnommoweb", Attribution("mallory", Source.GUTASK, 1.0, timezone.now()))
+
+    page = operator.get("/admin/resolution/run/quarantine/", {"agent": "mallory"}).content.decode()
+    assert "taken out: gnommoweb is a repo [type]" in page
+    assert "gnw = gnommoweb" in page
+    assert "0 facts, 0 conflicts, 1 to return, 1 name" in page
+    done = operator.post("/admin/resolution/run/quarantine/", {"agent": "mallory", "since": ""}, follow=True)
+
+    assert "1 facts that it had taken back, returned" in done.content.decode()
+    assert "gnommoweb isa repo type" in facts()
+    assert not Alias.objects.exists()
+    for decision in Decision.objects.all():
+        assert operator.get(f"/admin/resolution/decision/{decision.pk}/change/").status_code == 200
