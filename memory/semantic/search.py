@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
+from memory.domain.recall.notes import only_asks
 from memory.domain.text.tokenizer import tokenise
 from memory.llm.errors import LlmError
 from memory.semantic import queries
@@ -147,6 +148,8 @@ def find(wish: Wish, now: float) -> Dialogue:
         if ids:
             rows = yield Query(describing(question, kind), wish.arguments | {"ids": ids})
             candidates = [read_candidate(row, own_words_only=wish.own_words_only) for row in rows]
+            if wish.own_words_only:  # what somebody once asked tells nobody anything
+                candidates = [each for each in candidates if not only_asks(each.text)]
             found += rank(
                 candidates,
                 question.terms[kind],

@@ -1,7 +1,7 @@
 """The hot path between a request's body and the upstream's: read, observe, look for loops, recall, inject.
 
-It only reads and writes this process's memory. Whatever goes wrong in it is logged and counted, and the original
-request goes on.
+It only reads and writes this process's memory, but for one search with a deadline (remembering.py). Whatever goes
+wrong in it is logged and counted, and the original request goes on.
 """
 
 import logging

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from django.utils import timezone
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, only_asks, says_something, show_note
+from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
 from memory.domain.text.quotations import without_quotations
 from memory.domain.timing import is_dated
 from memory.domain.types import Message
@@ -38,7 +38,6 @@ COMPARED_MAX: Final = 400_000  # characters of a prompt that are looked through 
 UNDATED: Final = "earlier"  # where nobody knows when it was said
 
 STANDS: Final = "stands in this prompt"
-ONLY_ASKS: Final = "only a question"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
 NOTHING_FOUND, NOTHING_ASKED, RESENT = "nothing found", "nothing to search for", "searched before"
 SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for this conversation (recall_share)"
@@ -149,8 +148,6 @@ class Remembering:
         if lookup.task is not None:
             related = await self._await(lookup, lookup.task)
             if related is not None and lookup.outcome == FOUND:
-                questions = [each for each in related.episodes if only_asks(each.text)]
-                lookup.reasons |= {NoteKey(each.kind, each.id): ONLY_ASKS for each in questions}
                 lookup.found = show(related, lookup.texts)
                 found = await self._compare(lookup, messages, turn)
         return Wanted(lookup.message, lookup.before, tuple(found))
@@ -188,7 +185,7 @@ class Remembering:
 
     async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
         """Those of the notes that were found whose words the prompt does not have already."""
-        left, room = [note for note in lookup.found if note.key not in lookup.reasons], COMPARED_MAX
+        left, room = lookup.found, COMPARED_MAX
         for message in reversed(messages) if left else ():
             if (room := room - len(message.text)) < 0 or not left:
                 break
@@ -212,7 +209,6 @@ class Remembering:
             return
         if related is None:
             return
-        related = related._replace(episodes=[each for each in related.episodes if not only_asks(each.text)])
         notes = tuple(show(related, texts))
         self._conversations.keep_notes(lookup.thread, after(lookup.message), notes, time.time())
 

@@ -21,7 +21,6 @@ from proxy.enrichment.remembering import (
     LATE,
     NOT_IN_SHARE,
     NOTHING_ASKED,
-    ONLY_ASKS,
     RESENT,
     STANDS,
     SWITCHED_OFF,
@@ -176,14 +175,6 @@ def test_what_is_disputed_or_forgotten_meanwhile_is_shown_so_or_not_at_all(proxy
 
     assert disputed == [f"{PREFERS_LINE} (disputed)"]
     assert forgotten == []
-
-
-def test_what_somebody_only_asked_elsewhere_says_nothing(proxy: Enriching, library: Library) -> None:
-    library.rows = [found("episode", 9, "Who runs the billing database?"), MOVED]
-    chat = Chat(proxy)
-
-    assert lines_in(chat.says(QUESTION)[-1]) == [MOVED_LINE]
-    assert {"kind": "episode", "id": 9, "why": ONLY_ASKS} in chat.event["notes"]
 
 
 def test_what_the_prompt_says_already_is_left_out(proxy: Enriching) -> None:

@@ -48,6 +48,15 @@ def test_by_itself_only_what_users_said_themselves_is_given() -> None:
 
 
 @pytest.mark.django_db
+def test_what_somebody_once_asked_takes_no_room_of_what_somebody_said() -> None:
+    said(DATABASE)
+    for number in range(8):
+        said(f"Hello! Which version is our billing database, number {number}?")
+
+    assert texts(ANN, "Which version is our billing database?", own_words_only=True) == [DATABASE]
+
+
+@pytest.mark.django_db
 def test_quotes_and_operators_in_a_question_are_words() -> None:
     said("It's O'Brien's C:\\temp & a | b ! folder")
 
