@@ -54,6 +54,8 @@ OPERATING = {
     "memory.delete_agent": "delete agents, and so revoke their tokens",
     "memory.add_memory": "write memories",
     "memory.change_memory": "edit memories, promote them, take them back and restore them",
+    "memory.delete_memory": "forget memories for good",
+    "memory.delete_episode": "forget for good what was said",
     "memory.add_project": "add projects",
     "memory.change_project": "change projects, let requests without a token name them",
     "memory.delete_project": "delete projects that nothing belongs to",

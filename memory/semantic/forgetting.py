@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import Q
@@ -30,7 +30,7 @@ MAKE_ROOM: Final = "CREATE TEMP TABLE going (kind text, row bigint, PRIMARY KEY 
 FIND_EPISODES: Final = """
     INSERT INTO going SELECT 'episode', id FROM episode WHERE {chosen} FOR UPDATE
 """
-# What has the words goes in any case; else what nothing supports any more that stays.
+# What has the words or was chosen by itself goes in any case; else what nothing supports any more that stays.
 FIND_MEMORIES: Final = """
     INSERT INTO going SELECT 'memory', id FROM memory WHERE {by_words} OR (
         ({chosen} OR EXISTS (
@@ -65,7 +65,7 @@ FORGET_HISTORY: Final = """
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What is to be forgotten: what all that is given here holds for. ``conversation``: its digest, as ``/why`` has
-    it, in hexadecimal digits."""
+    it, in hexadecimal digits. ``ids``: of these rows of a ``kind``, episode or memory."""
 
     agent: str = ""
     person: str = ""
@@ -73,24 +73,26 @@ class Selection:
     since: datetime | None = None
     until: datetime | None = None
     words: str = ""
+    kind: Literal["", "episode", "memory"] = ""
+    ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ValueError."""
-        if not any((self.agent, self.person, self.conversation, self.since, self.until, self.words.strip())):
+        words = self.words.strip()
+        if not any((self.agent, self.person, self.conversation, self.since, self.until, words, self.ids)):
             raise ValueError("nothing is selected")
         if self.conversation and len(bytes.fromhex(self.conversation)) != CONVERSATION_BYTES:
             raise ValueError(f"a conversation has {CONVERSATION_BYTES * 2} hexadecimal digits")
 
     @property
     def values(self) -> dict[str, Any]:
-        """The parameters of ``condition``."""
+        """The parameters of the conditions."""
         conversation = bytes.fromhex(self.conversation)
         names = {"agent": self.agent, "person": self.person, "words": self.words.strip(), "conversation": conversation}
-        return names | {"since": self.since, "until": self.until}
+        return names | {"since": self.since, "until": self.until, "ids": list(self.ids)}
 
-    @property
-    def condition(self) -> str:
-        """In SQL, for episodes and memories alike."""
+    def condition_of(self, kind: str) -> str:
+        """In SQL."""
         tests = {
             "agent = %(agent)s": self.agent,
             "person = %(person)s": self.person,
@@ -98,6 +100,7 @@ class Selection:
             f"{FIRST_SEEN} >= %(since)s": self.since,
             f"{FIRST_SEEN} < %(until)s": self.until,
             HAS_WORDS: self.words.strip(),
+            "id = ANY(%(ids)s)" if kind == self.kind else "false": self.ids,
         }
         return " AND ".join(test for test, is_given in tests.items() if is_given)
 
@@ -113,13 +116,13 @@ class Forgotten(NamedTuple):
 def forget(selection: Selection, *, is_trial: bool = False) -> Forgotten:
     """Takes out what is selected for good, with its vectors and its history. What was forgotten does not come back
     where clients resend it. ``is_trial``: only counts."""
-    values, chosen = selection.values, selection.condition
+    values, chosen = selection.values, selection.condition_of("memory")
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(MAKE_ROOM)
-        cursor.execute(FIND_EPISODES.format(chosen=chosen), values)
+        cursor.execute(FIND_EPISODES.format(chosen=selection.condition_of("episode")), values)
         episodes = cursor.rowcount
         memories = 0
-        by_words = chosen if values["words"] else "false"
+        by_words = chosen if values["words"] or values["ids"] else "false"
         while True:  # of memories that were made of memories
             cursor.execute(FIND_MEMORIES.format(chosen=chosen, by_words=by_words), values)
             if cursor.rowcount <= 0:

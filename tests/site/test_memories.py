@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
@@ -106,3 +107,26 @@ def test_memories_and_episodes_are_found_by_their_words_in_any_form(operator: Cl
     assert "It runs now." in page  # what was said next
     assert str(memory) in page
     assert "“We moved the billing database.”" in see(operator, f"{PAGE}{memory.pk}/change/")
+
+
+def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Client) -> None:
+    made, kept, chosen = (remember(f"Remember that lunch {number} is at noon.") for number in range(3))
+    episodes = [
+        Episode.objects.create(
+            text=f"Remember lunch {number}.", agent="dobby", role="user", digest=bytes([number]) * 32,
+            conversation=b"0" * 16, said_at=timezone.now(), lexemes="",
+        ) for number in range(2)
+    ]  # fmt: skip
+    made.lineage.create(kind="episode", row=episodes[0].pk)
+    for episode in episodes:
+        kept.lineage.create(kind="episode", row=episode.pk)
+
+    path = "/admin/memory/episode/"
+    told = operator.post(path, {"action": "forget_them", "_selected_action": [episodes[0].pk]}, follow=True)
+    operator.post(PAGE, {"action": "forget_them", "_selected_action": [chosen.pk]})
+
+    assert "1 episode and 1 memory forgotten for good" in told.content.decode()
+    assert list(Memory.objects.all()) == [kept]
+    assert list(Episode.objects.all()) == [episodes[1]]
+    assert not MemoryHistory.objects.exclude(memory=kept).exists()
+    assert "lunch" not in "".join(LogEntry.objects.values_list("object_repr", flat=True)).lower()

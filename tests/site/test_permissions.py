@@ -416,7 +416,7 @@ def test_operators_may_what_the_table_says_and_no_more():
         "memory.add_edge", "memory.delete_edge", "memory.change_soas",
         "memory.change_dimension", "memory.change_config", "memory.add_languagemodel", "memory.change_languagemodel",
         "memory.delete_languagemodel", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
-        "memory.add_memory", "memory.change_memory",
+        "memory.add_memory", "memory.change_memory", "memory.delete_memory", "memory.delete_episode",
         "memory.add_project", "memory.change_project", "memory.delete_project",
         "django_celery_beat.change_periodictask",
     }  # fmt: skip

@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *, is_trial: bool, **given: Any) -> None:
         try:
-            selection = Selection(**{name: given[name] for name in Selection.__slots__})
+            selection = Selection(**{name: value for name, value in given.items() if name in Selection.__slots__})
         except ValueError as error:
             raise CommandError(f"{error}: see manage.py forget --help") from None
         found = forget(selection, is_trial=is_trial)

@@ -1,8 +1,10 @@
 """What was said in conversations, in the admin."""
 
-from typing import Any
+from typing import Any, Literal
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.models import DELETION, LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -10,10 +12,26 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.base import Page, ReadOnly, link
+from memory.admin.base import Page, ReadOnly, limit_selection, link
+from memory.domain.formatting import format_count
 from memory.models import Episode, Memory, MemoryLineage
+from memory.semantic.forgetting import Selection, forget
 
 NEIGHBOURS = 3  # messages of the conversation that are shown before and after
+
+
+def forget_rows(page: Page, request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySet[Any]) -> None:
+    """For good, and says what went with them."""
+    keys, more = limit_selection(rows)
+    if keys:
+        gone = forget(Selection(kind=kind, ids=tuple(keys)))
+        what = f"{format_count(gone.episodes, 'episode')} and {format_count(gone.memories, 'memory', 'memories')}"
+        # Not as Django does it for each row, which would keep what was forgotten.
+        table = ContentType.objects.get_for_model(rows.model)
+        LogEntry.objects.create(
+            user_id=request.user.pk or 0, content_type=table, object_repr=f"{what} forgotten", action_flag=DELETION
+        )
+        page.message_user(request, f"{what} forgotten for good{more}.", messages.SUCCESS)
 
 
 def search_words(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
@@ -35,9 +53,13 @@ class EpisodeAdmin(ReadOnly, Page):
     fieldsets = (
         (None, {"fields": ("text", "role", "said_at", ("agent", "person"), "project")}),
         ("Around it", {"fields": ("conversation_around", "remembered")}),
-        ("Search", {"fields": ("read_at", "embedded_at")}),
+        ("Queue", {"fields": ("read_at",)}),
     )
     readonly_fields = ("conversation_around", "remembered")
+    actions = ("forget_them",)
+
+    def has_forget_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memory.delete_episode")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Episode]:
         return super().get_queryset(request).defer("lexemes")
@@ -66,3 +88,7 @@ class EpisodeAdmin(ReadOnly, Page):
         lineage = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row=row.pk)
         memories = Memory.objects.filter(pk__in=lineage.values("memory")).order_by("pk")
         return format_html_join("", "<div>{}</div>", ((link(one),) for one in memories)) or "nothing"
+
+    @admin.action(description="Forget for good, with what was remembered of nothing else", permissions=["forget"])
+    def forget_them(self, request: HttpRequest, queryset: QuerySet[Episode]) -> None:
+        forget_rows(self, request, "episode", queryset)

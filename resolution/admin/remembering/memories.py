@@ -21,7 +21,7 @@ from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of
-from resolution.admin.remembering.episodes import search_words
+from resolution.admin.remembering.episodes import forget_rows, search_words
 from resolution.errors import DecisionError
 from resolution.remembering import service
 from resolution.remembering.remarks import RemarkMistake, compose
@@ -99,7 +99,7 @@ class MemoryAdmin(Page):
     search_help_text = "Words of the memory, in any form."
     sortable_by = ()
     ordering = ("-id",)
-    actions = ("promote_them", "take_them_back", "restore_them")
+    actions = ("promote_them", "take_them_back", "restore_them", "forget_them")
     readonly_fields = ("sureness", "state", "evidence", "replaced", "happened", "channel", "source", "said_at", "slot")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -145,8 +145,18 @@ class MemoryAdmin(Page):
             told = format_html("It contradicts {}: both are marked as disputed.", link(other))
             self.message_user(request, told, messages.WARNING)
 
+    # Its history tells of it. Django's log would keep the text of what is forgotten.
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return None
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return None
+
     def has_change_them_permission(self, request: HttpRequest) -> bool:
         return self.has_change_permission(request)
+
+    def has_forget_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memory.delete_memory")
 
     # --- columns ---
 
@@ -202,6 +212,10 @@ class MemoryAdmin(Page):
     @admin.action(description="Restore: it holds again", permissions=["change_them"])
     def restore_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
         self._change(request, queryset, "restored", lambda pk: service.restore(pk, actor_of(request)))
+
+    @admin.action(description="Forget for good: text, history and all", permissions=["forget"])
+    def forget_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        forget_rows(self, request, "memory", queryset)
 
     def _change(
         self, request: HttpRequest, queryset: QuerySet[Memory], done: str, change: Callable[[int], object]
