@@ -90,7 +90,7 @@ def edge(own: OwnPostgres, concept: str, parent: str) -> None:
         "INSERT INTO urd (id, parent_id, dim_id, is_isa, source)"
         " SELECT c.id, p.id, d.id, true, 'operator' FROM soas c, soas p, soas d"
         " WHERE c.token = %s AND p.token = %s AND d.token = 'type'"
-        " ON CONFLICT (id, dim_id) DO UPDATE SET parent_id = excluded.parent_id",
+        " ON CONFLICT (id, dim_id) WHERE NOT is_additive DO UPDATE SET parent_id = excluded.parent_id",
         concept,
         parent,
     )
