@@ -1,6 +1,7 @@
 """The statements of a search. ``{own}`` and the like become conditions that name the scope's columns as an index has
 them; what users write only ever comes as a parameter."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from memory.semantic.domain.found import Kind
@@ -52,10 +53,10 @@ FREQUENCY: Final = (
 # Of what is given unasked: what a user said, and their answers to questions of the model that have these words. Its
 # words are only looked at, and nothing but the user's are given.
 BY_WORDS_OR_QUESTION: Final = """
-    SELECT coalesce(answer.id, best.id) FROM (
+    SELECT 'episode', coalesce(answer.id, best.id) FROM (
         SELECT id, conversation, role FROM (
             SELECT id, conversation, role, lexemes FROM episode
-            WHERE lexemes @@ %(needles)s::tsquery AND {visible_of_all} LIMIT {hits}
+            WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible_of_all} LIMIT {hits}
         ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
     ) best
     LEFT JOIN LATERAL (
@@ -66,8 +67,8 @@ BY_WORDS_OR_QUESTION: Final = """
     WHERE best.role = 'user' OR answer.id IS NOT NULL
 """
 BY_WORDS: Final = """
-    SELECT id FROM (
-        SELECT id, lexemes FROM {kind} WHERE lexemes @@ %(needles)s::tsquery AND {visible} LIMIT {hits}
+    SELECT '{kind}', id FROM (
+        SELECT id, lexemes FROM {kind} WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible} LIMIT {hits}
     ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
 """
 # The messages before and after each in its conversation, as far as they may be seen.
@@ -82,14 +83,16 @@ AROUND: Final = """
     ) near ON true
 """
 # A small scope is read whole: an index of everything would find nothing of it among the nearest.
-COUNT: Final = "SELECT count(*) FROM (SELECT FROM {kind} WHERE {visible} LIMIT {exact} + 1) visible"
+COUNT: Final = "SELECT count(*) FROM (SELECT FROM {kind} WHERE {scope} LIMIT {exact} + 1) own"
 NEAREST_EXACTLY: Final = """
     WITH own AS MATERIALIZED (SELECT id FROM {kind} WHERE {visible})
     SELECT v.id FROM own JOIN {kind}_vector v ON v.id = own.id AND v.embedder_id = {embedder}
     ORDER BY v.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT {nearest}
 """
 # Where a condition leaves too few of the nearest, the index goes on.
-GO_ON: Final = "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', false)"
+GO_ON: Final = """
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', false), set_config('hnsw.max_scan_tuples', '5000', false)
+"""
 NEAREST: Final = """
     SELECT v.id FROM {kind}_vector v JOIN {kind} ON {kind}.id = v.id
     WHERE v.embedder_id = {embedder} AND {visible}
@@ -98,7 +101,7 @@ NEAREST: Final = """
 DESCRIBE_MEMORIES: Final = """
     SELECT 'memory', memory.id, text, confidence, extract(epoch FROM said_at)::float8, agent, '', channel, category,
         is_disputed, ARRAY[]::int[], tsvector_to_array(lexemes), ARRAY[]::text[], {vector}, NULL::bytea
-    FROM memory {join} WHERE memory.id = ANY(%(ids)s) AND {visible}
+    FROM memory {join} WHERE memory.id = ANY(%({kind}_ids)s) AND {visible}
 """
 DESCRIBE_EPISODES: Final = """
     SELECT 'episode', episode.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, role, role, '',
@@ -114,7 +117,7 @@ DESCRIBE_EPISODES: Final = """
         ) around, unnest(tsvector_to_array(around.lexemes)) AS lexeme
     ) near ON true
     {join_before}
-    WHERE episode.id = ANY(%(ids)s) AND {visible}
+    WHERE episode.id = ANY(%({kind}_ids)s) AND {visible}
 """
 VECTOR: Final = "halfvec_send({alias}.vector)"
 JOIN: Final = "LEFT JOIN {kind}_vector {alias} ON {alias}.id = {of} AND {alias}.embedder_id = {embedder}"
@@ -149,6 +152,11 @@ def visible(kind: Kind, scope: Scope, *, own_words_only: bool, table: str = "", 
     return " AND ".join(conditions)
 
 
+def scope_of(kind: Kind, scope: Scope) -> str:
+    """Of how many rows a scope can have at most: what an index alone can tell."""
+    return in_project(scope.project) if kind == "memory" else "agent = %(agent)s AND person = %(person)s"
+
+
 def prepare(scope: Scope) -> str:
     project = in_project(scope.project)
     return PREPARE.format(
@@ -160,10 +168,18 @@ def prepare(scope: Scope) -> str:
     )
 
 
-def score_by(needles: int) -> str:
+def score_by(kind: Kind, needles: int) -> str:
     """SQL that sums the weights of those needles that a row has."""
-    terms = (f"CASE WHEN lexemes @@ %(needle{at})s::tsquery THEN %(weight{at})s ELSE 0 END" for at in range(needles))
+    terms = (
+        f"CASE WHEN lexemes @@ %({kind}_needle{at})s::tsquery THEN %({kind}_weight{at})s ELSE 0 END"
+        for at in range(needles)
+    )
     return " + ".join(terms)
+
+
+def unite(statements: Iterable[str]) -> str:
+    """One statement with the rows of all: each takes a way to Postgres and back, which is long on a busy machine."""
+    return " UNION ALL ".join(f"({statement})" for statement in statements)
 
 
 def quote(lexeme: str) -> str:

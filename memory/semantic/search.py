@@ -87,8 +87,8 @@ class Wish:
             "conversation": self.conversation,
         }
 
-    def visible(self, kind: Kind, table: str = "") -> str:
-        return queries.visible(kind, self.scope, own_words_only=self.own_words_only, table=table)
+    def visible(self, kind: Kind) -> str:
+        return queries.visible(kind, self.scope, own_words_only=self.own_words_only)
 
 
 @dataclass(slots=True)
@@ -142,22 +142,24 @@ def find(wish: Wish, now: float) -> Dialogue:
     question = yield from understand(wish)
     if not question.terms:
         return []
+    ids = yield from collect(question)
+    if not any(ids.values()):
+        return []
+    statement = queries.unite(describing(question, kind) for kind in wish.kinds if ids[kind])
+    rows = yield Query(statement, wish.arguments | {f"{kind}_ids": ids[kind] for kind in wish.kinds})
     found: list[Found] = []
     for kind in wish.kinds:
-        ids = yield from collect(question, kind)
-        if ids:
-            rows = yield Query(describing(question, kind), wish.arguments | {"ids": ids})
-            candidates = [read_candidate(row, own_words_only=wish.own_words_only) for row in rows]
-            if wish.own_words_only:  # what somebody once asked tells nobody anything
-                candidates = [each for each in candidates if not only_asks(each.text)]
-            found += rank(
-                candidates,
-                question.terms[kind],
-                question.corpora[kind],
-                question.vector,
-                now,
-                is_asked=not wish.own_words_only,
-            )
+        candidates = [read_candidate(row, own_words_only=wish.own_words_only) for row in rows if row[0] == kind]
+        if wish.own_words_only:  # what somebody once asked tells nobody anything
+            candidates = [each for each in candidates if not only_asks(each.text)]
+        found += rank(
+            candidates,
+            question.terms[kind],
+            question.corpora[kind],
+            question.vector,
+            now,
+            is_asked=not wish.own_words_only,
+        )
     return found if len(wish.kinds) == 1 else sorted(found, key=lambda each: -each.score)
 
 
@@ -186,43 +188,56 @@ def understand(wish: Wish) -> Generator[Step, Any, Question]:
     return question
 
 
-def collect(question: Question, kind: Kind) -> Generator[Step, Any, list[int]]:
+def collect(question: Question) -> Generator[Step, Any, dict[Kind, list[int]]]:
     """The ids of what may belong to the question: by its words, their neighbours, its vector."""
     wish = question.wish
-    sql = {"kind": kind, "visible": wish.visible(kind)}
-    ids: list[int] = []
-    terms, corpus = question.terms[kind], question.corpora[kind]
-    bounds, compared = (NEEDLES_ASKED_MAX, DOCUMENTS_ASKED_MAX), queries.COMPARED_ASKED_MAX
-    if wish.own_words_only:
-        bounds, compared = (NEEDLES_MAX, DOCUMENTS_MAX), queries.COMPARED_MAX
-    if needles := choose_needles(terms, corpus, *bounds):
-        by_words = queries.BY_WORDS
-        if wish.own_words_only and kind == "episode":
-            by_words = queries.BY_WORDS_OR_QUESTION
-            sql["visible_of_all"] = queries.visible(kind, wish.scope, own_words_only=True, of_all=True)
-        statement = by_words.format(
-            **sql, hits=queries.HITS_MAX, compared=compared, score=queries.score_by(len(needles))
-        )
-        ids += ids_of((yield Query(statement, wish.arguments | needle_arguments(wish, needles, corpus))))
-    if wish.own_words_only:  # vectors, and what stands beside a message, only put these into order
-        return list(dict.fromkeys(ids))
-    if kind == "episode" and ids:
-        statement = queries.AROUND.format(**sql)
-        ids += ids_of((yield Query(statement, wish.arguments | {"ids": ids[: queries.AROUND_MAX]})))
-    if question.vector is not None:
-        ids += yield from collect_nearest(question, kind, sql)
-    return list(dict.fromkeys(ids))
+    ids: dict[Kind, list[int]] = {kind: [] for kind in wish.kinds}
+    statements, arguments = [], wish.arguments
+    bounds = (NEEDLES_MAX, DOCUMENTS_MAX) if wish.own_words_only else (NEEDLES_ASKED_MAX, DOCUMENTS_ASKED_MAX)
+    for kind in wish.kinds:
+        if needles := choose_needles(question.terms[kind], question.corpora[kind], *bounds):
+            statements.append(looking(wish, kind, len(needles)))
+            arguments |= needle_arguments(wish, kind, needles, question.corpora[kind])
+    for kind, key in (yield Query(queries.unite(statements), arguments)) if statements else ():
+        ids[kind].append(key)
+    if not wish.own_words_only:  # else vectors, and what stands beside a message, only put these into order
+        if ids.get("episode"):
+            statement = queries.AROUND.format(visible=wish.visible("episode"))
+            hits = ids["episode"][: queries.AROUND_MAX]
+            ids["episode"] += ids_of((yield Query(statement, wish.arguments | {"ids": hits})))
+        for kind in wish.kinds if question.vector is not None else ():
+            ids[kind] += yield from collect_nearest(question, kind)
+    return {kind: list(dict.fromkeys(found)) for kind, found in ids.items()}
 
 
-def collect_nearest(question: Question, kind: Kind, sql: Mapping[str, str]) -> Generator[Step, Any, list[int]]:
+def looking(wish: Wish, kind: Kind, needles: int) -> str:
+    """The statement that finds texts by words."""
+    sql = {"kind": kind, "hits": queries.HITS_MAX, "score": queries.score_by(kind, needles)}
+    if not wish.own_words_only:
+        return queries.BY_WORDS.format(**sql, visible=wish.visible(kind), compared=queries.COMPARED_ASKED_MAX)
+    sql |= {"visible": wish.visible(kind), "compared": queries.COMPARED_MAX}
+    if kind == "memory":
+        return queries.BY_WORDS.format(**sql)
+    of_all = queries.visible(kind, wish.scope, own_words_only=True, of_all=True)
+    return queries.BY_WORDS_OR_QUESTION.format(**sql, visible_of_all=of_all)
+
+
+def collect_nearest(question: Question, kind: Kind) -> Generator[Step, Any, list[int]]:
     wish = question.wish
-    [(count,)] = yield Query(queries.COUNT.format(**sql, exact=queries.EXACT_MAX), wish.arguments)
+    [(count,)] = yield Query(
+        queries.COUNT.format(kind=kind, scope=queries.scope_of(kind, wish.scope), exact=queries.EXACT_MAX),
+        wish.arguments,
+    )
     query = queries.NEAREST_EXACTLY
     if count > queries.EXACT_MAX:
         query = queries.NEAREST
         yield Query(queries.GO_ON, {})
     statement = query.format(
-        **sql, embedder=question.embedder, dimensions=question.dimensions, nearest=queries.NEAREST_MAX
+        kind=kind,
+        visible=wish.visible(kind),
+        embedder=question.embedder,
+        dimensions=question.dimensions,
+        nearest=queries.NEAREST_MAX,
     )
     vector = f"[{','.join(f'{number:.4g}' for number in question.vector or ())}]"
     return ids_of((yield Query(statement, wish.arguments | {"vector": vector})))
@@ -232,12 +247,13 @@ def ids_of(rows: Iterable[tuple[int]]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def needle_arguments(wish: Wish, needles: Sequence[Term], corpus: Corpus) -> dict[str, Any]:
-    weight = ":AC" if wish.own_words_only else ""  # what the model asked, too
+def needle_arguments(wish: Wish, kind: Kind, needles: Sequence[Term], corpus: Corpus) -> dict[str, Any]:
+    # Of messages also what the model asked, but nothing that is quoted; a memory's words have no such weights.
+    weight = ":AC" if wish.own_words_only and kind == "episode" else ""
     asked = [queries.quote(term.lexeme) + weight for term in needles]
-    arguments: dict[str, Any] = {"needles": " | ".join(asked)}
+    arguments: dict[str, Any] = {f"{kind}_needles": " | ".join(asked)}
     for at, (needle, term) in enumerate(zip(asked, needles, strict=True)):
-        arguments |= {f"needle{at}": needle, f"weight{at}": corpus.weigh(term)}
+        arguments |= {f"{kind}_needle{at}": needle, f"{kind}_weight{at}": corpus.weigh(term)}
     return arguments
 
 
@@ -247,6 +263,7 @@ def describing(question: Question, kind: Kind) -> str:
     own = {"kind": kind, "embedder": question.embedder}
     has_vector = question.vector is not None
     sql = {
+        "kind": kind,
         "visible": wish.visible(kind),
         "vector": queries.VECTOR.format(alias="v") if has_vector else "NULL::bytea",
         "join": queries.JOIN.format(**own, alias="v", of=f"{kind}.id") if has_vector else "",
@@ -255,7 +272,7 @@ def describing(question: Question, kind: Kind) -> str:
         return queries.DESCRIBE_MEMORIES.format(**sql)
     return queries.DESCRIBE_EPISODES.format(
         **sql,
-        visible_one=wish.visible(kind, "one"),
+        visible_one=queries.visible(kind, wish.scope, own_words_only=wish.own_words_only, table="one", of_all=True),
         vector_before=queries.VECTOR.format(alias="w") if has_vector else "NULL::bytea",
         join_before=queries.JOIN.format(**own, alias="w", of="near.before") if has_vector else "",
         confidence=f"CASE role WHEN 'user' THEN {OWN_WORDS} ELSE {ANOTHERS_WORDS} END::float8",

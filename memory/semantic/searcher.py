@@ -25,7 +25,9 @@ IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its
 DEADLINE_MS: Final = 15
 LONGER_MS: Final = 500  # for what nobody waits for
 # A plan for any words would not know which are rare.
-FOR_SHORT_QUERIES: Final = "SET jit = off; SET plan_cache_mode = force_custom_plan"
+FOR_SHORT_QUERIES: Final = (
+    f"SET jit = off; SET plan_cache_mode = force_custom_plan; SET statement_timeout = {DEADLINE_MS}"
+)
 GIVEN_MAX: Final = 5  # of memories, and of episodes
 CONNECT_AGAIN_S: Final = 1.0
 LOG_EVERY_S: Final = 60.0
@@ -89,7 +91,7 @@ class Searcher:
         try:
             # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
             async with asyncio.timeout(2 * deadline_ms / 1000):
-                found = await self._converse(opened, find(wish, time.time()), deadline_ms)
+                found = await self._converse(opened, find(wish, time.time()), None if is_urgent else LONGER_MS)
         except (psycopg.errors.QueryCanceled, TimeoutError):
             self.counts.late += 1
             return None
@@ -118,10 +120,11 @@ class Searcher:
         else:  # it was cut off while it was at work: nobody knows for how long it still is
             await opened.close()
 
-    async def _converse(self, opened: Connection, dialogue: Dialogue, deadline_ms: int) -> list[Found]:
-        await opened.execute(f"SET statement_timeout = {deadline_ms}")
+    async def _converse(self, opened: Connection, dialogue: Dialogue, longer_ms: int | None) -> list[Found]:
         answer: Any = None
         try:
+            if longer_ms is not None:
+                await opened.execute(f"SET statement_timeout = {longer_ms}")
             while True:
                 match dialogue.send(answer):
                     case Query(statement, arguments):
@@ -130,7 +133,10 @@ class Searcher:
                         answer = self._embed(embedder, text)
         except StopIteration as end:
             found: list[Found] = end.value
-        return found
+            return found
+        finally:
+            if longer_ms is not None and opened.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+                await opened.execute(f"SET statement_timeout = {DEADLINE_MS}")
 
     def _embed(self, embedder: str, text: str) -> Sequence[float] | None:
         """Only by what is in this process: there is no time to ask another."""

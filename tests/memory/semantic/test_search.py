@@ -84,7 +84,8 @@ def searching(dsn: str, ask: Callable[[Searcher], Awaitable[object]]) -> object:
 def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
     said(DATABASE, talk="earlier")
     said("Tell me about our billing database.", talk="now")
-    remembered(PREFERENCE, confidence=0.5)
+    remembered("The billing database is called heron.")
+    remembered("The billing database is called osprey.", confidence=0.5)
 
     related = searching(
         dsn,
@@ -92,7 +93,16 @@ def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
     )
 
     assert [each.text for each in related.episodes] == [DATABASE]
-    assert related.memories == []
+    assert [each.text for each in related.memories] == ["The billing database is called heron."]
+
+
+@pytest.mark.django_db
+def test_an_answer_to_what_the_model_asked_is_found_by_the_question() -> None:
+    said("What is the name of your cat?", role="assistant", talk="cats")
+    said("Biscuit, after my grandmother's favourite.", talk="cats")
+    said("What is the name of your cat?", role="assistant", talk="others")
+
+    assert texts(ANN, "name of the cat", own_words_only=True) == ["Biscuit, after my grandmother's favourite."]
 
 
 def test_without_a_connection_a_search_is_skipped(dsn: str) -> None:
