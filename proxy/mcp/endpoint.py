@@ -59,12 +59,17 @@ class Endpoint:
 
         async def serve() -> None:
             # Entered and left in one task, as its task group demands.
-            async with manager.run():
+            try:
+                async with manager.run():
+                    started.set()
+                    await self._stopping.wait()
+            finally:
                 started.set()
-                await self._stopping.wait()
 
         self._task = asyncio.create_task(serve(), name="mcp")
         await started.wait()
+        if self._task.done():
+            self._task.result()  # raises what went wrong; the next call tries again
         self._app = manager.handle_request
 
 

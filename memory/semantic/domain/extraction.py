@@ -12,6 +12,7 @@ from typing import Final
 
 from memory.domain.language.english import modality
 from memory.domain.language.english import remembering as english
+from memory.domain.secrets.shapes import MARK as SECRET
 from memory.domain.steps import finish
 from memory.domain.text.function_words import ARTICLES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, split_words
 from memory.domain.text.machine_output import OutputFinder
@@ -127,7 +128,8 @@ def _iter_sentences(text: str) -> Iterator[_Sentence]:
             said = line[sentence.start : sentence.end]
             lead = len(said) - len(said.lstrip(" \t*_"))
             said = said[lead:].rstrip()
-            if not sentence.is_question and 0 < len(said) <= SENTENCE_MAX:
+            # What would be remembered is the secret, which nobody is told.
+            if not sentence.is_question and 0 < len(said) <= SENTENCE_MAX and SECRET not in said:
                 begin = start + sentence.start + lead
                 small = said.lower().replace("’", "'")
                 if len(small) == len(said):

@@ -66,6 +66,10 @@ def test_quoted_words_are_told_apart_from_ones_own() -> None:
     ]
 
 
+def test_a_sentence_whose_secret_was_masked_is_not_remembered() -> None:
+    assert read_memories("Remember that the password of the staging database is [secret].") == []
+
+
 def test_a_sentence_goes_on_in_the_next_line() -> None:
     (found,) = read_memories("We decided to keep the billing database on\nPostgres 17 for another year.")
 
