@@ -107,6 +107,7 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CLAIM, "status": "resolved"})
     insert("conflict", GOOD["conflict"] | {"id": resolution.SLOT, "status": "resolved"})
     insert("memory", GOOD["memory"] | {"id": memory.A})
+    insert("dimension", {"id": GOOD["urd"]["dim_id"], "is_isa": True})
     places = {"soas.token"}.union(*(fill(table) for table in GOOD if table != "soas"))
     for word in (WORD, SECRET[:-1], WORD.upper()):
         insert("evidence", GOOD["evidence"] | {"sentence": f"say {word}"})
