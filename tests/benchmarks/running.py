@@ -13,7 +13,8 @@ from festinger_site.home import PROJECT
 TARGETS = ["direct", "bare forwarder", "Festinger", "Festinger, off"]
 FACTS = ["borogove", "dobby", "gnommoweb", "kvasir", "tulgey"]
 # One round, with a small large world.
-SMALL = ["--rounds", "1", "--tokens", "2000", "--turns", "6", "--conversations", "50", "--llm-exercises", "2"]
+SMALL = ["--rounds", "1", "--tokens", "2000", "--turns", "6", "--conversations", "50", "--llm-exercises", "2",
+         "--talks", "1", "--memories", "500", "--episodes", "4000"]  # fmt: skip
 RUN_S = 900
 
 Rows = dict[str, dict[str, float]]
