@@ -287,13 +287,14 @@ def _is_change(small: str) -> bool:
 
 
 _PREFERENCE: Final = re.compile(
-    r"the user (?:\w+ ){0,2}(?:prefers?|likes?|loves?|enjoys?|hates?|dislikes?|uses?|avoids?|can't stand|detests?)\b"
-    r"|the user's (?:favou?rite|preferred|default|go-to)\b|the user asked\b"
+    r"(?:the )?user (?:\w+ ){0,2}(?:prefers?|likes?|loves?|enjoys?|hates?|dislikes?|uses?|avoids?"
+    r"|can't stand|detests?)\b"
+    r"|(?:the )?user's (?:favou?rite|preferred|default|go-to)\b|the user asked\b"
 )
 _IDENTITY: Final = re.compile(
-    r"the user (?:is (?:an? |called |from |not an? )|works (?:as|at|for)|lives in|comes from|was "
+    r"(?:the )?user (?:is (?:an? |called |from |not an? )|works (?:as|at|for)|lives in|comes from|was "
     r"born|speaks|has (?:an? )?"
-    rf"(?:\w+ ){{0,2}}{english.CREDENTIALS})|the user's (?:name|birthday|job|role|title|pronouns"
+    rf"(?:\w+ ){{0,2}}{english.CREDENTIALS})|(?:the )?user's (?:name|birthday|job|role|title|pronouns"
     r"|email|time ?zone|employer)\b"
 )
 
@@ -306,6 +307,6 @@ def categorise(text: str) -> str:
         return "preference"
     if _IDENTITY.match(small):
         return "identity"
-    if re.search(r"\bthe user\b", small):
+    if re.search(r"\bthe user\b|^user(?:'s)? ", small):
         return "episodic"
     return "project" if re.search(r"\b(?:the team|the project|team's|project's)\b", small) else "other"

@@ -12,7 +12,7 @@ from memory.domain.language.english import remembering as english
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.semantic.domain.oppositions import Opposition, count_negations, find_opposition
 from memory.semantic.domain.stems import content_stems, stem, words_of
-from memory.semantic.domain.things import is_trade
+from memory.semantic.domain.things import is_trade, single
 
 VERSION: Final = 1  # of these rules: memories with a lower one are looked at again
 SLOT_MAX: Final = 200  # characters
@@ -37,6 +37,9 @@ _QUALIFIER: Final = re.compile(
 )
 _ASKS: Final = re.compile(r"(?:not )?to ")
 _NO_LONGER: Final = re.compile(r"\bno longer ")
+_ATTRIBUTE: Final = re.compile(r"(?:the )?user's (?P<noun>[\w -]{1,60}?) (?:is|are)(?: now)? ")
+_CALLED: Final = re.compile(r"(?:the )?user wants to be called ")
+_AGED: Final = re.compile(r"(?:the )?user is \d{1,3} years old")
 _WORKS_AS: Final = re.compile(r"\b(?:works? as|(?:job|role|profession|occupation|title) (?:is|are))\b")
 _IS_A: Final = re.compile(r"\b(?:is|am|i'm) (?:now |also |currently |not )*(?:an?|the) (?P<object>.+)")
 _CREDENTIALS: Final = re.compile(rf"\b{english.CREDENTIALS}\b")
@@ -167,6 +170,7 @@ def _may_be_one_case(one: str, other: str) -> bool:
 
 
 def _identity_slot(small: str, named: str) -> str:
+    named = named or _find_named(small)
     if named in _OF_ROLE or _WORKS_AS.search(small):
         return "role"
     if named:
@@ -178,6 +182,14 @@ def _identity_slot(small: str, named: str) -> str:
         if head and is_trade(head[-1].strip(",.")):
             return "role"
     return "background" if _BACKGROUND.search(small) else ""
+
+
+def _find_named(small: str) -> str:
+    """The slot that a form would name, of a sentence that somebody wrote about the user."""
+    if found := _ATTRIBUTE.match(small):
+        words = found["noun"].split()
+        return " ".join(map(single, words)) if words[-1] in english.ATTRIBUTES else ""
+    return "called" if _CALLED.match(small) else "age" if _AGED.match(small) else ""
 
 
 def _value_of(small: str) -> set[str]:

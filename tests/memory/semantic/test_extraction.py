@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.text.function_words import split_words
-from memory.semantic.domain.extraction import MEMORIES_MAX, read_memories, read_statement
+from memory.semantic.domain.extraction import MEMORIES_MAX, categorise, read_memories, read_statement
 from tests.memory.domain.hostile import Hostile
 from tests.memory.semantic.measuring import DATA, measure
 from tests.steps import count_steps
@@ -84,6 +84,22 @@ def test_what_is_written_on_purpose_has_a_form_or_stands_as_it_is(text: str, rea
     found = read_statement(text)
 
     assert (found and found.text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("User prefers tabs.", "preference"),
+        ("The user's favourite colour is green.", "preference"),
+        ("The user is a nurse.", "identity"),
+        ("User's name is Sam.", "identity"),
+        ("The user's flight leaves on Friday.", "episodic"),
+        ("The team decided to use Kafka.", "project"),
+        ("The staging server is called heron.", "other"),
+    ],
+)
+def test_what_somebody_writes_of_the_user_is_the_users(text: str, category: str) -> None:
+    assert categorise(text) == category
 
 
 @given(st.lists(PIECES, max_size=40).map(" ".join), st.sampled_from(["user", "assistant"]))
