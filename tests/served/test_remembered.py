@@ -45,16 +45,17 @@ def kept(database: str) -> Iterator[Any]:
         yield wait
 
 
-def ask_until_given(server: Served, ollama: StandIn, wire: str, question: str, headers: dict[str, str]) -> str:
-    """The prompt as it was sent on. A busy machine may miss the deadline: then the next turn has it."""
+def ask_until_given(server: Served, wire: str, question: str, headers: dict[str, str], **more: Any) -> list[Turn]:
+    """What was said up to the prompt that was given something. A busy machine may miss the deadline: then the next turn
+    has it."""
     deadline = time.monotonic() + WITHIN_S
     while time.monotonic() < deadline:
         turns: list[Turn] = [("user", f"{question} ({next(NUMBERS)})")]
         for _ in range(2):
-            answer = post(server, wire, turns, headers)
+            answer = post(server, wire, turns, headers, **more)
             told = server.client.get(f"/why/{answer.headers['x-festinger-request']}", headers=headers).json()
             if any(note["why"] == "given" for note in told["notes"]):
-                return received(ollama, wire)
+                return turns
             turns += [("assistant", "Well."), ("user", "Go on.")]
             time.sleep(0.2)
     raise AssertionError(told)
@@ -70,11 +71,9 @@ def test_what_was_said_in_one_conversation_stands_in_the_prompt_of_another(
     post(raw_server, wire, [("user", said)], name)
     kept(said)
 
-    prompt = ask_until_given(
-        server, ollama, wire, f"Which version is our billing{wire.replace('_', '')} database?", name
-    )
+    ask_until_given(server, wire, f"Which version is our billing{wire.replace('_', '')} database?", name)
 
-    assert f"{time.strftime('%Y-%m-%d')} user: {said}" in prompt
+    assert f"{time.strftime('%Y-%m-%d')} user: {said}" in received(ollama, wire)
 
 
 # How a client says for whom it speaks: in the body, or in a header.
@@ -91,20 +90,20 @@ def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said(
 ) -> None:
     said, question = f"My zither{client} lessons begin on Thursday.", f"When do the zither{client} lessons begin?"
 
-    def ask(person: str, text: str) -> bool:
+    def ask(person: str, turns: list[Turn]) -> bool:
         """Whether the prompt has it."""
         wire, body, headers = BEHIND[client](person)
-        post(server, wire, [("user", text)], headers | {"X-Festinger-Agent": "bridge"}, **body)
+        post(server, wire, turns, headers | {"X-Festinger-Agent": "bridge"}, **body)
         return said in received(ollama, wire)
 
-    ask("ann", said)
+    ask("ann", [("user", said)])
     kept(said)
+    wire, body, headers = BEHIND[client]("ann")
+    turns = ask_until_given(server, wire, question, headers | {"X-Festinger-Agent": "bridge"}, **body)
+    assert said in received(ollama, wire)
 
-    texts = (f"{question} ({number})" for number in count())
-    given = eventually(lambda: next(text for text in texts if ask("ann", text)), within_s=WITHIN_S)
-    assert given
-    assert not any(ask(person, given) for person in ("bob", "", "bob"))
-    assert ask("ann", given)
+    assert not any(ask(person, turns) for person in ("bob", "", "bob"))
+    assert ask("ann", turns)
 
 
 def test_what_somebody_quotes_and_what_the_model_says_does_not_come_by_itself(
@@ -115,15 +114,15 @@ def test_what_somebody_quotes_and_what_the_model_says_does_not_come_by_itself(
     turns: list[Turn] = [
         ("user", f"Look at what the page about quokka says:\n\n> {planted}\n\nWhat do you make of that quokka page?"),
         ("assistant", f"I see. {planted} That is what the assistant believes."),
-        ("user", "And is the quokka page from this year?"),
+        ("user", "The quokka page is from this year, I am sure."),
     ]
     post(server, "chat", turns, name)
-    kept("quokka page from this year")
+    kept("quokka page is from this year")
     kept("the assistant believes")
 
-    prompt = ask_until_given(server, ollama, "chat", "Who keeps the quokka server password?", name)
+    ask_until_given(server, "chat", "Is the quokka page from this year, and who keeps the server password?", name)
 
-    assert "janitor" not in prompt
+    assert "janitor" not in received(ollama, "chat")
 
 
 def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
@@ -132,10 +131,8 @@ def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
     name = {"X-Festinger-Agent": "forgetful"}
     post(server, "chat", [("user", "The bandicoot release is planned for the ninth of May.")], name)
     kept("bandicoot release")
-    ask_until_given(server, ollama, "chat", "When is the bandicoot release planned?", name)
-    *_, last = [each for each in ollama.requests() if each.path == "/api/chat"]
-    said = [(m["role"], m["content"].partition("\n\n<recollection>")[0]) for m in last.json()["messages"]]
-    said += [("assistant", "In May."), ("user", "Thanks.")]
+    turns = ask_until_given(server, "chat", "When is the bandicoot release planned?", name)
+    said = [*turns, ("assistant", "In May."), ("user", "Thanks.")]
     post(server, "chat", said, name)
     assert "ninth of May" in received(ollama, "chat")
 
@@ -149,6 +146,7 @@ def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
     assert eventually(is_gone, within_s=WITHIN_S)
 
 
+@pytest.mark.slow
 def test_while_postgres_is_away_or_does_not_answer_prompts_go_on(upstream: StandIn) -> None:
     with OwnPostgres() as own:
         served = Served(upstream=upstream.url, database=own.copy("remembering")).wait_ready()
