@@ -4,6 +4,7 @@ them; what users write only ever comes as a parameter."""
 from collections.abc import Iterable
 from typing import Final
 
+from memory.semantic.domain import consolidation
 from memory.semantic.domain.found import Kind
 from memory.semantic.domain.scope import PERSONAL, Scope
 
@@ -99,7 +100,7 @@ NEAREST: Final = """
     ORDER BY v.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT {nearest}
 """
 DESCRIBE_MEMORIES: Final = """
-    SELECT 'memory', memory.id, text, confidence, extract(epoch FROM said_at)::float8, agent, '', channel, category,
+    SELECT 'memory', memory.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
         is_disputed, ARRAY[]::int[], tsvector_to_array(lexemes), ARRAY[]::text[], {vector}, NULL::bytea
     FROM memory {join} WHERE memory.id = ANY(%({kind}_ids)s) AND {visible}
 """
@@ -128,6 +129,19 @@ def in_project(project: int | None) -> str:
     return "project_id IS NULL" if project is None else f"project_id = {project:d}"
 
 
+def confidence(table: str = "memory") -> str:
+    """SQL of how sure a memory still is: see memory.semantic.store.current_confidence."""
+    categories, channels = (
+        ", ".join(f"'{each}'" for each in sorted(lasting))
+        for lasting in (consolidation.LASTING_CATEGORIES, consolidation.LASTING_CHANNELS)
+    )
+    days = f"greatest(extract(epoch FROM now() - {table}.last_updated)::float8 / 86400, 0)"
+    return (
+        f"CASE WHEN {table}.category IN ({categories}) OR {table}.channel IN ({channels}) THEN {table}.confidence"
+        f" ELSE {table}.confidence * exp(-{consolidation.DECAY} * {days}) END"
+    )
+
+
 def visible(kind: Kind, scope: Scope, *, own_words_only: bool, table: str = "", of_all: bool = False) -> str:
     """The condition of every statement that reads texts: what this scope may be given; ``of_all``: also what only
     others said in the speaker's conversations. Parameters: agent, person, least_confidence, conversation."""
@@ -143,7 +157,7 @@ def visible(kind: Kind, scope: Scope, *, own_words_only: bool, table: str = "", 
         conditions += [
             f"({column}category NOT IN ({personal}) OR {spoken_by})",
             f"{column}status = 'active'",
-            f"{column}confidence {'>' if own_words_only else '>='} %(least_confidence)s",
+            f"{confidence(table or kind)} {'>' if own_words_only else '>='} %(least_confidence)s",
         ]
         if own_words_only:
             conditions.append(f"{column}channel NOT IN ('assistant', 'quoted')")

@@ -269,7 +269,7 @@ def describing(question: Question, kind: Kind) -> str:
         "join": queries.JOIN.format(**own, alias="v", of=f"{kind}.id") if has_vector else "",
     }
     if kind == "memory":
-        return queries.DESCRIBE_MEMORIES.format(**sql)
+        return queries.DESCRIBE_MEMORIES.format(**sql, confidence=queries.confidence())
     return queries.DESCRIBE_EPISODES.format(
         **sql,
         visible_one=queries.visible(kind, wish.scope, own_words_only=wish.own_words_only, table="one", of_all=True),

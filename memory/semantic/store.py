@@ -3,7 +3,7 @@ and after. All functions run inside the caller's transaction."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from zlib import crc32
 
@@ -16,12 +16,12 @@ from memory.domain.channels import Channel, is_weaker
 from memory.domain.timing import is_dated
 from memory.models import Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain import slots
+from memory.semantic.domain.consolidation import add_evidence, decay, lasts
 from memory.semantic.domain.scope import PERSONAL, Scope
 
 Action = MemoryHistory.Action
 Status = Memory.Status
 
-CORROBORATION: Final = 0.05  # of what is missing to certainty, which each further voice adds
 NEWER_LEAST: Final = 0.51  # what is disputed by something older is still given by itself
 ACTOR_MAX: Final = 120  # characters
 KEPT: Final[tuple[str, ...]] = (
@@ -73,6 +73,14 @@ def visible_to(scope: Scope) -> QuerySet[Memory]:
     """Of all statuses: what concerns a person is for whoever said it, the rest for all of the project."""
     own = Q(agent=scope.speaker.agent, person=scope.speaker.person)
     return Memory.objects.filter(own | ~Q(category__in=PERSONAL), project=scope.project)
+
+
+def current_confidence(memory: Memory, now: datetime) -> float:
+    """How sure it still is: less each day since the last evidence for it, but for who somebody is, and what was stated
+    on purpose."""
+    if lasts(memory.category, memory.channel):
+        return memory.confidence
+    return decay(memory.confidence, (now - memory.last_updated) / timedelta(days=1))
 
 
 def find_same(scope: Scope, text: str) -> list[Memory]:
@@ -146,14 +154,13 @@ def create(draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE) -> M
 
 def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
     """The same was said again. Only another voice makes it surer."""
-    more = CORROBORATION * (1 - memory.confidence) if is_other_voice else 0.0
     _derive(memory, by)
     _change(
         memory,
         Action.CONFIRM,
         by,
         evidence_count=memory.evidence_count + 1,
-        confidence=memory.confidence + more,
+        confidence=add_evidence(memory.confidence) if is_other_voice else memory.confidence,
         last_updated=max(memory.last_updated, by.evident_at),
     )
 

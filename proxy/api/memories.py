@@ -18,7 +18,7 @@ from memory.semantic.domain.answers import answer_search
 from memory.semantic.domain.found import Types
 from memory.semantic.domain.scope import PERSON_MAX, Scope
 from memory.semantic.search import QUERY_CHARACTERS, search
-from memory.semantic.store import visible_to
+from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with
 from proxy.auth import Caller, may, scope_of
@@ -209,7 +209,7 @@ def memory_out(memory: Memory) -> dict[str, Any]:
         "category": memory.category,
         "project": memory.project.slug if memory.project is not None else None,
         "status": memory.status,
-        "confidence": round(memory.confidence, 4),
+        "confidence": round(current_confidence(memory, timezone.now()), 4),
         "slot": memory.slot or None,
         "is_disputed": memory.is_disputed,
         "agent": memory.agent,

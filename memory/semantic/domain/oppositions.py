@@ -21,9 +21,14 @@ class Opposition(StrEnum):
 _NEGATED: Final = re.compile(r"n['’]t\Z|nt\Z")
 _NUMBER: Final = re.compile(r"(?<![\w.])(\d+(?:[.,:]\d+)*)(?:\s*(%|[^\W\d_]+))?")
 _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
+# `With` and `without` differ in a negation already.
 _OPPOSITES: Final = frozenset(
-    pair for one, other in ANTONYMS for pair in ((stem(one), stem(other)), (stem(other), stem(one)))
+    pair
+    for one, other in ANTONYMS
+    if one not in NEGATIONS and other not in NEGATIONS
+    for pair in ((stem(one), stem(other)), (stem(other), stem(one)))
 )
+_OPPOSED: Final = frozenset(word for pair in _OPPOSITES for word in pair)
 _COPULAS: Final = frozenset(
     {"don't", "doesn't", "didn't", "can't", "won't", "isn't", "aren't", "wasn't", "hasn't", "haven't"}
 )
@@ -32,19 +37,24 @@ _COPULAS: Final = frozenset(
 def find_opposition(one: str, other: str) -> Opposition | None:
     """The first sign that the sentences, which are about one thing, contradict each other; None where there is none.
     The same whichever comes first."""
-    first, second = content_stems(one), content_stems(other)
-    alone, beside = set(first) - set(second), set(second) - set(first)
-    if not set(first) & set(second):
+    if not set(content_stems(one)) & set(content_stems(other)):
         return None
-    if count_negations(one) % 2 != count_negations(other) % 2:
-        return Opposition.NEGATION
-    if any((left, right) in _OPPOSITES for left in alone for right in beside):
-        return Opposition.ANTONYM
+    first, second = _find_opposed(one), _find_opposed(other)
+    alone, beside = first - second, second - first
+    is_denied = count_negations(one) % 2 != count_negations(other) % 2
+    if any((left, right) in _OPPOSITES for left in alone for right in beside) != is_denied:
+        # Who does not like coffee dislikes it.
+        return Opposition.NEGATION if is_denied else Opposition.ANTONYM
     if _differ_in_numbers(one, other):
         return Opposition.NUMBER
     if _differ_in_names(one, other):
         return Opposition.NAME
     return None
+
+
+def _find_opposed(text: str) -> set[str]:
+    """The stems of its words that have an opposite, be they grammar."""
+    return {stem(word) for word in words_of(text)} & _OPPOSED
 
 
 def count_negations(text: str) -> int:

@@ -18,6 +18,7 @@ from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.voices import LOOPBACK
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
 from memory.models.semantic import MEMORY_CHARACTERS
+from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of
@@ -166,7 +167,7 @@ class MemoryAdmin(Page):
 
     @admin.display(description="sure")
     def sureness(self, row: Memory) -> str:
-        return percent(row.confidence)
+        return percent(store.current_confidence(row, timezone.now()))
 
     @admin.display(description="status")
     def state(self, row: Memory) -> str:

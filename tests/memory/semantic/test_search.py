@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.search import search
@@ -61,6 +63,19 @@ def test_quotes_and_operators_in_a_question_are_words() -> None:
     said("It's O'Brien's C:\\temp & a | b ! folder")
 
     assert texts(ANN, "o'brien's c:\\temp ' & | !") == ["It's O'Brien's C:\\temp & a | b ! folder"]
+
+
+@pytest.mark.django_db
+def test_what_nobody_has_said_again_for_long_is_less_sure_but_not_what_was_stated_on_purpose() -> None:
+    old = timezone.now() - timedelta(days=100)
+    remembered("The billing database is slow.", category="project", last_updated=old)
+    remembered("Anna owns the billing code.", category="project", last_updated=old, channel="operator")
+    remembered("The user is a billing clerk.", category="identity", last_updated=old)
+    remembered("Billing moves to Rome in May.", category="project", last_updated=old - timedelta(days=100))
+
+    found = search(ANN, "billing")
+    assert sorted(round(each.confidence, 2) for each in found) == [0.37, 1, 1]
+    assert len(search(ANN, "billing", own_words_only=True, least_confidence=0.5)) == 2
 
 
 def searching(dsn: str, ask: Callable[[Searcher], Awaitable[object]]) -> object:

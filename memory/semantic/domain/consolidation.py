@@ -1,0 +1,159 @@
+"""The rules of the nightly consolidation: how sure a memory still is, what makes it surer, which memories say the same,
+which contradict each other.
+
+How near two texts are in meaning decides none of this alone: "likes coffee" and "does not like coffee" are nearer than
+most paraphrases. So two memories are one only where what differs between them cannot change what they say."""
+
+import re
+from collections.abc import Sequence
+from math import exp
+from typing import Final, NamedTuple
+
+from memory.domain.language.english import synonyms
+from memory.domain.language.english.remembering import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
+from memory.domain.text.function_words import is_closed_class
+from memory.semantic.domain import slots
+from memory.semantic.domain.oppositions import Opposition, find_opposition
+from memory.semantic.domain.stems import content_stems, stem
+
+DECAY: Final = 0.01  # a day
+LASTING_CATEGORIES: Final = frozenset({"identity"})
+LASTING_CHANNELS: Final = frozenset({"operator", "gutask"})  # what was stated on purpose
+EVIDENCE: Final = 0.05  # of what is missing to certainty, which each further voice adds
+EVIDENCE_COSINE: Final = 0.75
+NEAR_COSINE: Final = 0.85
+MERGE_LEAST: Final = 0.6  # of the surer of two
+DEPRECATED_BELOW: Final = 0.3
+
+_CONTRACTIONS: Final = {"can't": ("can", "not"), "cannot": ("can", "not"), "won't": ("will", "not")}
+_EDGES: Final = " \t\n.,;:!?\"'`()[]“”‘’…"
+_JOINED: Final = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
+_CALLED: Final = frozenset({"is", "are", "was", "were"})
+_OPPOSED: Final = frozenset(stem(word) for pair in ANTONYMS for word in pair) | NEGATIONS
+_STEMMED: Final = {stem(word): stem(group[0]) for group in synonyms.SYNONYMS for word in group}
+_NAMED: Final = {word: group[0] for group in synonyms.SAME_NAMES for word in group}
+_BEFORE_INFINITIVES: Final = frozenset(map(stem, synonyms.BEFORE_INFINITIVES))
+_ASKING: Final = re.compile(
+    r"(?:(?:ok|okay|so|and|but|hey|hi|please|well),? )*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were"
+    r"|am|do|does|did|have|has|can|could|would|should|will|shall|may|might) (?!not\b)",
+    re.IGNORECASE,
+)
+
+
+class Word(NamedTuple):
+    """A word of a sentence that counts. ``form``: as it is written; ``base``: what it has in common with its other
+    forms and its synonyms, empty where no other says the same (a name, a number, grammar); ``is_single``: after "a"."""
+
+    form: str
+    base: str = ""
+    is_single: bool = False
+
+
+def decay(confidence: float, days: float) -> float:
+    """How sure it is these days after the last evidence for it: computed from that day, so never twice."""
+    return confidence * exp(-DECAY * max(days, 0.0))
+
+
+def lasts(category: str, channel: str) -> bool:
+    """Whether time alone makes it no less sure."""
+    return category in LASTING_CATEGORIES or channel in LASTING_CHANNELS
+
+
+def add_evidence(confidence: float, voices: int = 1) -> float:
+    """How sure it is after so many more have said it: never quite sure."""
+    return 1 - (1 - confidence) * (1 - EVIDENCE) ** voices
+
+
+def supports(memory: str, said: str) -> bool:
+    """Whether what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction."""
+    return not is_question(said) and find_opposition(memory, said) is None
+
+
+def is_question(text: str) -> bool:
+    return "?" in text or _ASKING.match(text) is not None
+
+
+def says_same(one: str, other: str) -> bool:
+    """Whether what differs is only the form of words, words without a meaning of their own, or a synonym. The same
+    whichever comes first."""
+    if one.split() == other.split():
+        return True
+    if ("?" in one) != ("?" in other):
+        return False
+    first, second = read_words(one), read_words(other)
+    return bool(first) and len(first) == len(second) and all(map(_is_same_word, first, second))
+
+
+def find_contradiction(one: str, other: str, category: str, found: Sequence[slots.Slots]) -> Opposition | None:
+    """The sign that two memories that are near in meaning cannot both be so; None where there is none, or it takes more
+    than a rule to tell. ``found``: the slots of each."""
+    if slots.meet(*found):
+        clash = slots.contradicts(one, other, category, found[0].slot)
+        return (find_opposition(one, other) or Opposition.NAME) if clash else None
+    sign = find_opposition(one, other)
+    if sign in (None, Opposition.NAME):  # two servers may have two names
+        return None
+    # They must be about one thing: nothing but the sign, and what one of them tells besides.
+    first, second = (
+        {word for word in content_stems(text) if word not in _OPPOSED and not any(map(str.isdigit, word))}
+        for text in (one, other)
+    )
+    return sign if first and (first <= second or second <= first) else None
+
+
+def read_words(text: str) -> list[Word]:
+    """The words of a sentence on which its meaning depends, in their order."""
+    spelt = _split(text)
+    has_negation = any(word in NEGATIONS for word in map(str.lower, spelt))
+    found: list[Word] = []
+    is_single = False  # whether `a` came before
+    for at, written in enumerate(spelt):
+        small = written.lower()
+        is_begin = at == 0
+        if written == small or is_begin:
+            if small in ("a", "an", "the"):
+                is_single = small != "the"
+                continue
+            if small in synonyms.FILLERS and not has_negation:
+                continue
+            if small == "to" and found and found[-1].base in _BEFORE_INFINITIVES:
+                continue
+        if small == "called" and found and found[-1].form in _CALLED:
+            small = "named"
+        found.append(_read_word(written, small, is_single=is_single))
+        is_single = False
+    return found
+
+
+def _split(text: str) -> list[str]:
+    words: list[str] = []
+    for piece in text.replace("’", "'").split():
+        written = piece.lstrip(_EDGES.replace(".", "")).rstrip(_EDGES)
+        small = written.lower()
+        if small in _CONTRACTIONS:
+            words += _CONTRACTIONS[small]
+        elif small.endswith("n't"):
+            words += [written[:-3], "not"]
+        elif _JOINED.fullmatch(written):
+            words += written.split("-")
+        elif written:
+            words.append(written)
+    return words
+
+
+def _read_word(written: str, small: str, *, is_single: bool) -> Word:
+    if small in _NAMED:
+        return Word(_NAMED[small])
+    if written != written.lower() or not small.isalpha():
+        return Word(written)  # a name: in other letters it may be a word
+    if is_closed_class(small) and small not in ("has", "have", "does", "do"):
+        return Word(small)
+    base = stem(small)
+    # `Used` and `uses` are one word, but not of one time.
+    is_past = small in IRREGULAR_PASTS or (small.endswith("ed") and base != small)
+    base = _STEMMED.get(base, base)
+    return Word(small, f"{base} past" if is_past else base, is_single)
+
+
+def _is_same_word(one: Word, other: Word) -> bool:
+    return one.form == other.form or (one.base != "" and one[1:] == other[1:])

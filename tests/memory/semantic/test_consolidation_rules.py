@@ -1,0 +1,160 @@
+"""How sure a memory is, which memories say the same, and which contradict each other."""
+
+from itertools import cycle, islice, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.domain.language.english.synonyms import SYNONYMS
+from memory.semantic.domain import consolidation as rules
+from memory.semantic.domain.slots import Slots, find_slots
+
+CONFIDENCES = st.floats(0, 1)
+SUBJECTS = ("The user", "The team", "Anna", "The build server", "The billing service")
+# Of each verb: as it is, its synonym, its opposite.
+VERBS = (("likes", "enjoys", "dislikes"), ("uses", "utilises", "avoids"), ("starts", "begins", "stops"))
+OBJECTS = (
+    ("large screens", "big screens", "small screens"),
+    ("quick builds", "fast builds", "slow builds"),
+    ("the Postgres database", "the PostgreSQL database", "the MySQL database"),
+    ("a batch of 20 jobs", "a batch of 20 jobs", "a batch of 30 jobs"),
+    ("films in Berlin", "movies in Berlin", "films in Munich"),
+    ("green tea after lunch", "green tea after lunch", "green tea before lunch"),
+    ("the car of Peter", "the automobile of Peter", "the car of Paul"),
+)
+FRAMES = (
+    "{} {} {}.",
+    "{} usually {} {} on Mondays.",
+    "On Fridays {} {} {}.",
+    "{} {} {} at work.",
+    "{} {} {} for 2 hours.",
+)
+
+
+def generate_paraphrases() -> list[tuple[str, str]]:
+    pairs = []
+    for frame, subject, verb, thing in product(FRAMES, SUBJECTS, VERBS, OBJECTS):
+        said = frame.format(subject, verb[0], thing[0])
+        pairs.append((said, frame.format(subject, verb[1], thing[1]).replace("usually", "normally").rstrip(".")))
+        pairs.append((said, frame.format(subject, f"really {verb[0]}", thing[0])))
+    return pairs
+
+
+def generate_contradictions() -> list[tuple[str, str]]:
+    pairs = []
+    for frame, subject, verb, thing in product(FRAMES, SUBJECTS, VERBS, OBJECTS):
+        said = frame.format(subject, verb[0], thing[0])
+        others = [subject for subject in SUBJECTS if subject != said]
+        pairs += [
+            (said, frame.format(subject, f"does not {verb[0][:-1]}", thing[1])),
+            (said, frame.format(subject, f"never {verb[1]}", thing[0])),
+            (said, frame.format(subject, verb[2], thing[1])),
+            (said, frame.format(subject, f"no longer {verb[0]}", thing[0])),
+        ]
+        if thing[2] != thing[0]:
+            pairs.append((said, frame.format(subject, verb[1], thing[2])))
+        pairs.append((said, frame.format(others[others.index(subject) - 1], verb[0], thing[0])))
+    return pairs
+
+
+def spread(pairs: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
+    """So many of them, from all over."""
+    return list(islice(cycle(pairs), 0, len(pairs), len(pairs) // count))[:count]
+
+
+def test_of_500_contradictions_none_and_of_500_paraphrases_all_are_merged() -> None:
+    contradictions, paraphrases = spread(generate_contradictions(), 500), spread(generate_paraphrases(), 500)
+    assert len(set(contradictions)) == len(set(paraphrases)) == 500
+
+    assert [pair for pair in contradictions if rules.says_same(*pair) or rules.says_same(*pair[::-1])] == []
+    assert [pair for pair in paraphrases if not rules.says_same(*pair)] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("The user likes hiking.", "The user enjoys to hike", True),
+        ("The user has a car.", "The user has an automobile.", True),
+        ("The user does not smoke.", "The user doesn't smoke", True),
+        ("The user's dog is called Rex.", "The user's dog is named Rex.", True),
+        ("The user prefers dark-mode.", "the user prefers dark mode", True),
+        ("The user has a car.", "The user has cars.", False),
+        ("The user works at Google.", "The user worked at Google.", False),
+        ("The user prefers tea to coffee.", "The user prefers coffee to tea.", False),
+        ("The user likes Apple.", "The user likes apples.", False),
+        ("The user works with US.", "The user works with us.", False),
+        ("The least temperature is -5.", "The least temperature is 5.", False),
+        ("It costs $5.", "It costs €5.", False),
+        ("The user writes C++.", "The user writes C.", False),
+        ("The user is tall.", "The user is not really tall.", False),
+        ("The user lives in Berlin.", "The user lives near Berlin.", False),
+        ("Is the office closed?", "The office is closed.", False),
+        ("The user likes coffee.", "The user loves coffee.", False),
+    ],
+)
+def test_only_what_changes_nothing_may_differ(one: str, other: str, is_same: bool) -> None:
+    assert rules.says_same(one, other) is rules.says_same(other, one) is is_same
+
+
+WORDS = st.sampled_from(
+    ["the", "a", "user", "not", "likes", "Anna", "5", "big", "large", "now", "to", "cats", "?", "-5"]
+)
+SENTENCES = st.lists(WORDS, max_size=7).map(" ".join) | st.text(max_size=40)
+
+
+@given(SENTENCES, SENTENCES)
+def test_to_say_the_same_is_mutual_and_nothing_of_it_opposed(one: str, other: str) -> None:
+    assert rules.says_same(one, one)
+    assert rules.says_same(one, other) is rules.says_same(other, one)
+
+
+def test_synonyms_belong_to_one_group_each() -> None:
+    words = [word for group in SYNONYMS for word in group]
+    assert len(words) == len(set(words)) == len({rules.stem(word) for word in words})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "category", "sign"),
+    [
+        ("The user likes coffee.", "The user does not like coffee.", "other", "negation"),
+        ("The user does not like coffee.", "The user dislikes coffee.", "other", None),
+        ("The cache is enabled in production.", "The cache is disabled in production.", "project", "antonym"),
+        ("The server has 16 GB of memory.", "The server has 32 GB of memory.", "project", "number"),
+        ("The team has 2 cats.", "The team has 3 dogs.", "project", None),
+        ("The billing server runs on Postgres.", "The billing server runs on MySQL.", "project", None),
+        ("The user likes tea.", "The user hates tea.", "preference", "antonym"),
+    ],
+)
+def test_a_contradiction_is_about_one_thing(one: str, other: str, category: str, sign: str | None) -> None:
+    found: list[Slots] = [find_slots(text, category) for text in (one, other)]
+    assert rules.find_contradiction(one, other, category, found) == sign
+    assert rules.find_contradiction(other, one, category, found[::-1]) == sign
+
+
+@given(CONFIDENCES, st.floats(0, 3_000), st.floats(0, 3_000))
+def test_confidence_fades_with_the_days_alone(confidence: float, first: float, then: float) -> None:
+    assert rules.decay(confidence, 0) == rules.decay(confidence, -first) == confidence
+    assert rules.decay(rules.decay(confidence, first), then) == pytest.approx(rules.decay(confidence, first + then))
+    assert rules.decay(confidence, first + then) <= rules.decay(confidence, first) <= confidence
+
+
+@given(CONFIDENCES, st.integers(0, 500))
+def test_evidence_makes_surer_and_never_more_than_certain(confidence: float, voices: int) -> None:
+    assert confidence - 1e-12 <= rules.add_evidence(confidence, voices) <= 1
+    once_more = rules.add_evidence(rules.add_evidence(confidence, voices))
+    assert once_more == pytest.approx(rules.add_evidence(confidence, voices + 1))
+
+
+@pytest.mark.parametrize(
+    ("said", "is_evidence"),
+    [
+        ("I like green tea.", True),
+        ("Do I like green tea?", False),
+        ("what green tea do I like", False),
+        ("I don't like green tea.", False),
+        ("I hate green tea.", False),
+    ],
+)
+def test_questions_and_contradictions_are_no_evidence(said: str, is_evidence: bool) -> None:
+    assert rules.supports("The user likes green tea.", said) is is_evidence
