@@ -15,11 +15,11 @@ from django.views.decorators.http import require_GET
 from memory import llm
 from memory.admin.base import Page, ReadOnly
 from memory.graph.unexplained import find_unexplained
-from memory.models import Config, GivenNote
+from memory.models import Config
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
 from proxy import login_throttle
-from proxy.admin.remembering import answer, describe_remembering
+from proxy.admin import remembering
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
@@ -29,7 +29,6 @@ from resolution.views.queue_summary import waiting
 
 UNKNOWN_SHOWN = 10
 LOOPS_MAX = 10_000  # that are counted
-GIVEN_MAX = 50_000  # the same
 DAY = timedelta(days=1)
 SEES_HEALTH = "memory.view_heartbeat"
 # Where an operator goes on, by the part that is not as it should be: permission, page, its name.
@@ -63,14 +62,15 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("memory.view_soas"):
         asked = list_unknown(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         parts |= {"sees_unknown": True, "unknown": asked}
-    if may("memory.view_episode"):
-        parts["remembering"] = describe_remembering(tuning)
+    sees_episodes, sees_given = may("memory.view_episode"), may("memory.view_givennote")
+    if sees_episodes or sees_given:
+        counted = remembering.count()
+        parts |= {"remembering": remembering.describe_remembering(tuning, counted.episodes)} if sees_episodes else {}
+        parts |= {"given": counted.notes} if sees_given else {}
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
     if request.user.is_superuser:
         parts["logins"] = login_throttle.count_failures()
-    if may("memory.view_givennote"):
-        parts["given"] = count_given()
     if may("proxy.view_hourlyfigures"):
         parts["charts"] = hourly_stats.charts(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
@@ -94,15 +94,6 @@ def loops() -> dict[str, int]:
     """Those of the last day: how many were ``met``, and in how many an answer was made up or stopped."""
     newest = LoopEvent.objects.filter(at__gte=timezone.now() - DAY).order_by("-at").values("steps")[:LOOPS_MAX]
     return newest.aggregate(met=Count("steps"), broken=Count("steps", filter=Q(steps__overlap=["break", "stop"])))
-
-
-def count_given() -> dict[str, Any]:
-    """Of the memories and episodes that prompts of the last week were given: how many, and how many of each hundred
-    the answers use, of those of which that is known."""
-    newest = GivenNote.objects.filter(at__gte=timezone.now() - 7 * DAY).order_by("-at").values("is_used")[:GIVEN_MAX]
-    counts = newest.aggregate(given=Count("pk"), told=Count("is_used"), used=Count("is_used", filter=Q(is_used=True)))
-    percent = round(100 * counts["used"] / counts["told"]) if counts["told"] else None
-    return {"notes": counts["given"], "percent": percent}
 
 
 @require_GET
@@ -162,6 +153,6 @@ class HourlyFiguresAdmin(ReadOnly, Page):
         own = [
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),
-            path("remember/", self.admin_site.admin_view(answer), name="proxy_home_remember"),
+            path("remember/", self.admin_site.admin_view(remembering.answer), name="proxy_home_remember"),
         ]
         return [*own, *super().get_urls()]
