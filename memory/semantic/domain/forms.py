@@ -70,7 +70,7 @@ _ENDS: Final = re.compile(
     r",? (?:so|and) (?:please|you|can|could|would|will|let|what|how|do|don't|make|it|that|then|now"
     r"|i'd|i need|i want|i'm looking|give|show|write|help)\b"
     r"|, ?(?:please|can you|could you|thanks|thank you|what|how|which|would|do you|ok|okay|right|you "
-    r"know|so|btw|if|but)\b"
+    rf"know|so|if|but|{english.ASIDES})\b"
     r"|,? but (?!not|only|except|never)|;| [-\u2013\u2014] | \(|,? which (?:is|means|was)\b| since | "
     r"though\b| although\b"
 )

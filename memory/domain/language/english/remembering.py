@@ -16,6 +16,11 @@ OPENERS = (
     r"|about me|first of all|first|second|finally|lastly|also note|important|remember|note|reminder|at work|at home"
     r"|for work|as a rule|at our company|on this project|in this project|in our project|in my free time)"
 )
+# What may follow one, behind a comma.
+ASIDES = (
+    r"(?:by the way|btw|fyi|actually|anyway|of course|obviously|honestly|to be honest|as you know|just so you know"
+    r"|so you know|for what it's worth|fwiw|in fact|if you must know|in case you wonder)"
+)
 CORRECTIONS = r"(?:actually|correction|sorry|scratch that|no|wait|on second thought|my mistake|i was wrong|hold on)"
 # Between a subject and its verb.
 ADVERBS = (
