@@ -8,13 +8,13 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission
 from django.db import connection, transaction
 from django.db.models import Q
-from django_celery_beat.models import IntervalSchedule, PeriodicTask
+from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
 
 from memory.domain.text.tokenizer import OPERATORS, tokenise
 from memory.domain.types import ADDITIVE_SEEDS, SEED_DIMENSIONS
 from memory.graph import store
 from memory.models import Config, Dimension, Soas
-from memory.settings import registry
+from memory.settings import cron, registry
 
 ZIPF_FLOOR = 3.0  # about 29,000 English words; below are names and jargon that must not count as common
 OPERATOR = "admin"
@@ -33,6 +33,8 @@ SCHEDULE = (
     ("figures of the hour", "proxy.tasks.take_figures", 5, IntervalSchedule.MINUTES),
     ("forgetting of prompts' texts", "proxy.tasks.forget_prompt_texts", 1, IntervalSchedule.MINUTES),
 )
+# The same at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
+DAILY = (("consolidation of the memories", "resolution.tasks.consolidate", "0 3 * * *"),)
 
 VIEWERS_GROUP = "viewers"
 OPERATORS_GROUP = "operators"
@@ -118,6 +120,12 @@ def load_schedule() -> int:
             continue
         interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=period)
         PeriodicTask.objects.create(name=name, task=task, interval=interval)
+    for name, task, schedule in DAILY:
+        if not PeriodicTask.objects.filter(Q(name=name) | Q(task=task)).exists():
+            columns = cron.columns(schedule)
+            # Not unique in django-celery-beat's table: the first of several that say the same will do.
+            crontab = CrontabSchedule.objects.filter(**columns).first() or CrontabSchedule.objects.create(**columns)
+            PeriodicTask.objects.create(name=name, task=task, crontab=crontab)
     return PeriodicTask.objects.count() - before
 
 

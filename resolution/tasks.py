@@ -14,6 +14,7 @@ from django.utils import timezone
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
+from resolution.consolidation import night
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
 from resolution.remembering.reading import due, read_due
@@ -83,6 +84,13 @@ def resolve_due() -> None:
         expire(timezone.now())
         quotas.prune(timezone.now())
         schedule.start_what_is_due()
+
+
+@shared_task
+def consolidate() -> None:
+    """Sent every night."""
+    with report_interruption("consolidation.interrupted"):
+        night.consolidate()
 
 
 @shared_task

@@ -257,6 +257,7 @@ class MemoryHistory(models.Model):
     channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
     conversation = models.BinaryField(null=True, blank=True)
     reason = models.TextField(blank=True, default="", db_default="")
+    run = models.BigIntegerField(null=True, blank=True, help_text="Of the consolidation, where it made the change.")
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -266,6 +267,7 @@ class MemoryHistory(models.Model):
         indexes = [
             models.Index(fields=["memory", "-id"], name="memory_history_of_a_memory"),
             models.Index(fields=["action", "-id"], name="memory_history_by_action"),
+            models.Index(fields=["run", "memory"], condition=~Q(run=None), name="memory_history_of_a_run"),
         ]
         constraints = [
             models.CheckConstraint(

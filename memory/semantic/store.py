@@ -1,7 +1,7 @@
-"""The only writer of memories, of their lineage and their history: every change leaves a row that tells what was before
-and after. All functions run inside the caller's transaction."""
+"""The only writer of memories, of their lineage and their history, beside ``uniting``: every change leaves a row that
+tells what was before and after. All functions run inside the caller's transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -24,15 +24,17 @@ Status = Memory.Status
 
 NEWER_LEAST: Final = 0.51  # what is disputed by something older is still given by itself
 ACTOR_MAX: Final = 120  # characters
+NOTHING: Final[Mapping[str, Any]] = {}
 KEPT: Final[tuple[str, ...]] = (
     "text", "category", "slot", "other_slot", "confidence", "status", "is_disputed", "evidence_count", "channel",
-    "superseded_by_id", "merged_into_id",
+    "superseded_by_id", "merged_into_id", "last_updated",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """By whom a memory is written or changed, through which channel, where it was said, when, and why."""
+    """By whom a memory is written or changed, through which channel, where it was said, when, and why; in which run of
+    the consolidation."""
 
     actor: str
     channel: Channel
@@ -40,6 +42,7 @@ class Change:
     conversation: bytes = b""
     episode: int | None = None
     reason: str = ""
+    run: int | None = None
 
     @property
     def evident_at(self) -> datetime:
@@ -155,7 +158,7 @@ def create(draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE) -> M
 def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
     """The same was said again. Only another voice makes it surer."""
     _derive(memory, by)
-    _change(
+    change(
         memory,
         Action.CONFIRM,
         by,
@@ -168,7 +171,7 @@ def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
 def promote(memory: Memory, by: Change, *, confidence: float) -> None:
     """A candidate holds from now on, as what the promoter has said."""
     _derive(memory, by)
-    _change(
+    change(
         memory,
         Action.PROMOTE,
         by,
@@ -185,7 +188,7 @@ def edit(memory: Memory, by: Change, *, text: str, category: str) -> None:
     """Slots are found anew. The vector of another text is none of this one."""
     found = slots.find_slots(text, category)
     is_new = text != memory.text
-    _change(
+    change(
         memory,
         Action.EDIT,
         by,
@@ -199,7 +202,7 @@ def edit(memory: Memory, by: Change, *, text: str, category: str) -> None:
 
 
 def supersede(old: Memory, new: Memory, by: Change) -> None:
-    _change(old, Action.SUPERSEDE, by, status=Status.SUPERSEDED, superseded_by=new, archived_at=timezone.now())
+    change(old, Action.SUPERSEDE, by, status=Status.SUPERSEDED, superseded_by=new, archived_at=timezone.now())
     _settle_disputes(old, by)
 
 
@@ -212,11 +215,11 @@ def dispute(older: Memory, newer: Memory, by: Change) -> None:
             continue
         is_lowered = not known.exists() and not is_weaker(other.channel, memory.channel)
         lower = min(memory.confidence, max(memory.confidence / 2, least))
-        _change(
+        change(
             memory,
             Action.DISPUTE,
             by,
-            beside=other.pk,
+            more={"beside": other.pk},
             is_disputed=True,
             confidence=lower if is_lowered else memory.confidence,
         )
@@ -232,7 +235,7 @@ def invalidate(memory: Memory, by: Change) -> None:
 
 def restore(memory: Memory, by: Change) -> None:
     """It holds again, whatever had taken its place."""
-    _change(
+    change(
         memory,
         Action.RESTORE,
         by,
@@ -245,7 +248,7 @@ def restore(memory: Memory, by: Change) -> None:
 
 
 def _archive(memory: Memory, action: str, by: Change, status: Memory.Status) -> None:
-    _change(memory, action, by, status=status, superseded_by=None, merged_into=None, archived_at=timezone.now())
+    change(memory, action, by, status=status, superseded_by=None, merged_into=None, archived_at=timezone.now())
     _settle_disputes(memory, by)
 
 
@@ -262,7 +265,7 @@ def _settle_disputes(gone: Memory, by: Change) -> None:
         if Memory.objects.filter(pk__in=beside, status=Status.ACTIVE, is_disputed=True).exists():
             continue
         before = (row.before or {}).get("confidence", memory.confidence)
-        _change(memory, Action.RESTORE, by, is_disputed=False, confidence=max(memory.confidence, before))
+        change(memory, Action.RESTORE, by, is_disputed=False, confidence=max(memory.confidence, before))
 
 
 def _derive(memory: Memory, by: Change) -> None:
@@ -271,32 +274,34 @@ def _derive(memory: Memory, by: Change) -> None:
         MemoryLineage.objects.bulk_create([row], ignore_conflicts=True)
 
 
-def _change(memory: Memory, action: str, by: Change, *, beside: int | None = None, **changes: Any) -> None:
-    before = _take_snapshot(memory)
+def change(memory: Memory, action: str, by: Change, *, more: Mapping[str, Any] | None = None, **changes: Any) -> None:
+    before = take_snapshot(memory)
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.save(update_fields=list(changes))
-    _note(memory, action, by, before, beside)
+    _note(memory, action, by, before, more or {})
 
 
-def _note(memory: Memory, action: str, by: Change, before: dict[str, Any] | None, beside: int | None = None) -> None:
-    after = _take_snapshot(memory)
+def _note(
+    memory: Memory, action: str, by: Change, before: dict[str, Any] | None, more: Mapping[str, Any] = NOTHING
+) -> None:
+    after = take_snapshot(memory)
     if before is not None:
         changed = {name for name in KEPT if before[name] != after[name]}
         before, after = ({name: each[name] for name in KEPT if name in changed} for each in (before, after))
-    if beside is not None:
-        after["beside"] = beside
     MemoryHistory.objects.create(
         memory=memory,
         action=action,
         before=before,
-        after=after,
+        after=after | dict(more),
         actor=by.actor[:ACTOR_MAX],
         channel=by.channel,
         conversation=by.conversation or None,
         reason=by.reason,
+        run=by.run,
     )
 
 
-def _take_snapshot(memory: Memory) -> dict[str, Any]:
-    return {name: getattr(memory, name) for name in KEPT}
+def take_snapshot(memory: Memory) -> dict[str, Any]:
+    found = {name: getattr(memory, name) for name in KEPT}
+    return found | {"last_updated": memory.last_updated.isoformat()}

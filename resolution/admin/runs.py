@@ -1,4 +1,5 @@
-"""The resolver's runs in the admin: what each did, how far one is, and how a whole run is taken back."""
+"""The runs of the resolver and of the consolidation in the admin: what each did, how far one is, and how all of
+it is taken back."""
 
 from typing import Any
 
@@ -16,10 +17,12 @@ from django.views.decorators.http import require_GET
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly
 from memory.domain.formatting import format_count, format_duration
-from memory.models import LanguageModel
+from memory.models import LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
+from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes
 from resolution.admin.quarantine import quarantine_page
+from resolution.consolidation.undoing import find_changed, undo_consolidation
 from resolution.decisions import undo
 from resolution.decisions.undo import UndoReport
 from resolution.errors import DecisionError
@@ -44,6 +47,7 @@ WAYS = {
     Run.Trigger.QUARANTINE: "a quarantine",
     Run.Trigger.UPGRADE: "the upgrade",
     Run.Trigger.MERGE: "a change of names",
+    Run.Trigger.CONSOLIDATE: "the memories' consolidation",
 }
 # What became of a conflict, as runs count it.
 OUTCOMES = {
@@ -62,6 +66,10 @@ OUTCOMES = {
     "proposed": "proposed",
     "failed": "failed",
     "overtaken": "decided by others meanwhile",
+    "supported": "with new evidence",
+    "merged": "merged into others",
+    "disputed": "pairs in contradiction",
+    "deprecated": "too uncertain by now",
 }
 
 
@@ -98,6 +106,7 @@ class RunAdmin(ReadOnly, Page):
             "left_shown": LEFT_SHOWN,
             "model": LanguageModel.objects.filter(model_name=run.model_name).first() if run.model_name else None,
             "undoable": 0 if run.status == Run.Status.RUNNING else undoable.count(),
+            "memories": describe_memories(run),
             "title": f"Run {run.pk}",
             "subtitle": None,
             IS_POPUP_VAR: False,
@@ -120,9 +129,10 @@ class RunAdmin(ReadOnly, Page):
     def who(self, run: Run) -> str:
         return run.actor or "-"
 
-    @admin.display(description="conflicts")
+    @admin.display(description="looked at")
     def seen_of_total(self, run: Run) -> str:
-        return f"{run.conflicts_seen:,} of {max(run.conflicts_total, run.conflicts_seen):,}"
+        what = " memories" if run.trigger == Run.Trigger.CONSOLIDATE else " conflicts"
+        return f"{run.conflicts_seen:,} of {max(run.conflicts_total, run.conflicts_seen):,}{what}"
 
     @admin.display(description="what became of them")
     def by_outcome(self, run: Run) -> str:
@@ -156,6 +166,9 @@ class RunAdmin(ReadOnly, Page):
 
     def undo(self, request: HttpRequest, run: Run) -> None:
         actor = actor_of(request)
+        if run.trigger == Run.Trigger.CONSOLIDATE:
+            self.put_memories_back(request, run, actor)
+            return
         try:
             report = undo.undo_run(run.pk, actor, request.POST.get("reason", ""), within_s=UNDOING_S)
         except DecisionError as error:
@@ -163,6 +176,29 @@ class RunAdmin(ReadOnly, Page):
             return
         for level, sentence in report_undo(run, report):
             self.message_user(request, sentence, level)
+
+    def put_memories_back(self, request: HttpRequest, run: Run, actor: Actor) -> None:
+        report = undo_consolidation(run, actor, request.POST.get("reason", ""))
+        for memory in report.refused[:REFUSED_TOLD]:
+            why = f"Memory {memory.pk} is {memory.get_status_display()} by now, and stays so."
+            self.message_user(request, why, messages.WARNING)
+        if len(report.refused) > REFUSED_TOLD:
+            more = len(report.refused) - REFUSED_TOLD
+            self.message_user(request, f"And {more:,} more.", messages.WARNING)
+        done = format_count(report.undone, "memory", "memories")
+        self.message_user(request, f"Run {run.pk}: {done} put back.", messages.SUCCESS)
+
+
+def describe_memories(run: Run) -> dict[str, Any] | None:
+    """What a consolidation changed, and how much of it can be put back; None for other runs."""
+    if run.trigger != Run.Trigger.CONSOLIDATE:
+        return None
+    rows = MemoryHistory.objects.filter(run=run.pk).select_related("memory__merged_into").defer("memory__lexemes")
+    return {
+        "changes": list(rows.order_by("id")[: PAGE + 1]),
+        "shown": PAGE,
+        "undoable": 0 if run.status == Run.Status.RUNNING else find_changed(run).count(),
+    }
 
 
 def describe_last_run() -> dict[str, Any] | None:
@@ -180,6 +216,7 @@ def describe_run(run: Run) -> dict[str, Any]:
         "badge": BADGES[Run.Status(run.status)],
         "is_running": is_running,
         "is_merge": run.trigger == Run.Trigger.MERGE,
+        "is_consolidation": run.trigger == Run.Trigger.CONSOLIDATE,
         "is_awaited": is_running and run.alive_at == run.started_at,
         "is_silent": is_running and run.alive_at < now - run_records.DEAD_AFTER,
         "total": max(run.conflicts_total, run.conflicts_seen),

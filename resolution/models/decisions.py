@@ -11,7 +11,7 @@ from resolution.models.conflicts import Claim
 
 class Run(models.Model):
     """One run of the resolver over the queue; or a quarantine, which takes out what an agent has stated; or a merge
-    of two names."""
+    of two names; or a consolidation of the memories."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -28,10 +28,11 @@ class Run(models.Model):
         QUARANTINE = "quarantine"
         UPGRADE = "upgrade"
         MERGE = "merge"
+        CONSOLIDATE = "consolidate"
 
     # Runs that take out what was stated, and those that do not decide about conflicts: all others are the resolver's.
     QUARANTINES = (Trigger.QUARANTINE, Trigger.UPGRADE)
-    OTHERS = (*QUARANTINES, Trigger.MERGE)
+    OTHERS = (*QUARANTINES, Trigger.MERGE, Trigger.CONSOLIDATE)
 
     trigger = models.CharField(max_length=12, choices=Trigger)
     actor = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -56,7 +57,7 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["status"],
-                condition=Q(status="running"),
+                condition=Q(status="running") & ~Q(trigger="consolidate"),
                 name="run_is_alone",
                 violation_error_message="The resolver is running already.",
             ),
@@ -74,6 +75,7 @@ class Run(models.Model):
                         "quarantine",
                         "upgrade",
                         "merge",
+                        "consolidate",
                     ]
                 ),
                 name="run_trigger_is_known",

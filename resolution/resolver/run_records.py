@@ -66,7 +66,12 @@ def open_run(trigger: str, actor: str = "", *, mode: str, limit: int | None = No
 
 
 def under_way() -> Run | None:
-    return Run.objects.filter(status=Run.Status.RUNNING).first()
+    return select_running().first()
+
+
+def select_running() -> QuerySet[Run]:
+    """The resolver's run; consolidations of memories go on beside it."""
+    return Run.objects.filter(status=Run.Status.RUNNING).exclude(trigger=Run.Trigger.CONSOLIDATE)
 
 
 def begin(run: Run) -> bool:
@@ -78,12 +83,12 @@ def begin(run: Run) -> bool:
 
 def select_unbegun() -> QuerySet[Run]:
     """The run that was asked for and that nobody carries out yet, if there is one."""
-    return Run.objects.filter(status=Run.Status.RUNNING, alive_at=F("started_at"))
+    return select_running().filter(alive_at=F("started_at"))
 
 
 def close_dead() -> Run | None:
     """Closes the run whose process died; None where there is none, or another closed it."""
-    dead = Run.objects.filter(status=Run.Status.RUNNING, alive_at__lt=Now() - DEAD_AFTER)
+    dead = select_running().filter(alive_at__lt=Now() - DEAD_AFTER)
     run = dead.first()
     if run is None:
         return None

@@ -97,6 +97,7 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
         "proxy.tasks.prune_events": True,
         "proxy.tasks.take_figures": True,
         "proxy.tasks.forget_prompt_texts": True,
+        "resolution.tasks.consolidate": True,
     }
 
 
@@ -137,7 +138,7 @@ def test_a_group_that_a_superuser_changed_is_left_alone(client: Client) -> None:
 def test_what_is_scheduled_exists() -> None:
     celery.app.loader.import_default_modules()
 
-    assert {task for _, task, _, _ in bootstrap.SCHEDULE} <= celery.app.tasks.keys()
+    assert {row[1] for row in (*bootstrap.SCHEDULE, *bootstrap.DAILY)} <= celery.app.tasks.keys()
 
 
 def test_the_first_operator_gets_a_password_once() -> None:

@@ -13,6 +13,7 @@ from memory import bootstrap
 from memory.domain.channels import Channel
 from memory.models import Episode, Memory, MemoryHistory
 from memory.semantic.domain.scope import Scope, Speaker
+from resolution.consolidation import night
 from resolution.remembering import service
 from resolution.remembering.remarks import compose
 
@@ -130,3 +131,21 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
     assert list(Episode.objects.all()) == [episodes[1]]
     assert not MemoryHistory.objects.exclude(memory=kept).exists()
     assert "lunch" not in "".join(LogEntry.objects.values_list("object_repr", flat=True)).lower()
+
+
+def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: Client) -> None:
+    old = remember("I prefer a rebase workflow.", last_updated=timezone.now() - timedelta(days=200))
+    run = night.consolidate()
+    assert run is not None
+
+    page = see(operator, f"/admin/resolution/run/{run.pk}/change/")
+    assert "1 too uncertain by now" in page
+    assert old.text in page
+    assert "Put 1 memory back" in page
+    assert "1 of 1 memories" in see(operator, "/admin/resolution/run/")
+
+    told = operator.post(f"/admin/resolution/run/{run.pk}/undo/", {"reason": "still so"}, follow=True)
+    assert "1 memory put back" in told.content.decode()
+    old.refresh_from_db()
+    assert old.status == "active"
+    assert "still so" in see(operator, f"{PAGE}{old.pk}/change/")

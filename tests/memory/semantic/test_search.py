@@ -75,7 +75,7 @@ def test_what_nobody_has_said_again_for_long_is_less_sure_but_not_what_was_state
 
     found = search(ANN, "billing")
     assert sorted(round(each.confidence, 2) for each in found) == [0.37, 1, 1]
-    assert len(search(ANN, "billing", own_words_only=True, least_confidence=0.5)) == 2
+    assert len(search(ANN, "billing", least_confidence=0.5)) == 2
 
 
 def searching(dsn: str, ask: Callable[[Searcher], Awaitable[object]]) -> object:

@@ -1,0 +1,44 @@
+"""Which texts are near each other in meaning, by their vectors: all with all, as only the consolidation asks."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from django.db import connection
+
+BLOCK: Final = 1_000  # rows of a matrix that are compared at a time
+VECTORS: Final = """
+    SELECT v.id, halfvec_send(v.vector) FROM {kind}_vector v JOIN embedder ON embedder.id = v.embedder_id AND is_current
+    WHERE v.id = ANY(%s) ORDER BY v.id
+"""
+
+
+def find_near_pairs(memory_ids: Sequence[int], least: float) -> Iterator[tuple[int, int]]:
+    """The pairs of memories whose cosine is above the least, each once."""
+    keys, matrix = load_vectors("memory", memory_ids)
+    for start in range(0, len(keys), BLOCK):
+        near = (matrix[start : start + BLOCK] @ matrix.T > least).nonzero()
+        for one, other in zip(*map(list, near), strict=True):
+            if start + one < other:
+                yield keys[start + one], keys[other]
+
+
+def find_near_episodes(
+    memories: tuple[Sequence[int], Any], episode_ids: Sequence[int], least: float
+) -> Iterator[tuple[int, int]]:
+    """Of each memory, whose vectors these are, the episodes at this cosine at least."""
+    keys, matrix = memories
+    said, vectors = load_vectors("episode", episode_ids)
+    if keys and said:
+        for at, of in zip(*map(list, (matrix @ vectors.T >= least).nonzero()), strict=True):
+            yield keys[at], said[of]
+
+
+def load_vectors(kind: str, ids: Sequence[int]) -> tuple[list[int], Any]:
+    """The ids of those that the current embedder has embedded, and a matrix with a row for each."""
+    import numpy  # late: a server without vectors never loads it
+
+    with connection.cursor() as cursor:
+        cursor.execute(VECTORS.format(kind=kind), [list(ids)])
+        rows = cursor.fetchall()
+    vectors = [numpy.frombuffer(raw, dtype=">f2", offset=4).astype(numpy.float32) for _, raw in rows]
+    return [key for key, _ in rows], numpy.stack(vectors) if vectors else numpy.zeros((0, 1), numpy.float32)

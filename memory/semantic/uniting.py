@@ -1,0 +1,83 @@
+"""What the consolidation writes: evidence from what was said, several memories made one, and a run taken back. All
+functions run inside the caller's transaction, which has locked the memories."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from memory.domain.channels import STRONGEST_FIRST, Channel
+from memory.models import Memory, MemoryLineage
+from memory.semantic.domain.consolidation import add_evidence
+from memory.semantic.store import Action, Change, Status, change, take_snapshot
+
+
+def support(memory: Memory, said: Mapping[int, datetime], by: Change) -> None:
+    """Episodes, each with its time, say what the memory says."""
+    added = _join_lineage(memory, {(str(MemoryLineage.Kind.EPISODE), key) for key in said})
+    if not added:
+        return
+    change(
+        memory,
+        Action.CONFIRM,
+        by,
+        more={"lineage": added},
+        evidence_count=memory.evidence_count + len(added),
+        confidence=add_evidence(memory.confidence, len(added)),
+        last_updated=max(memory.last_updated, *said.values()),
+    )
+
+
+def merge(winner: Memory, losers: Sequence[Memory], by: Change) -> None:
+    """They say the same: the winner has the evidence of all, and is as strong as the strongest."""
+    rows = MemoryLineage.objects.filter(memory__in=losers).values_list("kind", "row")
+    added = _join_lineage(winner, {*rows, *((str(MemoryLineage.Kind.MEMORY), loser.pk) for loser in losers)})
+    every = (winner, *losers)
+    change(
+        winner,
+        Action.MERGE,
+        by,
+        more={"lineage": added},
+        evidence_count=sum(memory.evidence_count for memory in every),
+        channel=min((memory.channel for memory in every), key=lambda name: STRONGEST_FIRST.index(Channel(name))),
+        last_updated=max(memory.last_updated for memory in every),
+    )
+    for loser in losers:
+        change(loser, Action.MERGE, by, status=Status.MERGED_INTO, merged_into=winner, archived_at=timezone.now())
+
+
+def take_back(memory: Memory, run: int, by: Change) -> bool:
+    """Puts back what a run of the consolidation has changed, but for what has changed since; False where it has become
+    something else since."""
+    rows = memory.history.filter(run=run).exclude(action=Action.UNDO).order_by("id")
+    was: dict[str, Any] = {}
+    left: dict[str, Any] = {}
+    added: list[tuple[str, int]] = []
+    for row in rows:
+        was = (row.before or {}) | was
+        left |= row.after or {}
+        added += (row.after or {}).get("lineage", ())
+    now = take_snapshot(memory)
+    if now["status"] != left.get("status", now["status"]):
+        return False
+    changes = {name: value for name, value in was.items() if now[name] == left[name]}
+    if "evidence_count" in was:
+        changes["evidence_count"] = max(now["evidence_count"] - left["evidence_count"] + was["evidence_count"], 0)
+    if "last_updated" in changes:
+        changes["last_updated"] = datetime.fromisoformat(changes["last_updated"])
+    if changes.get("status") == Status.ACTIVE:
+        changes["archived_at"] = None
+    for kind, key in added:
+        memory.lineage.filter(kind=kind, row=key).delete()
+    change(memory, Action.UNDO, by, **changes)
+    return True
+
+
+def _join_lineage(memory: Memory, rows: set[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Adds those that are new, and returns them."""
+    added = sorted(
+        rows - set(memory.lineage.values_list("kind", "row")) - {(str(MemoryLineage.Kind.MEMORY), memory.pk)}
+    )
+    MemoryLineage.objects.bulk_create([MemoryLineage(memory=memory, kind=kind, row=key) for kind, key in added])
+    return added

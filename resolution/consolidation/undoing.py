@@ -1,0 +1,46 @@
+"""Takes a whole run of the consolidation back."""
+
+from dataclasses import dataclass, field
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.db.transactions import run_transaction
+from memory.domain.channels import Channel
+from memory.models import Memory, MemoryHistory
+from memory.semantic import uniting
+from memory.semantic.store import Change
+from resolution.actors import Actor
+from resolution.models import Run
+
+
+@dataclass(slots=True)
+class TakenBack:
+    """How many memories are as before the run, and which have become something else since."""
+
+    undone: int = 0
+    refused: list[Memory] = field(default_factory=list)
+
+
+def find_changed(run: Run) -> QuerySet[Memory]:
+    """The memories that the run has changed and that nobody has put back."""
+    rows = MemoryHistory.objects.filter(run=run.pk)
+    undone = rows.filter(action=MemoryHistory.Action.UNDO).values("memory")
+    return Memory.objects.filter(pk__in=rows.values("memory")).exclude(pk__in=undone)
+
+
+def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
+    """The newest memories first, each in a transaction of its own; what has become something else since stays."""
+    report = TakenBack()
+    by = Change(actor.signature, Channel.OPERATOR, timezone.now(), reason=reason, run=run.pk)
+    for key in list(find_changed(run).order_by("-pk").values_list("pk", flat=True)):
+
+        def put_back(key: int = key) -> None:
+            memory = Memory.objects.select_for_update(of=("self",)).get(pk=key)
+            if uniting.take_back(memory, run.pk, by):
+                report.undone += 1
+            else:
+                report.refused.append(memory)
+
+        run_transaction(put_back)
+    return report

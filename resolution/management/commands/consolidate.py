@@ -1,0 +1,65 @@
+"""``manage.py consolidate``: puts the memories in order, now and in this process."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.domain.formatting import format_count
+from memory.models import Source
+from resolution.actors import Actor
+from resolution.consolidation import night
+from resolution.consolidation.undoing import undo_consolidation
+from resolution.management.commands.resolve_conflicts import user
+from resolution.models import Run
+
+
+class Command(BaseCommand):
+    help = "Finds evidence for memories, marks contradictions, merges what says the same, sets aside what has faded."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="show what would be done; nothing changes")
+        parser.add_argument("--undo", type=int, metavar="RUN", help="take back all that this run has done")
+
+    def handle(self, *, dry_run: bool, undo: int | None, **_: Any) -> None:
+        if undo is not None:
+            self.take_back(undo)
+        elif dry_run:
+            self.rehearse()
+        else:
+            self.run_now()
+
+    def run_now(self) -> None:
+        run = night.consolidate(user())
+        if run is None:
+            raise CommandError("A consolidation is under way already.")
+        self.stdout.write(
+            f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'memory', 'memories')}:"
+            f" {in_words(run.counts)}. Undo it with: manage.py consolidate --undo {run.pk}"
+        )
+        if run.note:
+            self.stdout.write(self.style.WARNING(run.note))
+
+    def rehearse(self) -> None:
+        counts, changes = night.rehearse()
+        for change in changes:
+            self.stdout.write(f"{change.action} {change.memory_id}: {change.memory}")
+        self.stdout.write(f"{in_words(counts)}; nothing was changed.")
+        if lack := night.describe_lack():
+            self.stdout.write(self.style.WARNING(lack))
+
+    def take_back(self, run_id: int) -> None:
+        run = Run.objects.filter(pk=run_id, trigger=Run.Trigger.CONSOLIDATE).first()
+        if run is None or run.status == Run.Status.RUNNING:
+            raise CommandError(f"Run {run_id} is no consolidation that has ended.")
+        report = undo_consolidation(run, Actor(user() or "operator", Source.OPERATOR))
+        for memory in report.refused:
+            self.stdout.write(self.style.WARNING(f"{memory.pk} is {memory.status} by now: {memory}"))
+        self.stdout.write(f"{format_count(report.undone, 'memory', 'memories')} put back.")
+        if report.refused:
+            sys.exit(1)
+
+
+def in_words(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing to do"

@@ -1,0 +1,152 @@
+"""A night over the memories, and how it is taken back."""
+
+from datetime import datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from memory.domain.channels import Channel
+from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
+from memory.semantic import store
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.domain.slots import find_slots
+from memory.semantic.store import Change, Draft
+from memory.semantic.vectors import queue, schema
+from resolution.consolidation import night
+from resolution.consolidation.undoing import undo_consolidation
+from resolution.models import Run
+from tests.memory.semantic.said import ANN, said
+from tests.resolution.worlds import OPERATOR
+
+pytestmark = pytest.mark.django_db
+
+BOB = Scope(Speaker("agent-zero", "bob"))
+NOW = timezone.now()
+
+
+@pytest.fixture
+def vectors(db: None) -> None:
+    assert schema.make_tables() == ""
+
+
+def state(text: str, category: str = "project", scope: Scope = ANN, days: float = 1, **more: Any) -> Memory:
+    """Stated by a user so many days ago."""
+    confidence = more.pop("confidence", 0.8)
+    draft = Draft(text, category, scope, confidence, Memory.Source.STATED, find_slots(text, category))
+    return store.create(draft, Change("agent-zero", Channel.USER, NOW - timedelta(days=days), **more))
+
+
+def run() -> Run:
+    done = night.consolidate("anna")
+    assert done is not None
+    assert done.status == "done"
+    return done
+
+
+def picture() -> list[tuple[Any, ...]]:
+    names = (
+        "text",
+        "status",
+        "confidence",
+        "is_disputed",
+        "evidence_count",
+        "merged_into",
+        "last_updated",
+        "archived_at",
+    )
+    return list(Memory.objects.order_by("id").values_list(*names)) + list(
+        MemoryLineage.objects.order_by("memory", "kind", "row").values_list("memory", "kind", "row")
+    )
+
+
+def hear(text: str, at: datetime = NOW, **more: Any) -> Any:
+    return said(text, said_at=at, read_at=at, **more)
+
+
+def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
+    state("The release is on Friday.", confidence=0.7, episode=7)
+    winner = state("The release is on Friday", confidence=0.9, episode=8)
+    faded = state("The kettle is in room 5.", days=150)
+    lasting = state("The user is a nurse.", "identity", days=900)
+    before = picture()
+
+    assert night.rehearse()[0] == {"merged": 1, "deprecated": 1}
+    assert picture() == before
+    done = run()
+
+    assert done.counts == {"merged": 1, "deprecated": 1}
+    assert "only memories with almost the same words" in done.note
+    winner.refresh_from_db()
+    assert (winner.evidence_count, winner.merged.get().status) == (2, "merged_into")
+    assert {row for _, _, row in winner.lineage.values_list("memory", "kind", "row")} == {7, 8, winner.merged.get().pk}
+    statuses = dict(Memory.objects.values_list("pk", "status"))
+    assert (statuses[faded.pk], statuses[lasting.pk]) == ("deprecated", "active")
+
+    assert undo_consolidation(done, OPERATOR).undone == 3
+    assert picture() == before
+    assert undo_consolidation(done, OPERATOR).undone == 0
+    assert run().counts == {}  # what was put back stays
+
+
+def test_by_their_meaning_memories_are_supported_merged_and_disputed(vectors: None) -> None:
+    tea = state("The user likes green tea.", "other")
+    state("The user enjoys green tea now.", "other", confidence=0.7)
+    of_project = state("The API cache is enabled in production.")
+    against = state("The API cache is disabled in production.", days=0.5)
+    evidence = hear("I like green tea.")
+    hear("Do I like green tea?")
+    hear("I don't like green tea.")
+    hear("The user likes green tea.", role="assistant")
+    echo = hear("The user likes green tea!")
+    GivenNote.objects.create(request="0" * 16, conversation=bytes(echo.conversation), kind="memory", row=tea.pk)
+    state("The user likes green tea.", "preference", BOB)
+    queue.embed_due()
+    before = picture()
+
+    done = run()
+
+    tea.refresh_from_db()
+    assert (tea.status, tea.last_updated) == ("active", evidence.said_at)
+    assert ("episode", evidence.pk) in tea.lineage.values_list("kind", "row")
+    assert ("episode", echo.pk) not in tea.lineage.values_list("kind", "row")
+    assert tea.confidence == pytest.approx(0.8 + 0.05 * 0.2)
+    assert tea.merged.get().text == "The user enjoys green tea now."
+    assert set(Memory.objects.filter(is_disputed=True)) == {of_project, against}
+    assert (done.counts["merged"], done.counts["disputed"], done.note) == (1, 1, "")
+
+    assert undo_consolidation(done, OPERATOR).refused == []
+    assert picture() == before
+
+
+def test_what_has_become_something_else_since_is_not_undone(vectors: None) -> None:
+    faded, other = state("The kettle is in room 5.", days=150), state("The stapler is in room 6.", days=150)
+    done = run()
+    store.invalidate(Memory.objects.get(pk=faded.pk), Change("anna", Channel.OPERATOR, NOW))
+
+    report = undo_consolidation(done, OPERATOR)
+
+    assert (report.undone, report.refused) == (1, [faded])
+    assert dict(Memory.objects.values_list("pk", "status")) == {faded.pk: "invalid", other.pk: "active"}
+
+
+def test_the_command_shows_runs_and_takes_back() -> None:
+    state("The kettle is in room 5.", days=150)
+
+    def call(*arguments: str) -> str:
+        out = StringIO()
+        call_command("consolidate", *arguments, stdout=out, no_color=True)
+        return out.getvalue()
+
+    assert "deprecate" in call("--dry-run")
+    assert not Run.objects.exists()
+    assert "1 memory: 1 deprecated." in call()
+    assert "1 memory put back." in call(f"--undo={Run.objects.get().pk}")
+    assert MemoryHistory.objects.filter(run=Run.objects.get().pk).count() == 2
+
+
+def test_the_resolvers_run_goes_on_beside_it() -> None:
+    Run.objects.create(trigger="schedule", mode="auto")
+    assert run().status == "done"
