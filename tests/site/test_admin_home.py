@@ -16,7 +16,7 @@ from memory import bootstrap
 from memory.domain.recall.saliency import saliency
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Config, Evidence, Heartbeat, LanguageModel, Observation, Soas, Source
+from memory.models import Config, Evidence, GivenNote, Heartbeat, LanguageModel, Observation, Soas, Source
 from proxy.models import LoopEvent
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Run
@@ -26,7 +26,7 @@ from tests.worlds import Login
 pytestmark = pytest.mark.django_db
 
 HOME = "/admin/"
-QUERIES = 13
+QUERIES = 14
 VIEWS = (
     "view_conflict",
     "view_run",
@@ -36,6 +36,7 @@ VIEWS = (
     "view_heartbeat",
     "view_hourlyfigures",
     "view_episode",
+    "view_givennote",
     "view_config",
 )
 CHANGES = ("change_conflict", "add_edge", "change_soas", "change_config")
@@ -243,6 +244,15 @@ def test_all_words_on_the_page_are_muted_and_that_is_undone(operator: Client) ->
     assert f'name="keys" value="{keys}"' in told  # of Undo
     operator.post(reverse("admin:memory_soas_marks"), given | {"to": "false"})
     assert not Soas.objects.filter(is_muted=True).exists()
+
+
+def test_it_is_told_how_much_of_what_was_given_the_answers_use(operator: Client) -> None:
+    for number, is_used in enumerate((True, True, False, None)):
+        GivenNote.objects.create(
+            request=f"{number:016x}", conversation=bytes(16), kind="memory", row=1, is_used=is_used
+        )
+
+    assert "4; the answers use 67 % of them." in text(page(operator))
 
 
 def test_loops_of_the_last_day_are_counted(operator: Client) -> None:

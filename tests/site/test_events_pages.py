@@ -73,6 +73,15 @@ def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_t
     assert "learn: off in the address" in page
 
 
+def test_the_page_of_a_recollection_tells_what_was_found_of_memories_and_episodes(client: Client) -> None:
+    event = serve(7, notes=[{"kind": "memory", "id": 3, "why": "given"}], search="found", search_ms=4.5)
+
+    page = page_of(client, event)
+
+    assert "found, 4.5 ms" in page
+    assert "memory 3: given" in page
+
+
 def test_what_clients_said_is_no_markup(client: Client) -> None:
     event = serve(7, agent="<i>dobby</i>", block="<recollection>\n<u>\n</recollection>", reasons={"<s>": "<em>"})
 

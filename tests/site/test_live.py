@@ -108,6 +108,17 @@ def test_of_many_concepts_that_were_left_out_only_some_are_named(viewer: Client)
     assert "and 3 concepts of which nothing is kept" in page
 
 
+def test_memories_and_episodes_are_counted_with_why_others_were_not_given(viewer: Client) -> None:
+    notes = [{"kind": kind, "id": 7, "why": "given"} for kind in ("memory", "memory", "episode")]
+    serve(7, notes=[*notes, {"kind": "episode", "id": 8, "why": "no room"}], search="found", search_ms=4.5)
+
+    page = get(viewer)
+
+    assert [badge in page for badge in (">2 memories<", ">1 episode<", "found, but no room: 1")] == [True] * 3
+    assert "search: found, 4.5 ms" in page
+    assert "nothing new" not in page
+
+
 def test_before_the_first_prompt_the_page_says_so(viewer: Client) -> None:
     assert re.search(r'<p id="live-empty" class="[^"]*" >', get(viewer))
 
