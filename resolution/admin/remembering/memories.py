@@ -10,7 +10,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from memory.admin.base import Page, limit_selection, link
 from memory.domain.channels import Channel
@@ -71,7 +73,7 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
     class Meta:
         model = Memory
         fields = ("text", "category", "project", "agent", "person")
-        widgets = {"text": forms.Textarea(attrs={"rows": 3, "maxlength": MEMORY_CHARACTERS})}
+        widgets = {"text": UnfoldAdminTextareaWidget(attrs={"rows": 3, "maxlength": MEMORY_CHARACTERS})}
         help_texts = {
             "category": "Identity, preferences and episodes are given only to whoever they are of; the others to all"
             " of the project.",
@@ -171,7 +173,7 @@ class MemoryAdmin(Page):
 
     @admin.display(description="status")
     def state(self, row: Memory) -> str:
-        return f"{row.get_status_display()}{', disputed' if row.is_disputed else ''}"
+        return capfirst(f"{row.get_status_display()}{', disputed' if row.is_disputed else ''}")
 
     @admin.display(description="last evidence")
     def written(self, row: Memory) -> str:
