@@ -164,3 +164,11 @@ def cuts_of(text: str) -> list[int]:
         ends.append(end)
         end += 1
     return sorted(set(ends) - {0})
+
+
+def count_answered(messages: Sequence[Message]) -> int:
+    """How many messages there are up to the model's last answer. One that the client has begun is none yet."""
+    end = len(messages)
+    while end and messages[end - 1].role == "assistant":
+        end -= 1
+    return next((index + 1 for index in range(end - 1, -1, -1) if messages[index].role == "assistant"), 0)

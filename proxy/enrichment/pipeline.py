@@ -33,7 +33,7 @@ from proxy.domain.formats.litellm_flattened import FlattenedPrompt
 from proxy.domain.helper_prompts import find_helper_task
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
-from proxy.domain.prefixes import Thread, opening_of
+from proxy.domain.prefixes import Thread, count_answered, opening_of
 from proxy.enrichment import note_use
 from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
@@ -161,11 +161,7 @@ class Enricher:
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
             if off.get("remember") == OFF_IN_REQUEST:
                 self.encounters.wanted.set()  # the other processes must know soon that it is no news any more
-        unread = sum(len(m.text) for m, reading in zip(messages, readings, strict=True) if is_read and reading is None)
-        if unread:
-            self.counts.partial += 1
-            logger.warning("enrich.partial", extra={"unread_characters": unread})
-
+        unread = self._count_unread(messages, readings) if is_read else 0
         await turn.step()
         intervention = self._look_for_loop(prompt, conversation, asked)
         await turn.step()
@@ -187,18 +183,43 @@ class Enricher:
                     wanted = await self.remembering.finish(done.lookup, thread.key, messages, turn)
                 placed = self.placer.place(thread, mentions, now, why_not_ask=why_not_ask, wanted=wanted)
             self._apply(wire, read.payload, done, placed, intervention)
+        self._record(done, placed, off, unread, started, now, conversation, readings)
+        return done
+
+    def _record(
+        self,
+        done: Enriched,
+        placed: Placed | None,
+        off: Restrictions,
+        unread: int,
+        started: float,
+        now: float,
+        conversation: bytes,
+        readings: Sequence[Reading | None],
+    ) -> None:
+        """What was shown and asked, and the event; written off the hot path. After the work, so that enrich_ms says
+        what it took."""
+        prompt, asked, lookup = done.prompt, done.asked, done.lookup
+        assert prompt is not None
+        assert asked is not None
         if placed is not None and placed.is_shown:
             self.encounters.note_asked(placed.recollection.asked, now)
             if notes := placed.recollection.block.notes:
-                done.given = Given(asked["request"], conversation, now, notes, done.lookup.texts if done.lookup else ())
+                done.given = Given(asked["request"], conversation, now, notes, lookup.texts if lookup else ())
                 self.events.add_given(done.given, dict.fromkeys(note.key for note in notes))
-        # After the work, so that enrich_ms says what it took; the event itself is written off the hot path.
         event = request_event(asked, placed, off, unread, started) | {"conversation": conversation.hex()}
-        event |= NOT_SEARCHED if done.lookup is None else done.lookup.describe(placed)
+        event |= NOT_SEARCHED if lookup is None else lookup.describe(placed)
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
-        return done
+
+    def _count_unread(self, messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:
+        """In characters."""
+        unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
+        if unread:
+            self.counts.partial += 1
+            logger.warning("enrich.partial", extra={"unread_characters": unread})
+        return unread
 
     def _observe(
         self,
@@ -327,11 +348,3 @@ class Enricher:
         if edit or intervention is not None:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
-
-
-def count_answered(messages: Sequence[Message]) -> int:
-    """How many messages there are up to the model's last answer. One that the client has begun is none yet."""
-    end = len(messages)
-    while end and messages[end - 1].role == "assistant":
-        end -= 1
-    return next((index + 1 for index in range(end - 1, -1, -1) if messages[index].role == "assistant"), 0)
