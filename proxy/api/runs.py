@@ -13,6 +13,7 @@ from proxy.api.changes import PageQuery, ReasonIn, apply_change, caller_with, ma
 from proxy.errors import NotFound
 from resolution import resolver
 from resolution.actors import Actor
+from resolution.consolidation.undoing import undo_consolidation
 from resolution.decisions import undo
 from resolution.models import Run
 from resolution.resolver import AlreadyRunning
@@ -62,9 +63,15 @@ async def get_run(request: ASGIRequest, run_id: int) -> JsonResponse:
 @router.post("/resolve/runs/{run_id}/undo", summary="Undo a run")
 async def undo_run(request: ASGIRequest, run_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON) -> JsonResponse:
     """Undoes all that it decided, the newest first. What cannot be put back is left as it is and listed in
-    `refused`."""
+    `refused`. Of a consolidation `memories` says how many are as before, and the ids of those that are something else
+    by now."""
 
     def take_back(actor: Actor) -> dict[str, Any]:
+        run = Run.objects.filter(pk=run_id, trigger=Run.Trigger.CONSOLIDATE).exclude(status=Run.Status.RUNNING).first()
+        if run is not None:
+            done = undo_consolidation(run, actor, given.reason)
+            left = [memory.pk for memory in done.refused]
+            return {"undone": [], "refused": [], "memories": {"put_back": done.undone, "left": left}}
         report = undo.undo_run(run_id, actor, given.reason)
         return {
             "undone": [serializers.decision_out(decision) for decision in report.undone],

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from memory.db.locks import try_job_lock
@@ -200,7 +200,7 @@ def find_memories() -> QuerySet[Memory]:
     """Those that hold, but for what an operator has put back last."""
     last = MemoryHistory.objects.filter(memory=OuterRef("pk")).order_by("-id").values("action")[:1]
     rows = Memory.objects.filter(status=Status.ACTIVE).alias(last=Subquery(last)).defer("lexemes")
-    return rows.exclude(last=MemoryHistory.Action.UNDO)
+    return rows.filter(Q(last=None) | ~Q(last=MemoryHistory.Action.UNDO))
 
 
 def find_groups() -> Iterator[dict[int, Memory]]:
