@@ -26,7 +26,7 @@ from tests.worlds import Login
 pytestmark = pytest.mark.django_db
 
 HOME = "/admin/"
-QUERIES = 14
+QUERIES = 13
 VIEWS = (
     "view_conflict",
     "view_run",
