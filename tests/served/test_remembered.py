@@ -8,10 +8,11 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from django.conf import settings
 
 from tests.prompts import FORMATS, Turn
 from tests.served.postgres import OwnPostgres
-from tests.served.server import Served
+from tests.served.server import Served, new_database
 from tests.standin import StandIn
 from tests.waiting import eventually
 
@@ -31,6 +32,25 @@ def post(server: Served, wire: str, turns: list[Turn], headers: dict[str, str], 
 def received(ollama: StandIn, wire: str) -> str:
     """The last prompt as the model server got it."""
     return [each for each in ollama.requests() if each.path == WIRES[wire][0]][-1].body.decode()
+
+
+@pytest.fixture(scope="module")
+def database() -> str:
+    return new_database(settings.DATABASE_URL, "festinger_remembered")
+
+
+@pytest.fixture(scope="module")
+def server(database: str, upstream: StandIn) -> Iterator[Served]:
+    served = Served(upstream=upstream.url, database=database)
+    yield served.wait_ready()
+    served.stop()
+
+
+@pytest.fixture(scope="module")
+def other_server(database: str, upstream: StandIn) -> Iterator[Served]:
+    served = Served(upstream=upstream.url, database=database)
+    yield served.wait_ready()
+    served.stop()
 
 
 @pytest.fixture
@@ -63,12 +83,12 @@ def ask_until_given(server: Served, wire: str, question: str, headers: dict[str,
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_was_said_in_one_conversation_stands_in_the_prompt_of_another(
-    server: Served, raw_server: Served, ollama: StandIn, kept: Any, wire: str
+    server: Served, other_server: Served, ollama: StandIn, kept: Any, wire: str
 ) -> None:
     """Also if another process was told."""
     name = {"X-Festinger-Agent": f"{wire}-teller"}
     said = f"We moved the billing{wire.replace('_', '')} database to Postgres 17 last week."
-    post(raw_server, wire, [("user", said)], name)
+    post(other_server, wire, [("user", said)], name)
     kept(said)
 
     ask_until_given(server, wire, f"Which version is our billing{wire.replace('_', '')} database?", name)

@@ -99,7 +99,7 @@ def test_the_list_says_what_became_of_each_run(operator: Client) -> None:
 
     shown = text(page(operator, LIST))
 
-    assert "done over the API dobby 4 of 5 3 updated, 1 failed 2,000 tokens" in shown
+    assert "done over the API dobby 4 of 5 conflicts 3 updated, 1 failed 2,000 tokens" in shown
 
 
 def test_a_run_shows_its_numbers_and_leads_to_its_decisions_conflicts_and_model(operator: Client) -> None:
