@@ -54,7 +54,8 @@ def prepared_cluster() -> Path:
 
 def prepare_database(url: str) -> None:
     """Migrates and bootstraps it, as every start of Festinger does, and lifts the quotas: all tests of a run together
-    are one agent of one hour. Blocks are compact: so they name the dimension of each fact, which tests look at."""
+    are one agent of one hour. Blocks are compact: so they name the dimension of each fact, which tests look at. Prompts
+    are given nothing of what other tests have said, but for those of tests/served/test_remembered.py."""
     subprocess.run(
         [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
@@ -65,6 +66,7 @@ def prepare_database(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%'")
         connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")
+        connection.execute("UPDATE config SET value = '0' WHERE key = 'recall_share'")
 
 
 def embedded_url(home: Path, database: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import psycopg
 import pytest
 from django.conf import settings
 
@@ -14,11 +13,7 @@ from tests.standin import StandIn
 
 @pytest.fixture(scope="session")
 def database() -> str:
-    """Prompts are given nothing of what other tests have said: tests/served/test_remembered.py is about that."""
-    database = new_database(settings.DATABASE_URL, "festinger_served")
-    with psycopg.connect(database) as client:
-        client.execute("UPDATE config SET value = '0' WHERE key = 'recall_share'")
-    return database
+    return new_database(settings.DATABASE_URL, "festinger_served")
 
 
 @pytest.fixture(scope="session")

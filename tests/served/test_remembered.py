@@ -36,7 +36,13 @@ def received(ollama: StandIn, wire: str) -> str:
 
 @pytest.fixture(scope="module")
 def database() -> str:
-    return new_database(settings.DATABASE_URL, "festinger_remembered")
+    return recall_all(new_database(settings.DATABASE_URL, "festinger_remembered"))
+
+
+def recall_all(database: str) -> str:
+    with psycopg.connect(database) as client:
+        client.execute("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+    return database
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +175,7 @@ def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
 @pytest.mark.slow
 def test_while_postgres_is_away_or_does_not_answer_prompts_go_on(upstream: StandIn) -> None:
     with OwnPostgres() as own:
-        served = Served(upstream=upstream.url, database=own.copy("remembering")).wait_ready()
+        served = Served(upstream=upstream.url, database=recall_all(own.copy("remembering"))).wait_ready()
         try:
             for stop in (own.freeze, own.kill):
                 stop()

@@ -227,7 +227,8 @@ def test_prepare_shows_the_password_of_the_first_operator_once(prepared):
 
     assert "Admin account: admin, password: " in first
     assert "password" not in second
-    assert second.splitlines() == ["The database is ready."]
+    # The database's owner may install no extension here, as in a Postgres that belongs to somebody else.
+    assert [line for line in second.splitlines() if "pgvector" not in line] == ["The database is ready."]
     assert ("PGMQ installed" in first) is not prepared.with_redis
 
 
