@@ -13,6 +13,7 @@ UNKNOWN: Final = "unknown"  # where the address should be
 GIVEN_NAME_MAX: Final = 64
 ADDRESS_MAX: Final = 55
 IPV6_PREFIX: Final = 64  # a machine chooses the other half of its address by itself, and anew each day
+CORROBORATION: Final = 0.05  # of what is missing to certainty, which each further voice adds
 REMEMBERED_MAX: Final = 100
 UNREGISTERED_MAX: Final = 20  # of those that are remembered
 
@@ -52,6 +53,11 @@ def network_of(address: str) -> str:
     if isinstance(found, IPv6Address):
         return str(IPv6Network((int(found), IPV6_PREFIX), strict=False).network_address)
     return str(found)
+
+
+def corroborate(confidence: float, voices: int = 1) -> float:
+    """How sure it is after so many more have said it: never quite sure."""
+    return 1 - (1 - confidence) * (1 - CORROBORATION) ** voices
 
 
 def choose_remembered(agents: Iterable[str]) -> list[str]:

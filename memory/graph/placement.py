@@ -16,7 +16,7 @@ from memory.domain.channels import is_weaker
 from memory.domain.cues.modality import Kind
 from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, Standing, concerns, judge
 from memory.domain.types import Triple, TripleIds
-from memory.domain.voices import voice_of
+from memory.domain.voices import corroborate, voice_of
 from memory.graph import store
 from memory.graph.changes import Changes
 from memory.graph.snapshots import Snapshot, take_snapshot
@@ -25,7 +25,6 @@ from memory.graph.surroundings import EdgesBySlot, Surroundings, with_splits
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 
 # Another voice that says the same closes this share of the doubt that is left.
-CORROBORATION = 0.05
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
@@ -311,8 +310,7 @@ class Slots:
         # After a bulk load the history does not name the author, but the edge does.
         is_author = not voices and voice_of(edge.agent) == voice_of(attribution.agent)
         if voice not in voices and voice not in self._voices[ids] and not is_author:
-            raised = edge.confidence + CORROBORATION * (1 - edge.confidence)
-            edge.confidence = max(raised, attribution.confidence)
+            edge.confidence = max(corroborate(edge.confidence), attribution.confidence)
             # Not the same speaker in another role.
             known = {speaker for speaker, _ in (*voices, *self._voices[ids])} or {voice_of(edge.agent)}
             edge.is_corroborated = edge.is_corroborated or voice[0] not in known

@@ -14,9 +14,10 @@ from django.utils import timezone
 from memory.db.locks import Lock, lock_until_commit
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.timing import is_dated
+from memory.domain.voices import corroborate
 from memory.models import Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain import slots
-from memory.semantic.domain.consolidation import add_evidence, decay, lasts
+from memory.semantic.domain.consolidation import decay, lasts
 from memory.semantic.domain.scope import PERSONAL, Scope
 
 Action = MemoryHistory.Action
@@ -163,7 +164,7 @@ def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
         Action.CONFIRM,
         by,
         evidence_count=memory.evidence_count + 1,
-        confidence=add_evidence(memory.confidence) if is_other_voice else memory.confidence,
+        confidence=corroborate(memory.confidence) if is_other_voice else memory.confidence,
         last_updated=max(memory.last_updated, by.evident_at),
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from memory.domain.channels import STRONGEST_FIRST, Channel
+from memory.domain.voices import corroborate
 from memory.models import Memory, MemoryLineage
-from memory.semantic.domain.consolidation import add_evidence
 from memory.semantic.store import Action, Change, Status, change, take_snapshot
 
 
@@ -24,7 +24,7 @@ def support(memory: Memory, said: Mapping[int, datetime], by: Change) -> None:
         by,
         more={"lineage": added},
         evidence_count=memory.evidence_count + len(added),
-        confidence=add_evidence(memory.confidence, len(added)),
+        confidence=corroborate(memory.confidence, len(added)),
         last_updated=max(memory.last_updated, *said.values()),
     )
 

@@ -9,9 +9,10 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
+from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line
 from memory.db.transactions import run_transaction
 from memory.domain.channels import READ_TRUST, Channel
@@ -26,23 +27,11 @@ logger = logging.getLogger(__name__)
 
 BATCH = 200  # episodes that one claim takes
 RUN_S = 20.0  # of one task: others wait for their turn
-# After the first failure, the second and so on; after one more it is not read.
-RETRY_AFTER = (timedelta(seconds=1), timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=10))
-
-# An array, not IN: the planner may evaluate a subquery once for each row, and each evaluation would lock other rows.
-CLAIM = """
-    UPDATE episode SET claimed_until = statement_timestamp() + %s WHERE id = ANY(ARRAY(
-        SELECT id FROM episode
-        WHERE read_at IS NULL AND next_attempt_at <= statement_timestamp()
-          AND (claimed_until IS NULL OR claimed_until <= statement_timestamp())
-        ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED))
-    RETURNING *
-"""
+CLAIM = claim_statement("episode", "read_at IS NULL")
 
 
 def due() -> QuerySet[Episode]:
-    is_free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    return Episode.objects.filter(is_free, read_at=None, next_attempt_at__lte=Now())
+    return Episode.objects.filter(IS_DUE, read_at=None)
 
 
 def read_due(seconds: float = RUN_S) -> int:

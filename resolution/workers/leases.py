@@ -6,28 +6,18 @@ from contextlib import suppress
 from datetime import timedelta
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
+from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line
 from memory.models import Observation
 
 Kind = Observation.Kind
 
-# After the first failure, the second and so on; after one more the row has failed for good.
-RETRY_AFTER = (timedelta(seconds=1), timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=10))
 ERROR_MAX = 1_000  # characters
 
-# An array, not IN: the planner may evaluate a subquery once for each row, and each evaluation would lock other rows, so
-# that more than the limit are claimed.
-CLAIM = """
-    UPDATE observation SET claimed_until = statement_timestamp() + %s WHERE id = ANY(ARRAY(
-        SELECT id FROM observation
-        WHERE state = 'pending' AND kind = %s AND next_attempt_at <= statement_timestamp()
-          AND (claimed_until IS NULL OR claimed_until <= statement_timestamp())
-        ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED))
-    RETURNING *
-"""
+CLAIM = claim_statement("observation", "state = 'pending' AND kind = %s")
 FINISH = """
     UPDATE observation SET state = 'done', claimed_until = NULL, outcome = result.outcome
     FROM unnest(%s::bigint[], %s::text[]) AS result (key, outcome) WHERE id = key
@@ -35,8 +25,7 @@ FINISH = """
 
 
 def due(kind: Observation.Kind) -> QuerySet[Observation]:
-    is_free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
-    return Observation.objects.filter(is_free, state=Observation.State.PENDING, kind=kind, next_attempt_at__lte=Now())
+    return Observation.objects.filter(IS_DUE, state=Observation.State.PENDING, kind=kind)
 
 
 def claim(kind: Observation.Kind, limit: int, lease: timedelta) -> list[Observation]:

@@ -19,7 +19,6 @@ from memory.semantic.domain.stems import content_stems, stem
 DECAY: Final = 0.01  # a day
 LASTING_CATEGORIES: Final = frozenset({"identity"})
 LASTING_CHANNELS: Final = frozenset({"operator", "gutask"})  # what was stated on purpose
-EVIDENCE: Final = 0.05  # of what is missing to certainty, which each further voice adds
 EVIDENCE_COSINE: Final = 0.75
 NEAR_COSINE: Final = 0.85
 MERGE_LEAST: Final = 0.6  # of the surer of two
@@ -57,11 +56,6 @@ def decay(confidence: float, days: float) -> float:
 def lasts(category: str, channel: str) -> bool:
     """Whether time alone makes it no less sure."""
     return category in LASTING_CATEGORIES or channel in LASTING_CHANNELS
-
-
-def add_evidence(confidence: float, voices: int = 1) -> float:
-    """How sure it is after so many more have said it: never quite sure."""
-    return 1 - (1 - confidence) * (1 - EVIDENCE) ** voices
 
 
 def supports(memory: str, said: str) -> bool:

@@ -29,7 +29,7 @@ PAUSE: Final = timedelta(seconds=15)  # after a failure that is not one text's
 RETRY_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(days=1))
 CLEARED: Final = 10_000  # rows of one statement
 
-# An array, not IN: see resolution/workers/leases.py.
+# An array, not IN: see memory/db/claims.py.
 CLAIM: Final = """
     UPDATE pending_embedding
     SET attempts = attempts + 1, next_attempt_at = statement_timestamp() + make_interval(secs => %(lease)s)

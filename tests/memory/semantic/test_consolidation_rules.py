@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.language.english.synonyms import SYNONYMS
+from memory.domain.voices import corroborate
 from memory.semantic.domain import consolidation as rules
 from memory.semantic.domain.slots import Slots, find_slots
 
@@ -141,9 +142,9 @@ def test_confidence_fades_with_the_days_alone(confidence: float, first: float, t
 
 @given(CONFIDENCES, st.integers(0, 500))
 def test_evidence_makes_surer_and_never_more_than_certain(confidence: float, voices: int) -> None:
-    assert confidence - 1e-12 <= rules.add_evidence(confidence, voices) <= 1
-    once_more = rules.add_evidence(rules.add_evidence(confidence, voices))
-    assert once_more == pytest.approx(rules.add_evidence(confidence, voices + 1))
+    assert confidence - 1e-12 <= corroborate(confidence, voices) <= 1
+    once_more = corroborate(corroborate(confidence, voices))
+    assert once_more == pytest.approx(corroborate(confidence, voices + 1))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,27 @@
+"""Tables that are queues of their own: whatever is due and not taken may be claimed, and a claim ends by itself when
+its lease is over. Their rows have ``next_attempt_at``, ``claimed_until`` and ``attempts``."""
+
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+# After the first failure, the second and so on; after one more the row is given up.
+RETRY_AFTER: Final = (timedelta(seconds=1), timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=10))
+IS_DUE: Final = (Q(claimed_until=None) | Q(claimed_until__lte=Now())) & Q(next_attempt_at__lte=Now())
+
+
+def claim_statement(table: str, waiting: str) -> str:
+    """SQL that claims the rows that are due, the longest due ones, and returns them. ``waiting``: which may be claimed
+    at all. Its arguments: the lease, those of ``waiting``, how many."""
+    # An array, not IN: the planner may evaluate a subquery once for each row, and each evaluation would lock other
+    # rows, so that more than the limit are claimed.
+    return f"""
+        UPDATE {table} SET claimed_until = statement_timestamp() + %s WHERE id = ANY(ARRAY(
+            SELECT id FROM {table}
+            WHERE {waiting} AND next_attempt_at <= statement_timestamp()
+              AND (claimed_until IS NULL OR claimed_until <= statement_timestamp())
+            ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED))
+        RETURNING *
+    """
