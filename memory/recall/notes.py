@@ -4,14 +4,18 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memory.cache.state import Cache
+from memory.domain.cues.extractor import find_cues
+from memory.domain.cues.modality import Kind
 from memory.domain.recall.notes import NoteKey, ShownNote, render_note
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block
+from memory.domain.types import NAMES
 
 OF_A_KIND_MAX: Final = 5
 GIVEN: Final = "given"
 GIVEN_BEFORE: Final = "given before"
 NO_ROOM: Final = "no room"
 CHANGED: Final = "holds no more"
+OTHERWISE: Final = "the facts say otherwise"
 
 
 def choose_notes(
@@ -33,6 +37,9 @@ def choose_notes(
         if note.key in keys or note.text in texts:
             reasons.setdefault(note.key, GIVEN_BEFORE)
             continue
+        if contradicts_facts(cache, note.text):
+            reasons[note.key] = OTHERWISE
+            continue
         length = len(render_note(note)) + 1
         if counts[note.kind] == OF_A_KIND_MAX or length > min(room[note.kind], left):
             reasons[note.key] = NO_ROOM
@@ -46,6 +53,18 @@ def choose_notes(
         reasons[note.key] = GIVEN
     # Memories first, and what was said last stands last: small models heed that most.
     return sorted(chosen, key=lambda note: (note.kind == "episode", note.said_on, note.id)), reasons
+
+
+def contradicts_facts(cache: Cache, text: str) -> bool:
+    """Whether it states of a concept with facts what is none of them, or takes back what is one: somebody has said
+    otherwise since, and a block must not contradict itself."""
+    for match in find_cues(text, vocabulary=cache):
+        subject, parent = cache.canonical(match.subject), cache.canonical(match.parent)
+        if match.is_hedged or match.dimension == NAMES or not cache.is_concept(subject):
+            continue
+        if (cache.find_dimension(subject, parent) is not None) == (match.kind is Kind.RETRACTS):
+            return True
+    return False
 
 
 def renew_note(cache: Cache, note: ShownNote) -> ShownNote | None:

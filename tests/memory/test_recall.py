@@ -10,6 +10,7 @@ import pytest
 from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
 from memory.cache.state import Cache
 from memory.domain.mute_patterns import compile_patterns
+from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
@@ -662,3 +663,28 @@ def test_a_concept_of_which_nothing_is_known_is_asked_about_by_its_own_name() ->
 
     assert recall(cache, "Restart kvasi at once").block.questions == ("kvasir",)
     assert recall(cache, "Restart kv. kv is a repo").block.questions == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "is_given"),
+    [
+        ("Skadi is a printer.", True),
+        ("Skadi is a plotter.", False),
+        ("Actually skadi is now a printer. It is loud.", True),
+        ("Skadi is a plotter, and lunch is at noon.", False),
+        ("I think skadi is a plotter.", True),
+        ("Skadi is no longer a printer.", False),
+        ("Skadi is no longer a plotter.", True),
+        ("Lunch is at noon.", True),
+    ],
+)
+def test_no_episode_is_given_that_the_facts_contradict(said: str, is_given: bool) -> None:
+    rows = {"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "printer": SoasRow(6), "plotter": SoasRow(7)}
+    cache = cache_of({**rows, "type": SoasRow(2)}, [EdgeRow(5, 6, 2, True)])
+    reading = Reader(cache).read(Message("user", "What is skadi?"))
+
+    recalled = recollect(cache, Mentions.of([reading]), NOW, found=[ShownNote("episode", 1, said, "2026-03-04")])
+
+    assert "skadi: [type] printer" in recalled.block.text
+    assert (said in recalled.block.text) is is_given
+    assert recalled.notes == {("episode", 1): "given" if is_given else "the facts say otherwise"}
