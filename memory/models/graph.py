@@ -310,6 +310,7 @@ class EdgeHistory(models.Model):
     role = models.CharField(max_length=16, blank=True, default="", db_default="")
     source = models.CharField(max_length=16, choices=Source)
     channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
+    conversation = models.BinaryField(null=True, blank=True, help_text="The digest of its opening, where it was said.")
     reason = models.TextField(blank=True, default="", db_default="")
     at = models.DateTimeField(db_default=Now())
 

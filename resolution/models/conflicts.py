@@ -20,11 +20,23 @@ class CollisionType(models.TextChoices):
 
 
 class Conflict(models.Model):
-    """What contradicts each other about one slot. It is open while one of its claims is: a trigger keeps it in step
-    with the rows of ``resolution_queue`` (migration 0011)."""
+    """What contradicts each other. About the slot of an edge it is open while one of its claims is: a trigger keeps it
+    in step with the rows of ``resolution_queue`` (migration 0011). The other kinds belong to resolution/layers."""
 
     class Kind(models.TextChoices):
         EDGE_SLOT = "edge_slot", "two facts of one place"
+        MEMORY_SLOT = "memory_slot", "two memories"
+        CROSS_LAYER = "cross_layer", "project state, facts and memories"
+        NARRATIVE = "narrative", "a story that is unclear"
+
+    class Tier(models.TextChoices):
+        """What found it."""
+
+        SLOT = "slot", "the same slot"
+        NUMBERS = "numbers", "another number"
+        OPPOSITION = "opposition", "alike, and opposed"
+        REVERSAL = "reversal", "there and back"
+        MODEL = "model", "a language model"
 
     class Status(models.TextChoices):
         OPEN = "open"
@@ -32,7 +44,8 @@ class Conflict(models.Model):
         DISMISSED = "dismissed"
 
     slot_kind = models.CharField(max_length=12, choices=Kind)
-    slot_key = models.JSONField(help_text="What it is about, in words: concept and dimension.")
+    slot_key = models.JSONField(help_text="What it is about, in words: of an edge's slot, concept and dimension.")
+    tier = models.CharField("found by", max_length=10, choices=Tier, default=Tier.SLOT, db_default=Tier.SLOT)
     concept = models.ForeignKey(Soas, models.PROTECT, null=True, related_name="conflicts")
     dim = models.ForeignKey(
         Soas, models.PROTECT, null=True, related_name="dimension_conflicts", verbose_name="dimension"
@@ -55,7 +68,17 @@ class Conflict(models.Model):
             models.UniqueConstraint(
                 fields=["slot_kind", "slot_key"], condition=Q(status="open"), name="conflict_is_open_once"
             ),
-            models.CheckConstraint(condition=Q(slot_kind="edge_slot"), name="conflict_kind_is_known"),
+            models.CheckConstraint(
+                condition=Q(slot_kind__in=["edge_slot", "memory_slot", "cross_layer", "narrative"]),
+                name="conflict_kind_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(tier__in=["slot", "numbers", "opposition", "reversal", "model"]),
+                name="conflict_tier_is_known",
+            ),
+            models.CheckConstraint(
+                condition=~Q(slot_kind="narrative") | ~Q(question=""), name="conflict_of_a_story_asks_something"
+            ),
             models.CheckConstraint(
                 condition=Q(status__in=["open", "resolved", "dismissed"]), name="conflict_state_is_known"
             ),
@@ -66,7 +89,9 @@ class Conflict(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.concept} [{self.dim}]"
+        if self.slot_kind == self.Kind.EDGE_SLOT:
+            return f"{self.concept} [{self.dim}]"
+        return self.question or f"{self.get_slot_kind_display()} {self.pk}"
 
     @property
     def slot(self) -> Slot:
@@ -77,25 +102,48 @@ class Conflict(models.Model):
 
 
 class ConflictMember(models.Model):
-    """One of the sides of a conflict besides what stands in the slot, and who has said so: ``support`` holds pairs of
-    agent and channel, in the order in which they were heard."""
+    """One of the sides of a conflict, and who has said so: ``support`` holds pairs of agent and channel, in the order
+    in which they were heard. Of what contradicts each other in an edge's slot, what stands there is no member."""
 
     class Kind(models.TextChoices):
         CLAIM = "claim"
+        EDGE = "edge", "fact"
+        EDGE_HISTORY = "edge_history", "earlier fact"
+        MEMORY = "memory"
+        PROJECT_STATE = "project_state", "project state"
+
+    TRUST = {Kind.MEMORY: 1, Kind.CLAIM: 2, Kind.EDGE: 2, Kind.EDGE_HISTORY: 2, Kind.PROJECT_STATE: 3}
 
     SUPPORT_MAX = 50  # voices; of more, one learns nothing
 
     conflict = models.ForeignKey(Conflict, models.CASCADE, related_name="members")
-    kind = models.CharField(max_length=12, choices=Kind)
-    object_id = models.BigIntegerField(help_text="A claim's: the row of resolution_queue.")
+    kind = models.CharField(max_length=16, choices=Kind)
+    object_id = models.BigIntegerField(help_text="The row of its table; a claim's is resolution_queue.")
     trust = models.SmallIntegerField(default=2, db_default=2, help_text="The layer: 1 memories, 2 facts, 3 state.")
     support = models.JSONField(default=list)
+    text = models.CharField(
+        max_length=600, blank=True, default="", db_default="", help_text="What it said when it became a member."
+    )
+    conflicts_with = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="+",
+        help_text="Across layers: the member of the highest layer, which it contradicts.",
+    )  # fmt: skip
+    is_asked = models.BooleanField(
+        default=False, db_default=False, help_text="Whether the question is if this one still holds."
+    )
 
     class Meta:
         db_table = "conflict_member"
+        indexes = [models.Index(fields=["conflict"], name="conflict_member_by_conflict")]
         constraints = [
             models.UniqueConstraint(fields=["kind", "object_id", "conflict"], name="conflict_member_is_in_it_once"),
-            models.CheckConstraint(condition=Q(kind="claim"), name="conflict_member_kind_is_known"),
+            models.UniqueConstraint(
+                fields=["conflict"], condition=Q(is_asked=True), name="conflict_asks_about_one_member"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["claim", "edge", "edge_history", "memory", "project_state"]),
+                name="conflict_member_kind_is_known",
+            ),
             models.CheckConstraint(condition=Q(trust__gte=1, trust__lte=3), name="conflict_member_trust_is_a_layer"),
         ]
 

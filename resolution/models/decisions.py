@@ -6,12 +6,12 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from memory.models import Soas, Source
-from resolution.models.conflicts import Claim
+from resolution.models.conflicts import Claim, Conflict
 
 
 class Run(models.Model):
     """One run of the resolver over the queue; or a quarantine, which takes out what an agent has stated; or a merge
-    of two names; or a consolidation of the memories."""
+    of two names; or a consolidation of the memories; or a search for conflicts, across the layers or in a story."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -29,10 +29,12 @@ class Run(models.Model):
         UPGRADE = "upgrade"
         MERGE = "merge"
         CONSOLIDATE = "consolidate"
+        SWEEP = "sweep"
+        DETECT = "detect"
 
     # Runs that take out what was stated, and those that do not decide about conflicts: all others are the resolver's.
     QUARANTINES = (Trigger.QUARANTINE, Trigger.UPGRADE)
-    OTHERS = (*QUARANTINES, Trigger.MERGE, Trigger.CONSOLIDATE)
+    OTHERS = (*QUARANTINES, Trigger.MERGE, Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT)
 
     trigger = models.CharField(max_length=12, choices=Trigger)
     actor = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -57,7 +59,7 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["status"],
-                condition=Q(status="running") & ~Q(trigger="consolidate"),
+                condition=Q(status="running") & ~Q(trigger__in=["consolidate", "sweep", "detect"]),
                 name="run_is_alone",
                 violation_error_message="The resolver is running already.",
             ),
@@ -76,6 +78,8 @@ class Run(models.Model):
                         "upgrade",
                         "merge",
                         "consolidate",
+                        "sweep",
+                        "detect",
                     ]
                 ),
                 name="run_trigger_is_known",
@@ -98,6 +102,9 @@ class Decision(models.Model):
         QUARANTINE = "quarantine", "facts put among the candidates"
         MERGE = "merge", "names merged"
         DELETE = "delete", "dimension deleted"
+        SUPERSEDE = "supersede", "the others replaced"
+        ACCEPT = "accept", "left as it is"
+        ANSWER = "answer", "question answered"
         UNDO = "undo", "decision undone"
 
     # What its name is made of: to be selected with it. What it and its undo changed may be large: lists defer that.
@@ -108,6 +115,10 @@ class Decision(models.Model):
     claim = models.ForeignKey(
         Claim, models.PROTECT, null=True, related_name="decisions",
         help_text="What it is about; nothing for what is about a concept: a quarantine, a merge.",
+    )  # fmt: skip
+    conflict = models.ForeignKey(
+        Conflict, models.PROTECT, null=True, related_name="decisions",
+        help_text="What it is about, where that is not a claim.",
     )  # fmt: skip
     run = models.ForeignKey(Run, models.PROTECT, null=True, blank=True, related_name="decisions")
     undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
@@ -125,15 +136,19 @@ class Decision(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(
-                    kind__in=["decompose", "update", "relocate", "dismiss", "quarantine", "merge", "delete", "undo"]
+                    kind__in=[
+                        *("decompose", "update", "relocate", "dismiss", "quarantine", "merge", "delete"),
+                        *("supersede", "accept", "answer", "undo"),
+                    ]
                 ),
                 name="decision_kind_is_known",
             ),
             models.CheckConstraint(
                 condition=Q(kind="undo")
-                | Q(kind__in=["quarantine", "merge", "delete"], claim=None)
-                | ~Q(kind__in=["quarantine", "merge", "delete"]) & Q(claim__isnull=False),
-                name="decision_is_about_a_claim",
+                | Q(kind__in=["quarantine", "merge", "delete"], claim=None, conflict=None)
+                | Q(kind__in=["decompose", "update", "relocate", "dismiss"], claim__isnull=False, conflict=None)
+                | Q(kind__in=["supersede", "accept", "answer", "dismiss"], claim=None, conflict__isnull=False),
+                name="decision_is_about_something",
             ),
             models.CheckConstraint(
                 condition=Q(kind="undo", undoes__isnull=False) | ~Q(kind="undo") & Q(undoes__isnull=True),
@@ -146,7 +161,7 @@ class Decision(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.claim or self.arguments.get('concept')}"
+        return f"{self.kind}: {self.claim or self.conflict or self.arguments.get('concept')}"
 
 
 class DecidedTriple(models.Model):
