@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.cues import LABELLED, Dictionary
 from memory.domain.channels import TENTATIVE
-from memory.domain.cues.extractor import CueMatch, Kind, find_cues
+from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues
 from memory.domain.text.agent_envelopes import unwrap
 
 CONVERSATIONS: Final = LABELLED.parent / "conversations"
@@ -50,7 +50,7 @@ class Label(NamedTuple):
             return self.mark not in ("-", "?") and self.names(match)
         if self.mark == '"':
             return False
-        if (self.mark == "-") != (match.kind is Kind.RETRACTS) or (self.mark == "?") != match.is_hedged:
+        if (self.mark == "-") != (match.kind is SpeechAct.RETRACTS) or (self.mark == "?") != match.is_hedged:
             return False
         return self.names(match)
 
@@ -157,9 +157,9 @@ def _learn(match: CueMatch, known: Known) -> None:
     if match.is_hedged or match.channel in TENTATIVE:
         return
     held = known.facts[match.subject, match.dimension]
-    if match.kind in (Kind.CHANGES, Kind.CORRECTS):
+    if match.kind in (SpeechAct.CHANGES, SpeechAct.CORRECTS):
         held.clear()
-    if match.kind is Kind.RETRACTS:
+    if match.kind is SpeechAct.RETRACTS:
         held.discard(match.parent)
     else:
         held.add(match.parent)

@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 import orjson
 from wordfreq import iter_wordlist, zipf_frequency
 
-from memory.domain.cues.extractor import CueMatch, Kind, find_cues
+from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.tokenizer import find_words, tokenise
 
@@ -78,8 +78,8 @@ def measure(path: Path) -> Accuracy:
         labelled = orjson.loads(line)
         text, role = unwrap(labelled["text"], labelled.get("role", "user"))
         found = find_cues(text, role, vocabulary=dictionary)
-        stated = [_triple(match) for match in found if match.kind is not Kind.RETRACTS]
-        retracted = [_triple(match)[:3] for match in found if match.kind is Kind.RETRACTS]
+        stated = [_triple(match) for match in found if match.kind is not SpeechAct.RETRACTS]
+        retracted = [_triple(match)[:3] for match in found if match.kind is SpeechAct.RETRACTS]
         due, to_retract = labelled["triples"], labelled.get("retracts", [])
         wrong = [triple for triple in stated if not any(matches(triple, label) for label in due)]
         missed = [label for label in due if not any(matches(triple, label) for triple in stated)]
@@ -113,7 +113,7 @@ def _count_hedged(labelled: dict[str, Any], found: list[CueMatch], count: Counte
     hedged = labelled.get("hedged", False)
     believed = [label[:3] for label in labelled["triples"]] if hedged is True else hedged or []
     for match in found:
-        if match.kind is Kind.RETRACTS:
+        if match.kind is SpeechAct.RETRACTS:
             continue
         if any(matches(_triple(match)[:3], label) for label in believed):
             count.update(hedged=1, below=int(match.confidence < FLOOR))

@@ -8,7 +8,7 @@ import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
-from proxy.upstream.asgi_types import Receive, Scope, Send, body, start
+from proxy.upstream.asgi_types import AsgiScope, Receive, Send, body, start
 
 UPSTREAM = os.environ["FESTINGER_UPSTREAM"]
 
@@ -20,7 +20,7 @@ def session() -> aiohttp.ClientSession:
 client = httpx.AsyncClient(transport=AiohttpTransport(client=session), timeout=None, trust_env=False)
 
 
-async def application(scope: Scope, receive: Receive, send: Send) -> None:
+async def application(scope: AsgiScope, receive: Receive, send: Send) -> None:
     if scope["type"] != "http":
         return
     content = await read(receive)

@@ -31,7 +31,7 @@ from proxy.domain.json_outline import is_heavy  # noqa: E402
 from proxy.errors import BadRequest, ProxyError  # noqa: E402
 from proxy.mcp.endpoint import PATHS as MCP_PATHS  # noqa: E402
 from proxy.mcp.endpoint import Endpoint  # noqa: E402
-from proxy.upstream.asgi_types import Event, Receive, Scope, Send  # noqa: E402
+from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send  # noqa: E402
 from proxy.upstream.relay import ClientGone, limit_body, send_error  # noqa: E402
 
 PROMPTS = frozenset(FORMATS)
@@ -59,7 +59,7 @@ mcp = Endpoint()
 stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()))
 
 
-async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
         return
@@ -80,7 +80,7 @@ def is_own(path: str) -> bool:
     return path in OWN or path.startswith(OWN_TREES)
 
 
-async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+async def lifespan(scope: AsgiScope, receive: Receive, send: Send) -> None:
     await receive()
     end_with_parent()
     # An exception is not caught here: uvicorn logs it, and ends the process, which the supervisor starts again.
@@ -93,7 +93,7 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "lifespan.shutdown.complete"})
 
 
-async def own(scope: Scope, receive: Receive, send: Send) -> None:
+async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
     """Answers Festinger's own pages. HEAD is GET, whose body the server leaves out."""
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}

@@ -14,7 +14,7 @@ from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.domain.channels import TENTATIVE
-from memory.domain.cues.extractor import CueMatch, Kind
+from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.cues.refusals import find_refusals
 from memory.domain.formatting import format_count, format_fact
 from memory.domain.recall.notes import render_note
@@ -38,11 +38,11 @@ CONNECT_S: Final = 5.0
 NAMES_MAX: Final = 100  # that are told of, beside the salient ones
 # What a statement does that does not merely state.
 KINDS: Final = {
-    Kind.STATES: "",
-    Kind.RETRACTS: "is taken back",
-    Kind.CHANGES: "is so from now on",
-    Kind.CORRECTS: "corrects what was said",
-    Kind.ADDS: "is said beside another",
+    SpeechAct.STATES: "",
+    SpeechAct.RETRACTS: "is taken back",
+    SpeechAct.CHANGES: "is so from now on",
+    SpeechAct.CORRECTS: "corrects what was said",
+    SpeechAct.ADDS: "is said beside another",
 }
 BECAME: Final = {
     "inserted": "becomes a fact",
@@ -237,7 +237,7 @@ def _describe_stated(heard: HeardMessage, outcomes: dict[Any, Outcome]) -> Itera
         became = BECAME.get(outcome.status, outcome.status).format(existing)
         if match.dimension == NAMES and outcome.status in ("inserted", "superseded"):
             became = "becomes another name"
-        if match.kind is Kind.RETRACTS and outcome.status in RETRACTED:
+        if match.kind is SpeechAct.RETRACTS and outcome.status in RETRACTED:
             became = RETRACTED[outcome.status].format(existing)
         sentence = f"{became}. {outcome.reason}" if outcome.reason else f"{became}."
         yield Stated(fact, match, statement.evidence, sentence, outcome.status)
@@ -245,9 +245,9 @@ def _describe_stated(heard: HeardMessage, outcomes: dict[Any, Outcome]) -> Itera
 
 def _explain_silence(match: CueMatch, heard: HeardMessage) -> str:
     """Why a statement that was found is not handed on."""
-    if match.kind is Kind.RETRACTS and any(one.instead_of == match.parent for one in heard.statements):
+    if match.kind is SpeechAct.RETRACTS and any(one.instead_of == match.parent for one in heard.statements):
         return "is replaced by what the same sentence says next."
-    if match.kind is Kind.RETRACTS:
+    if match.kind is SpeechAct.RETRACTS:
         return "takes nothing out: only what a user says after the model's last answer does."
     if match.channel in TENTATIVE:
         return "is no voice: the prompt has said it before."

@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 
 from memory import bounds
 from memory.domain.voices import network_of
-from proxy.domain.login_pauses import PAUSES, Counted
+from proxy.domain.login_pauses import PAUSES, CountedBy
 from proxy.models import LoginFailures
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Login:
     address: str
     browser: str = ""
 
-    def keys(self) -> list[tuple[Counted, str]]:
+    def keys(self) -> list[tuple[CountedBy, str]]:
         """What its failure is counted by. Names are not kept: people type passwords into that field."""
         if self.browser:
             return [("browser", self.browser)]
@@ -72,7 +72,7 @@ class Login:
             PAUSED.count_bite(address=network_of(self.address))
             raise LoginRefused(f"Too many log-ins have failed. Please try again in {ceil(pause)} seconds.")
 
-    def _pause_left(self, kind: Counted, who: str) -> float:
+    def _pause_left(self, kind: CountedBy, who: str) -> float:
         row = LoginFailures.objects.filter(kind=kind, who=who, last_at__gt=timezone.now() - DAY).first()
         if row is None:
             return 0.0

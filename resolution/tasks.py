@@ -65,7 +65,7 @@ def explain_concepts() -> None:
         with try_job_lock("explaining") as is_alone:
             if is_alone:
                 explain_due()
-        if is_alone and leases.due(leases.Kind.CONCEPT).exists():
+        if is_alone and leases.due(leases.ObservationKind.CONCEPT).exists():
             wake(explain_concepts)
 
 
@@ -105,9 +105,9 @@ def look_for_observations() -> None:
     """Whatever is not done by the end of a task's time is left to the next message."""
     with report_interruption("learning.interrupted"):
         settle_due()
-        if leases.due(leases.Kind.TRIPLE).exists():
+        if leases.due(leases.ObservationKind.TRIPLE).exists():
             wake(settle_observations)
-        if leases.due(leases.Kind.CONCEPT).exists() and MAY_WAKE_EXPLAINER.is_due(time.monotonic()):
+        if leases.due(leases.ObservationKind.CONCEPT).exists() and MAY_WAKE_EXPLAINER.is_due(time.monotonic()):
             wake(explain_concepts)
 
 

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 from proxy.domain.agent_addresses import AddressMistake, AgentAddress, is_agent_address, read_address, split_address
 from proxy.errors import BadRequest
-from proxy.upstream.asgi_types import Application, Event, Receive, Scope, Send
+from proxy.upstream.asgi_types import Application, AsgiScope, Event, Receive, Send
 from proxy.upstream.relay import send_error
 
 FORM = "an agent's address is /agent/NAME/..., or /agent/NAME,SWITCH=off/..."
@@ -18,7 +18,7 @@ class AgentAddresses:
         self._app = app
         self._is_own = is_own
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not is_agent_address(scope["path"] + "/"):
             await self._app(scope, receive, send)
             return

@@ -17,7 +17,7 @@ from typing import Literal
 from memory.domain.timing import LogThrottle
 from proxy.auth import is_loopback
 from proxy.errors import NotAllowed
-from proxy.upstream.asgi_types import Application, Receive, Scope, Send, body, start
+from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start
 from proxy.upstream.relay import send_error
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class Guard:
         # Clients call one name over and over; bounded, as the header is anybody's.
         self._is_known = lru_cache(maxsize=256)(self._look_up_name)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not (fault := self._find_fault(scope)):
             await self._app(scope, receive, send)
             return
@@ -77,7 +77,7 @@ class Guard:
             await send(start(403, [(b"content-length", b"0")]))
             await send(body(b"", more=False))
 
-    def _find_fault(self, scope: Scope) -> str:
+    def _find_fault(self, scope: AsgiScope) -> str:
         """Why the request goes no further, and what would let it; empty where it does."""
         host, origin = "", None
         for name, value in scope["headers"]:

@@ -11,7 +11,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from memory import bounds
-from proxy.upstream.asgi_types import Application, Event, Receive, Scope, Send
+from proxy.upstream.asgi_types import Application, AsgiScope, Event, Receive, Send
 
 TARGET_MAX_BYTES: Final = 16 * 1024
 HEADERS_MAX_BYTES: Final = 64 * 1024
@@ -214,7 +214,7 @@ def end_by_closing(app: Application, cycle: RequestResponseCycle) -> Application
     """For a client of HTTP/1.0, which knows no chunks: an answer of unknown length ends with its connection (RFC 9112
     section 6.3). Where the answer breaks off, that is reset, or it would look whole."""
 
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
         is_unframed = False
 
         async def send_unframed(message: Event) -> None:

@@ -13,7 +13,7 @@ from django.urls import resolve
 from proxy import runtime
 from proxy.auth import strip_own_token
 from proxy.errors import ProxyError
-from proxy.upstream.asgi_types import Receive, Scope, Send
+from proxy.upstream.asgi_types import AsgiScope, Receive, Send
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
 
 Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
@@ -35,7 +35,7 @@ class LeanHandler(ASGIHandler):
         request.resolver_match = match = self._resolve(request.path_info)
         return await cast(Respond, match.func)(request)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         current = runtime.current()
         try:
             # Before the body: nobody without the right token makes this process read, or keep, 64 MiB.

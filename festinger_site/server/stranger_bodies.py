@@ -9,7 +9,7 @@ from django.http import parse_cookie
 
 from memory import bounds
 from proxy.errors import BodyTooLarge
-from proxy.upstream.asgi_types import Application, Event, Receive, Scope, Send
+from proxy.upstream.asgi_types import Application, AsgiScope, Event, Receive, Send
 
 STRANGER_BODY_MAX_BYTES = 1024 * 1024
 BODY = bounds.define("stranger_body_bytes", "bodies of over 1 MiB to the admin without a login, refused")
@@ -21,12 +21,12 @@ class BoundStrangers:
     def __init__(self, app: Application) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Raises BodyTooLarge."""
         await self._app(scope, limit_without_session(scope, receive), send)
 
 
-def limit_without_session(scope: Scope, receive: Receive) -> Receive:
+def limit_without_session(scope: AsgiScope, receive: Receive) -> Receive:
     """The same messages; BodyTooLarge where they become too large, and nobody is logged in."""
     size, has_session = 0, False
 
@@ -45,7 +45,7 @@ def limit_without_session(scope: Scope, receive: Receive) -> Receive:
     return count
 
 
-def is_logged_in(scope: Scope) -> bool:
+def is_logged_in(scope: AsgiScope) -> bool:
     """Whether the request has the cookie of a session in which somebody is logged in."""
     sent = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin-1")
     key = parse_cookie(sent).get(settings.SESSION_COOKIE_NAME)

@@ -40,7 +40,7 @@ class FactMistake(ValueError):
         self.hint = hint
 
 
-class Forgotten(NamedTuple):
+class FactToForget(NamedTuple):
     """``fact`` is None where all that is known of the concept is meant; ``names_dimension``: else that is the usual
     one."""
 
@@ -104,18 +104,18 @@ def parse_concept(text: str) -> str:
     return _name([_Word(f'"{text.strip()}"', 0)], "concept", 0)
 
 
-def parse_forgotten(text: str) -> Forgotten:
+def parse_forgotten(text: str) -> FactToForget:
     """What is to be forgotten: a concept with all its facts, or one fact. Raises FactMistake."""
     words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
     has_relation = any(word.text.lower() in ("-isa", "-ispart") for word in words)
     if not has_relation:
         try:
-            return Forgotten(_name(words, "concept", 0))
+            return FactToForget(_name(words, "concept", 0))
         except FactMistake:
             if len(words) < 3:  # less than `mimir runs on tyr`
                 raise
     fact = parse_fact(text)
-    return Forgotten(fact.concept, fact, names_dimension=not has_relation or _CONTEXT.search(text) is not None)
+    return FactToForget(fact.concept, fact, names_dimension=not has_relation or _CONTEXT.search(text) is not None)
 
 
 def _split_context(words: list[_Word]) -> tuple[list[_Word], list[_Word] | None]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from memory.domain.channels import Channel, is_weaker
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.timing import is_dated
 
@@ -27,7 +27,7 @@ class Act(StrEnum):
     INVALID = "invalid"
 
 
-class Standing(NamedTuple):
+class StandingFact(NamedTuple):
     """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch; ``is_own``: whoever makes the
     statement has stated it first."""
 
@@ -43,13 +43,13 @@ class Standing(NamedTuple):
 class Manner(NamedTuple):
     """How a triple is stated. ``instead_of`` is the parent that a change names as the one that is no more."""
 
-    kind: Kind = Kind.STATES
+    kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False
     instead_of: str = ""
 
     @property
     def is_changing(self) -> bool:
-        return self.kind in (Kind.CHANGES, Kind.CORRECTS)
+        return self.kind in (SpeechAct.CHANGES, SpeechAct.CORRECTS)
 
 
 PLAIN: Final = Manner()
@@ -104,13 +104,13 @@ class Judgement:
     """``fact``: the one that is confirmed, replaced, retired or in the way."""
 
     act: Act
-    fact: Standing | None = None
+    fact: StandingFact | None = None
     is_exact: bool = True  # of what is confirmed: it has the very parent that was stated
 
 
 def judge(
     said: Incoming,
-    standing: Sequence[Standing],
+    standing: Sequence[StandingFact],
     graph: Graph,
     *,
     decided: Decided = UNDECIDED,
@@ -122,7 +122,7 @@ def judge(
     ``concerns``. ``supersedes``: in this dimension the newer wins; ``keeps_all``: nothing there is in the way."""
     own = next((fact for fact in standing if fact.dim_id == said.dim_id), None)
     facts = [fact for fact in standing if not fact.is_root]
-    if said.manner.kind is Kind.RETRACTS:
+    if said.manner.kind is SpeechAct.RETRACTS:
         return _judge_retraction(said, facts)
     if own is not None and own.is_root:
         return Judgement(Act.INVALID, own)
@@ -141,10 +141,10 @@ def judge(
 def concerns(parent: str, said_parent: str, manner: Manner) -> bool:
     """Whether a statement with the one parent is about the fact with the other, where others may stand beside it."""
     is_named = parent in (said_parent, manner.instead_of)
-    return is_named or (manner.kind is Kind.RETRACTS and refines(parent, said_parent))
+    return is_named or (manner.kind is SpeechAct.RETRACTS and refines(parent, said_parent))
 
 
-def _judge_retraction(said: Incoming, facts: Sequence[Standing]) -> Judgement:
+def _judge_retraction(said: Incoming, facts: Sequence[StandingFact]) -> Judgement:
     if said.manner.is_hedged or is_weaker(said.channel, Channel.USER):
         return Judgement(Act.NOTHING)
     same = [fact for fact in facts if fact.parent == said.parent]
@@ -154,7 +154,7 @@ def _judge_retraction(said: Incoming, facts: Sequence[Standing]) -> Judgement:
     return Judgement(Act.CONFLICT if is_weaker(said.channel, found[0].channel) else Act.RETIRE, found[0])
 
 
-def _find_known(said: Incoming, facts: Sequence[Standing], graph: Graph, decided: Decided) -> Judgement | None:
+def _find_known(said: Incoming, facts: Sequence[StandingFact], graph: Graph, decided: Decided) -> Judgement | None:
     """The fact that says the same already, or more: in the slot, in a dimension split from its own, or where it was
     moved."""
     near = [fact for fact in facts if fact.dim_id == decided.moved_to or fact.dim_id not in decided.others]
@@ -170,7 +170,7 @@ def _find_known(said: Incoming, facts: Sequence[Standing], graph: Graph, decided
 
 
 def _judge_change(
-    said: Incoming, own: Standing | None, facts: Sequence[Standing], graph: Graph, decided: Decided
+    said: Incoming, own: StandingFact | None, facts: Sequence[StandingFact], graph: Graph, decided: Decided
 ) -> Judgement:
     named = [fact for fact in facts if fact.parent == said.manner.instead_of]
     moved = [fact for fact in facts if fact.dim_id == decided.moved_to]
@@ -189,7 +189,7 @@ def _judge_change(
     return Judgement(Act.REPLACE if fact is not None else Act.PLACE, fact)
 
 
-def _judge_plain(said: Incoming, own: Standing | None, graph: Graph, *, supersedes: bool) -> Judgement:
+def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supersedes: bool) -> Judgement:
     if own is not None:
         is_deliberate = not is_weaker(said.channel, Channel.GUTASK)
         says_more = refines(said.parent, own.parent) or graph.is_above(own.dim_id, own.parent, said.parent)
@@ -200,7 +200,7 @@ def _judge_plain(said: Incoming, own: Standing | None, graph: Graph, *, supersed
         if not is_deliberate and _is_other_wording(said.parent, own.parent):
             return Judgement(Act.CANDIDATE, own)
         # An old chat is opened again, and what stands was said since; or it is said beside something else.
-        is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is Kind.ADDS
+        is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is SpeechAct.ADDS
         if is_no_dispute and not supersedes:
             return Judgement(Act.CANDIDATE, own)
         if not supersedes or is_weaker(said.channel, own.channel):

@@ -7,7 +7,7 @@ import orjson
 
 from memory.domain.channels import TENTATIVE, Channel, channel_of_role, is_weaker
 from memory.domain.cues.matches import CueMatch
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import Manner
 from memory.domain.types import NAMES
 from memory.domain.voices import is_registered, voice_of
@@ -34,7 +34,7 @@ class Statement(NamedTuple):
     at: float
     evidence: str
     channel: str = Channel.USER.value
-    says: str = Kind.STATES.value
+    says: str = SpeechAct.STATES.value
     is_hedged: bool = False  # the speaker only believes it or has it from others
     instead_of: str = ""  # the parent that a change says is no more
 
@@ -53,14 +53,14 @@ def select_statements(
     for match in matches:
         kind = match.kind
         if match.channel in TENTATIVE or not may_change:
-            if kind is Kind.RETRACTS or match.dimension == NAMES:
+            if kind is SpeechAct.RETRACTS or match.dimension == NAMES:
                 continue
-            kind = Kind.STATES
+            kind = SpeechAct.STATES
         key = (match.subject, match.parent, match.dimension, match.is_isa)
         instead_of = ""
-        if kind is Kind.RETRACTS:
+        if kind is SpeechAct.RETRACTS:
             retracted[match.subject, match.dimension] = key
-        elif kind is not Kind.STATES and not match.is_hedged and not keeps_all(match.dimension):
+        elif kind is not SpeechAct.STATES and not match.is_hedged and not keeps_all(match.dimension):
             # `no longer a printer but a plotter`: one change, of that very fact.
             other = retracted.pop((match.subject, match.dimension), None)
             instead_of = found.pop(other)[0].parent if other is not None and other in found else ""
@@ -84,18 +84,18 @@ def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[C
         slot = match.subject, match.dimension
         if match.channel in TENTATIVE or manner.is_hedged or match.dimension == NAMES:
             yield match, manner
-        elif manner.kind is Kind.RETRACTS:
+        elif manner.kind is SpeechAct.RETRACTS:
             stated.discard(slot)
             yield match, manner
         else:
-            is_more = manner.kind is Kind.STATES and slot in stated
+            is_more = manner.kind is SpeechAct.STATES and slot in stated
             stated.add(slot)
-            yield match, manner._replace(kind=Kind.ADDS) if is_more else manner
+            yield match, manner._replace(kind=SpeechAct.ADDS) if is_more else manner
 
 
 def _takes_back(known: tuple[CueMatch, Manner], manner: Manner) -> bool:
     """Whether the one says what the other denies."""
-    return (known[1].kind is Kind.RETRACTS) != (manner.kind is Kind.RETRACTS)
+    return (known[1].kind is SpeechAct.RETRACTS) != (manner.kind is SpeechAct.RETRACTS)
 
 
 def _outweighs(match: CueMatch, other: CueMatch) -> bool:

@@ -13,15 +13,15 @@ from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from memory.domain.channels import is_weaker
-from memory.domain.cues.modality import Kind
-from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, Standing, concerns, judge
+from memory.domain.cues.modality import SpeechAct
+from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, StandingFact, concerns, judge
 from memory.domain.types import Triple, TripleIds
 from memory.domain.voices import corroborate, voice_of
 from memory.graph import store
 from memory.graph.changes import Changes
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
-from memory.graph.surroundings import EdgesBySlot, Surroundings, with_splits
+from memory.graph.surroundings import ConceptSurroundings, EdgesBySlot, with_splits
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 
 # Another voice that says the same closes this share of the doubt that is left.
@@ -87,12 +87,12 @@ class Imported:
     moved_from: Snapshot | None = None
 
 
-class Slots:
+class SlotSet:
     """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end
     of the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
 
     def __init__(self, triples: Iterable[Triple], *, is_import: bool = False) -> None:
-        """Adds the words and the dimensions that are new. An import has many ``Slots`` in one transaction: it has
+        """Adds the words and the dimensions that are new. An import has many ``SlotSet`` in one transaction: it has
         locked the dimensions of them all before, and marks concepts as novel after the last."""
         triples = list(triples)
         self._is_import = is_import
@@ -181,7 +181,7 @@ class Slots:
         found = next((edge for edge in edges if fact is not None and edge.parent.token == fact.parent), None)
         if found is not None and judgement.act in (Act.REPLACE, Act.RETIRE, Act.CONFLICT):
             # Where it stands, which may be in another dimension than the one that was said.
-            is_retraction = assertion.manner.kind is Kind.RETRACTS
+            is_retraction = assertion.manner.kind is SpeechAct.RETRACTS
             ids = TripleIds(ids.concept_id, found.dim_id, found.parent_id if is_retraction else ids.parent_id)
         match judgement.act:
             case Act.PLACE | Act.REPLACE:
@@ -215,7 +215,7 @@ class Slots:
         return judge(
             Incoming(ids.dim_id, parent, said.channel, assertion.manner, at, is_dated=said.is_dated),
             [
-                Standing(
+                StandingFact(
                     edge.dim_id,
                     edge.parent.token,
                     edge.channel,
@@ -226,7 +226,7 @@ class Slots:
                 )
                 for edge in edges
             ],
-            Surroundings(self.edges, ids.concept_id, words),
+            ConceptSurroundings(self.edges, ids.concept_id, words),
             decided=decided._replace(others=others),
             supersedes=self.supersedes(ids.dim_id),
             keeps_all=self.keeps_all(ids.dim_id),

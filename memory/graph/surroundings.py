@@ -37,7 +37,7 @@ class EdgesBySlot:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ConceptSurroundings:
     """The graph around a concept (memory.domain.judging.Graph): edges, and ``words`` with their ids."""
 
     edges: EdgesBySlot

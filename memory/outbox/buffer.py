@@ -10,14 +10,14 @@ WAITING_MAX: Final = 50_000
 WAITING_MAX_BYTES: Final = 16_000_000  # roughly
 
 
-class Waiting(NamedTuple):
+class WaitingStatement(NamedTuple):
     statement: Statement
     since: float  # seconds, by the monotonic clock
 
 
 class Backlog:
     def __init__(self, count_max: int = WAITING_MAX, bytes_max: int = WAITING_MAX_BYTES) -> None:
-        self._queue: deque[Waiting] = deque()
+        self._queue: deque[WaitingStatement] = deque()
         self._bytes = 0
         self._count_max = count_max
         self._bytes_max = bytes_max
@@ -32,21 +32,21 @@ class Backlog:
     def add(self, statements: Iterable[Statement], now: float) -> int:
         """Returns how many of the oldest had to be dropped."""
         for statement in statements:
-            self._queue.append(Waiting(statement, now))
+            self._queue.append(WaitingStatement(statement, now))
             self._bytes += size_of(statement)
         return self._trim()
 
-    def take(self, count: int) -> list[Waiting]:
+    def take(self, count: int) -> list[WaitingStatement]:
         """The oldest, no more than that many."""
         return [self._pop() for _ in range(min(count, len(self._queue)))]
 
-    def put_back(self, oldest: Sequence[Waiting]) -> int:
+    def put_back(self, oldest: Sequence[WaitingStatement]) -> int:
         """Makes what was taken last the oldest again. Returns how many of the oldest had to be dropped."""
         self._queue.extendleft(reversed(oldest))
         self._bytes += sum(size_of(waiting.statement) for waiting in oldest)
         return self._trim()
 
-    def _pop(self) -> Waiting:
+    def _pop(self) -> WaitingStatement:
         waiting = self._queue.popleft()
         self._bytes -= size_of(waiting.statement)
         return waiting

@@ -19,7 +19,7 @@ import psycopg
 from memory.db.connections import first_line
 from memory.domain.statement import Statement, decode, encode, storable
 from memory.domain.timing import LogThrottle
-from memory.outbox.buffer import Backlog, Waiting
+from memory.outbox.buffer import Backlog, WaitingStatement
 from memory.outbox.journal import Journal, claim, next_lines
 from memory.outbox.table import ObservationTable, Stored
 from memory.outbox.wakeup import Waker
@@ -55,7 +55,7 @@ class Outbox:
         self._journal = Journal(journal_folder)
         self._waker = Waker(wake)
         self._backlog = Backlog()
-        self._in_hand: list[Waiting] = []  # taken from the backlog and not yet known to be stored
+        self._in_hand: list[WaitingStatement] = []  # taken from the backlog and not yet known to be stored
         self._wanted = asyncio.Event()
         self._replay_wanted = asyncio.Event()
         self._writing = asyncio.Lock()
@@ -114,11 +114,11 @@ class Outbox:
                     return
                 await self._to_table()
 
-    def _take(self, count: int) -> list[Waiting]:
+    def _take(self, count: int) -> list[WaitingStatement]:
         self._in_hand = self._backlog.take(count)
         return self._in_hand
 
-    def _put_back(self, batch: list[Waiting]) -> None:
+    def _put_back(self, batch: list[WaitingStatement]) -> None:
         self._in_hand = []
         self._count_dropped(self._backlog.put_back(batch), "no room")
 

@@ -10,9 +10,9 @@ from memory.cache.places import keeps_all, list_edges
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE
 from memory.domain.cues.matches import CueMatch
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_mistake
-from memory.domain.judging import PLAIN, Act, Decided, Incoming, Judgement, Manner, Standing, climb, concerns, judge
+from memory.domain.judging import PLAIN, Act, Decided, Incoming, Judgement, Manner, StandingFact, climb, concerns, judge
 from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.selection import channel_of_edge
 from memory.domain.statement import is_reopened, select_statements
@@ -45,7 +45,7 @@ def anticipate(
             elif judgement.act is Act.RETIRE:
                 _expect(cache, standing, None, now, agent)
             elif judgement.act is Act.CONFLICT:
-                is_retraction = manner.kind is Kind.RETRACTS
+                is_retraction = manner.kind is SpeechAct.RETRACTS
                 parent = fact.parent if is_retraction else cache.canonical(match.parent)
                 cache.dispute((concept_id, fact.dim_id), parent, now)
 
@@ -104,7 +104,7 @@ def judge_statement(
     judgement = judge(
         Incoming(dim_id, parent_word, match.channel, manner, now),
         [
-            Standing(
+            StandingFact(
                 edge.dim_id,
                 cache.soas_by_id.get(edge.parent_id, ""),
                 channel_of_edge(edge),
@@ -119,7 +119,7 @@ def judge_statement(
         supersedes=supersedes,
         keeps_all=dim_id in cache.additive_dims,
     )
-    if judgement.act in (Act.CONFIRM, Act.NOTHING, Act.INVALID) or manner.kind is Kind.RETRACTS:
+    if judgement.act in (Act.CONFIRM, Act.NOTHING, Act.INVALID) or manner.kind is SpeechAct.RETRACTS:
         return judgement
     if match.channel in TENTATIVE or find_doubt(match.subject, match.parent, match.dimension) is not None:
         return Judgement(Act.CANDIDATE, judgement.fact)

@@ -5,7 +5,7 @@ from typing import Final
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import find_cues
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.recall.notes import NoteKey, ShownNote, render_note
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block
 from memory.domain.types import NAMES
@@ -62,7 +62,7 @@ def contradicts_facts(cache: Cache, text: str) -> bool:
         subject, parent = cache.canonical(match.subject), cache.canonical(match.parent)
         if match.is_hedged or match.dimension == NAMES or not cache.is_concept(subject):
             continue
-        if (cache.find_dimension(subject, parent) is not None) == (match.kind is Kind.RETRACTS):
+        if (cache.find_dimension(subject, parent) is not None) == (match.kind is SpeechAct.RETRACTS):
             return True
     return False
 

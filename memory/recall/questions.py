@@ -9,7 +9,7 @@ from memory import known_words
 from memory.cache.state import Cache
 from memory.domain.recall.askable import may_be_asked
 from memory.domain.recall.rendering import Block
-from memory.domain.recall.selection import Candidate, by_priority
+from memory.domain.recall.selection import SalientConcept, by_priority
 from memory.domain.steps import finish
 from memory.ingest.reader import Reading, find_hidden, find_stated
 from memory.ingest.speech import Speech, read_speech
@@ -47,8 +47,8 @@ ANYBODY: Final = Asking()
 
 
 def choose_askable(
-    cache: Cache, unknown: Sequence[Candidate], mentions: Mentions, count: int, reasons: dict[str, str]
-) -> list[Candidate]:
+    cache: Cache, unknown: Sequence[SalientConcept], mentions: Mentions, count: int, reasons: dict[str, str]
+) -> list[SalientConcept]:
     """Those of the unknown concepts that may be asked about, in order of priority, with the names as they are written;
     a few more than ``count``. Why the others are not is added to ``reasons``."""
     in_order = by_priority(unknown)

@@ -7,7 +7,7 @@ from functools import partial
 from memory.cache.places import find_edge
 from memory.cache.state import Cache
 from memory.domain.channels import TENTATIVE, Channel
-from memory.domain.cues.extractor import CueMatch, Kind
+from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.recall.rendering import (
     CHARACTERS_PER_TOKEN,
@@ -21,7 +21,7 @@ from memory.domain.recall.rendering import (
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import (
     Bounds,
-    Candidate,
+    SalientConcept,
     Selection,
     channel_of_edge,
     find_strongest,
@@ -157,7 +157,7 @@ def _bounds(tuning: Tuning, now: float) -> Bounds:
 
 def _sort(
     cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Block, asked: Collection[str]
-) -> tuple[list[Candidate], list[Candidate], dict[str, str]]:
+) -> tuple[list[SalientConcept], list[SalientConcept], dict[str, str]]:
     """Candidates with facts that are not shown yet, candidates to ask about, which were not ``asked`` before, and why
     the others are neither."""
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
@@ -181,7 +181,7 @@ def _sort(
             if shown_places:
                 facts = [edge for edge in strongest if _name_place(names, edge) not in shown_places]
             if facts:
-                known.append(Candidate(row, word, priority(row, now, half_life), facts))
+                known.append(SalientConcept(row, word, priority(row, now, half_life), facts))
             else:
                 reasons[word] = "recalled before" if strongest else "no facts in force"
         elif word in asked_before:
@@ -189,7 +189,7 @@ def _sort(
         elif refusal := _why_not_ask(cache, row, now):
             reasons[word] = refusal
         else:
-            unknown.append(Candidate(row, word, priority(row, now, half_life)))
+            unknown.append(SalientConcept(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
 
 
@@ -205,11 +205,11 @@ def _name_place(names: Mapping[int, str], edge: EdgeRow) -> tuple[str, ...]:
 
 def _leave_out_stated(
     cache: Cache,
-    known: list[Candidate],
+    known: list[SalientConcept],
     readings: Sequence[Reading],
     stood: Collection[ShownFact],
     reasons: dict[str, str],
-) -> list[Candidate]:
+) -> list[SalientConcept]:
     """The candidates less the facts that the prompt's own prose states: repeated, they would say less than stands above
     them, in more tokens. A line that stood stays: without it the prompt would begin otherwise."""
     # In most turns nothing is known that is not shown yet: then nothing of a long history is gone through.
@@ -250,7 +250,7 @@ def _is_only_repeated(cache: Cache, edge: EdgeRow, stated: Sequence[CueMatch]) -
         said = cache.canonical(match.parent)
         if edge.is_additive and said != parent:
             continue  # they stand beside each other
-        if match.kind is Kind.RETRACTS or (said != parent and not said.endswith(f"_{parent}")):
+        if match.kind is SpeechAct.RETRACTS or (said != parent and not said.endswith(f"_{parent}")):
             is_contradicted = True
         own = own or (match.channel not in TENTATIVE and not match.is_hedged)
     return own and not is_contradicted

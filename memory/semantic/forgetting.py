@@ -63,7 +63,7 @@ FORGET_HISTORY: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ForgetScope:
     """What is to be forgotten: what all that is given here holds for. ``conversation``: its digest, as ``/why`` has
     it, in hexadecimal digits. ``ids``: of these rows of a ``kind``, episode or memory."""
 
@@ -113,7 +113,7 @@ class Forgotten(NamedTuple):
     examples: tuple[str, ...] = ()
 
 
-def forget(selection: Selection, *, is_trial: bool = False) -> Forgotten:
+def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
     """Takes out what is selected for good, with its vectors and its history. What was forgotten does not come back
     where clients resend it. ``is_trial``: only counts."""
     values, chosen = selection.values, selection.condition_of("memory")

@@ -14,7 +14,7 @@ from memory.access.teachers import note_teacher
 from memory.cache.places import keeps_all
 from memory.cache.sync import announce
 from memory.domain.channels import Channel
-from memory.domain.fact_syntax import Forgotten, parse_fact, parse_forgotten
+from memory.domain.fact_syntax import FactToForget, parse_fact, parse_forgotten
 from memory.graph.store import Attribution
 from memory.models import Source
 from proxy import runtime
@@ -96,7 +96,7 @@ def _attribute(caller: Caller, words: str) -> Attribution:
     return Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=words, channel=channel)
 
 
-def _name(wanted: Forgotten) -> str:
+def _name(wanted: FactToForget) -> str:
     return str(wanted.fact) if wanted.fact is not None and wanted.names_dimension else wanted.concept
 
 

@@ -11,7 +11,7 @@ import httpx
 from proxy import runtime
 from proxy.auth import caller_of, require_for_models, strip_own_token
 from proxy.errors import NotFound, ProxyError
-from proxy.upstream.asgi_types import Event, Receive, Scope, Send
+from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
 from proxy.upstream.modelfiles import CHANGING, forgetting
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
 
@@ -61,7 +61,7 @@ class IncomingBody(httpx.AsyncByteStream):
         return chunk
 
 
-async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
+async def pass_through(scope: AsgiScope, receive: Receive, send: Send) -> None:
     is_bounded = not scope["path"].startswith(UNBOUNDED)
     limit = runtime.current().settings_file.rules.limits.max_body_bytes
     incoming = IncomingBody(limit_body(receive, limit) if is_bounded else receive)
@@ -76,7 +76,7 @@ async def pass_through(scope: Scope, receive: Receive, send: Send) -> None:
     await until_client_leaves(_forward(scope, incoming, send), wait_until_gone)
 
 
-async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
+async def _forward(scope: AsgiScope, incoming: IncomingBody, send: Send) -> None:
     if scope["path"] in CHANGING:
         send = forgetting(runtime.current().modelfiles, send)
     try:
@@ -92,7 +92,7 @@ async def _forward(scope: Scope, incoming: IncomingBody, send: Send) -> None:
         await relay.aclose()
 
 
-async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
+async def _open(scope: AsgiScope, incoming: IncomingBody) -> Relay:
     if normpath(scope["path"]).startswith(HIDDEN):
         raise NotFound
     current = runtime.current()
@@ -112,7 +112,7 @@ async def _open(scope: Scope, incoming: IncomingBody) -> Relay:
     return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
 
 
-def changes_models(scope: Scope) -> bool:
+def changes_models(scope: AsgiScope) -> bool:
     # As servers may take the path that is forwarded as it came.
     path = normpath("/" + scope["path"].lstrip("/"))
     return scope["method"] not in READING and (path in OF_MODELS or path.startswith(UNBOUNDED))

@@ -18,7 +18,7 @@ def never_or_several(number: int) -> int:
     return number
 
 
-Step = Annotated[
+LoopStep = Annotated[
     int,
     Field(ge=0, le=1_000),
     AfterValidator(never_or_several),
@@ -78,10 +78,10 @@ class Mitigations(Section):
 
     model_config = ConfigDict(populate_by_name=True)  # for code; the file says ``break``
 
-    note: Step = 3
-    temperature: Step = 4
-    truncate: Step = 5
-    break_: Annotated[Step, Field(alias="break")] = 6
+    note: LoopStep = 3
+    temperature: LoopStep = 4
+    truncate: LoopStep = 5
+    break_: Annotated[LoopStep, Field(alias="break")] = 6
     temperature_step: Annotated[float, Field(ge=0, le=2)] = 0.3
     cooldown_s: Annotated[float, Field(ge=0, le=86_400)] = 60.0
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Counted = Literal["address", "account", "browser"]  # what failures are counted by
+CountedBy = Literal["address", "account", "browser"]  # what failures are counted by
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Pauses:
 
 
 # An account's pauses are short: its owner waits for what strangers guess, too.
-PAUSES: Final[dict[Counted, Pauses]] = {
+PAUSES: Final[dict[CountedBy, Pauses]] = {
     "address": Pauses(free=5, longest_s=900.0),
     "account": Pauses(free=10, longest_s=60.0),
     "browser": Pauses(free=5, longest_s=900.0),

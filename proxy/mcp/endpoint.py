@@ -11,7 +11,7 @@ from django.conf import settings
 from proxy import runtime
 from proxy.auth import caller_of
 from proxy.mcp import tools
-from proxy.upstream.asgi_types import Application, Receive, Scope, Send, body, start
+from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Endpoint:
         self._app: Application | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             # There are no sessions to end, and nothing comes without being asked for: the protocol lets a server
             # refuse the stream that a host would keep open for it.

@@ -40,11 +40,11 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Project(Arguments):
+class ProjectArguments(Arguments):
     project: str = Field("", max_length=SLUG_MAX, description="The project's slug; else the one of this agent.")
 
 
-class SearchArguments(Project):
+class SearchArguments(ProjectArguments):
     query: str = Field(min_length=1, max_length=QUERY_CHARACTERS, description="What to look for, in natural language.")
     search_type: Literal["facts", "episodes", "both"] = Field(
         "both", description="facts: what is remembered; episodes: what was said; both."
@@ -52,7 +52,7 @@ class SearchArguments(Project):
     limit: int = Field(5, ge=1, le=20, description="How many results at most.")
 
 
-class RememberArguments(Project):
+class RememberArguments(ProjectArguments):
     text: str = Field(
         max_length=10 * MEMORY_CHARACTERS, description=f"One sentence of at most {MEMORY_CHARACTERS} characters."
     )

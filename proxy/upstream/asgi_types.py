@@ -5,11 +5,11 @@ from typing import Any
 
 from proxy.domain.headers import Headers
 
-Scope = dict[str, Any]
+AsgiScope = dict[str, Any]
 Event = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Application = Callable[[AsgiScope, Receive, Send], Awaitable[None]]
 
 
 def start(status: int, headers: Headers) -> Event:

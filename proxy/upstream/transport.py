@@ -54,7 +54,7 @@ class ExactTransport(AiohttpTransport):
                 while True:
                     connection, is_new = await self._connect()
                     self._begin()  # and once for each connection, until it is given back or closed
-                    exchange = Exchange(connection, request, on_end=self._end)
+                    exchange = HttpExchange(connection, request, on_end=self._end)
                     try:
                         return await exchange.answer()
                     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
@@ -100,7 +100,7 @@ class ExactTransport(AiohttpTransport):
         return connection, is_new
 
 
-class Exchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
+class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
     """One request on one connection, then, as a stream, the body of its answer. ``on_end`` is called once, when the
     connection is given back or closed."""
 

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.db.transactions import GraphChanged, run_transaction
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_mistake, find_name_mistake
 from memory.domain.judging import PLAIN, Manner
 from memory.domain.types import SEED_DIMENSIONS, Slot, Triple
@@ -281,7 +281,7 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
         imported = Imported(by, edge.last_confirmed, edge.is_corroborated, "queue", take_snapshot(edge))
         moved.append(Moved(old, settle(triple, said, imported)))
     for claim, old, triple in zip(claims, claimed, triples[len(edges) :], strict=True):
-        manner = Manner(Kind.RETRACTS) if claim.is_retraction else PLAIN
+        manner = Manner(SpeechAct.RETRACTS) if claim.is_retraction else PLAIN
         moved.append(Moved(old, settle(triple, claim.attribution, manner=manner), is_claim=True))
     settlement.write()
     book.write()

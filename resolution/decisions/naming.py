@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from memory.db.transactions import run_transaction
 from memory.domain.channels import Channel, is_weaker
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_name_mistake
 from memory.graph.aliases import find_concepts
 from memory.graph.store import Assertion
@@ -79,7 +79,7 @@ def _give_name(statement: Assertion) -> Outcome:
         _refuse_stronger([*facts, *facts_of_own], said.channel)
         if facts and facts_of_own:
             raise DecisionError(f"There are facts about {other} and about {own}: an operator can merge them.")
-        if facts and statement.manner.kind is not Kind.CHANGES:
+        if facts and statement.manner.kind is not SpeechAct.CHANGES:
             other, own, facts = own, other, []
     if not facts:
         return Outcome(aliases.name_concept(other, own, said).status, triple)

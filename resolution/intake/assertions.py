@@ -7,7 +7,7 @@ from django.db.models import F
 
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.judging import PLAIN
 from memory.domain.name_shapes import Doubt, find_doubt
@@ -47,9 +47,9 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     for assertion in assertions:
         if mistake := mistakes[assertion.triple]:
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
-        elif assertion.manner.kind is Kind.RETRACTS and assertion.manner.is_hedged:
+        elif assertion.manner.kind is SpeechAct.RETRACTS and assertion.manner.is_hedged:
             outcomes.append(Outcome("needless", assertion.triple, reason="A belief takes nothing back."))
-        elif assertion.manner.kind is Kind.RETRACTS and not _may_be_known(assertion.triple):
+        elif assertion.manner.kind is SpeechAct.RETRACTS and not _may_be_known(assertion.triple):
             outcomes.append(_withdraw(book, assertion, Outcome("needless", assertion.triple, reason=UNKNOWN)))
         elif (vouched := vouch(book, assertion)) is None:
             outcomes.append(wait(book, quotas, assertion))
@@ -103,7 +103,7 @@ def _withdraw(book: CandidateBook, assertion: Assertion, outcome: Outcome) -> Ou
 def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
     """What keeps a statement waiting for an operator, unless one has let it in before."""
     triple, said = assertion.triple, assertion.attribution
-    if said.channel == Channel.OPERATOR or assertion.manner.kind is Kind.RETRACTS or book.is_known(triple):
+    if said.channel == Channel.OPERATOR or assertion.manner.kind is SpeechAct.RETRACTS or book.is_known(triple):
         return None
     return find_doubt(triple.concept, triple.parent, triple.dimension)
 
@@ -131,7 +131,7 @@ def wait(
 
 def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: OverLimit) -> Outcome:
     """Whoever waits for an answer is told; what a prompt states waits for an operator."""
-    if assertion.attribution.channel == Channel.GUTASK or assertion.manner.kind is Kind.RETRACTS:
+    if assertion.attribution.channel == Channel.GUTASK or assertion.manner.kind is SpeechAct.RETRACTS:
         return Outcome("over_quota", assertion.triple, reason=str(excess), excess=excess)
     return wait(book, quotas, assertion, excess.setting)
 
@@ -144,7 +144,7 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
         outcome = settlement.settle(assertion)
         if outcome.status == "candidate":
             outcome = wait(book, quotas, assertion, "another fact stands", outcome.existing)
-        elif assertion.manner.kind is Kind.RETRACTS:
+        elif assertion.manner.kind is SpeechAct.RETRACTS:
             outcome = _withdraw(book, assertion, outcome)
         elif outcome.status not in ("invalid", "outdated", "decided"):
             book.settle(assertion.triple, by=assertion.attribution.agent)

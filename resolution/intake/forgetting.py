@@ -4,8 +4,8 @@ from functools import partial
 from typing import Final
 
 from memory.db.transactions import run_transaction
-from memory.domain.cues.modality import Kind
-from memory.domain.fact_syntax import Forgotten
+from memory.domain.cues.modality import SpeechAct
+from memory.domain.fact_syntax import FactToForget
 from memory.domain.judging import Manner
 from memory.domain.types import Triple
 from memory.graph.aliases import find_concepts
@@ -15,10 +15,10 @@ from resolution.intake.assertions import settle
 from resolution.intake.settlement import Outcome
 
 FACTS_MAX: Final = 100  # of one concept at once
-RETRACTS: Final = Manner(Kind.RETRACTS)
+RETRACTS: Final = Manner(SpeechAct.RETRACTS)
 
 
-def forget(wanted: Forgotten, attribution: Attribution) -> list[Outcome]:
+def forget(wanted: FactToForget, attribution: Attribution) -> list[Outcome]:
     """What became of each fact; none where nothing is known of the concept. A fact whose dimension is not named is
     found in any."""
     retractions = [Assertion(fact, attribution, RETRACTS) for fact in _find_facts(wanted)]
@@ -33,7 +33,7 @@ def find_known(concept: str) -> list[Triple]:
     return [Triple(*row) for row in rows[:FACTS_MAX]]
 
 
-def _find_facts(wanted: Forgotten) -> list[Triple]:
+def _find_facts(wanted: FactToForget) -> list[Triple]:
     if wanted.fact is None:
         return find_known(wanted.concept)
     if wanted.names_dimension:

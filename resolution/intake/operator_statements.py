@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memory.domain.cues.extractor import Kind, find_cues
+from memory.domain.cues.extractor import SpeechAct, find_cues
 from memory.domain.cues.patterns import find_forms
 from memory.domain.fact_syntax import FactMistake, find_name_mistake, parse_fact
 from memory.domain.secrets.redaction import mask_secrets
@@ -132,7 +132,7 @@ def _read_clause(concept: str, clause: str) -> list[Triple]:
     # The second time as if every word could be a subject: a statement about another thing gets an answer that says so.
     for words in (_Words(concept, common), _Words(concept, common, any_subject=True)):
         triples = find_cues(sentence, vocabulary=words, as_typed=True)
-        if any(one.kind is Kind.RETRACTS for one in triples):
+        if any(one.kind is SpeechAct.RETRACTS for one in triples):
             raise NotUnderstood(f'"{clause}" takes a fact back: use Retire beside that fact.')
         if any(one.dimension == NAMES for one in triples):
             raise NotUnderstood(f'"{clause}" gives it another name: use Other names.')

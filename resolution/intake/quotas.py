@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
 from memory.domain.channels import Channel
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.types import SEED_DIMENSIONS, Triple
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge
@@ -20,10 +20,10 @@ from resolution.intake.conflict_queue import OPEN
 from resolution.models import AgentHour, Claim
 from resolution.models.quotas import hour_of
 
-Slot = tuple[str, str]  # concept and dimension
+NamedSlot = tuple[str, str]  # concept and dimension
 
 
-class Said(Protocol):
+class Attributed(Protocol):
     """By whom something is said, and through which channel."""
 
     @property
@@ -75,7 +75,7 @@ class Crowding:
     lonely: Counter[str] = field(default_factory=Counter)  # dimensions that hold nothing but this concept's facts
     dimensions: set[str] = field(default_factory=set)  # of those that are named, which exist
     additive: set[str] = field(default_factory=set)  # of these, which keep all
-    disputed: Mapping[Slot, set[str]] = field(default_factory=lambda: defaultdict(set))  # open newcomers' parents
+    disputed: Mapping[NamedSlot, set[str]] = field(default_factory=lambda: defaultdict(set))  # open newcomers' parents
 
 
 class Quotas:
@@ -85,7 +85,7 @@ class Quotas:
     def __init__(self, standing: Mapping[Triple, Triple]) -> None:
         """``standing``: what is in the places of the statements."""
         self._standing = standing
-        self._placed: dict[Slot | Triple, Triple] = {}  # by slots; where all is kept, by themselves
+        self._placed: dict[NamedSlot | Triple, Triple] = {}  # by slots; where all is kept, by themselves
         self._tuning = Config.tuning()
         self._hour = hour_of(timezone.now())
         self._agents: frozenset[str] = frozenset()
@@ -99,14 +99,14 @@ class Quotas:
         new = [
             one
             for one in assertions
-            if one.manner.kind is Kind.RETRACTS or self._standing.get(one.triple) != one.triple
+            if one.manner.kind is SpeechAct.RETRACTS or self._standing.get(one.triple) != one.triple
         ]
         if not new:
             return
         self.read_used(one.attribution for one in new)
         self._crowding = _find_crowding([one.triple for one in new])
 
-    def read_used(self, said: Iterable[Said]) -> None:
+    def read_used(self, said: Iterable[Attributed]) -> None:
         """Reads only what those who say something have used up in this hour."""
         self._agents = frozenset(Agent.objects.values_list("name", flat=True))
         groups = {self._group_of(one) for one in said}
@@ -116,7 +116,7 @@ class Quotas:
     def find_excess(self, assertion: Assertion) -> OverLimit | None:
         """The limit that the statement would exceed in the graph or the queue; where there is none, it counts."""
         triple, said = assertion.triple, assertion.attribution
-        if assertion.manner.kind is Kind.RETRACTS:
+        if assertion.manner.kind is SpeechAct.RETRACTS:
             return self._find_retraction_excess(said)
         slot, crowding = (triple.concept, triple.dimension), self._crowding
         place = triple if triple.dimension in crowding.additive else slot
@@ -148,14 +148,14 @@ class Quotas:
         self._new[self._group_of(said)]["exceeded"] += excess is not None
         return excess
 
-    def find_excess_of(self, count: Literal["candidates", "memories"], said: Said) -> OverLimit | None:
+    def find_excess_of(self, count: Literal["candidates", "memories"], said: Attributed) -> OverLimit | None:
         """The same for one more candidate, or one more memory."""
         excess = self._find_overuse(count, said)
         if excess is not None:
             self._new[self._group_of(said)]["exceeded"] += 1
         return excess
 
-    def count(self, name: str, said: Said) -> None:
+    def count(self, name: str, said: Attributed) -> None:
         """Notes what became of a statement."""
         self._new[self._group_of(said)][name] += 1
 
@@ -165,7 +165,7 @@ class Quotas:
             for agent, counts in sorted(self._new.items()):
                 cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
 
-    def _find_overuse(self, count: str, said: Said) -> OverLimit | None:
+    def _find_overuse(self, count: str, said: Attributed) -> OverLimit | None:
         if said.channel == Channel.EXPLAINED:  # the calls of the model are limited
             return None
         group = self._group_of(said)
@@ -186,7 +186,7 @@ class Quotas:
             return OverLimit("new_dimensions_per_concept_max", None)
         return None
 
-    def _group_of(self, said: Said) -> str:
+    def _group_of(self, said: Attributed) -> str:
         if said.agent in self._agents:
             return said.agent
         # Without a token gutask is answered on this machine only.

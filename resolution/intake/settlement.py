@@ -8,11 +8,11 @@ from functools import partial
 from django.db import transaction
 
 from memory.domain.channels import Channel, is_weaker
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import Decided
 from memory.domain.statement import is_reopened
 from memory.domain.types import Slot, Triple, TripleIds
-from memory.graph.placement import Imported, Placement, Slots, Status
+from memory.graph.placement import Imported, Placement, SlotSet, Status
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
@@ -45,7 +45,7 @@ class Settlement:
 
     def __init__(self, triples: Iterable[Triple], *, is_plain: bool = True) -> None:
         """``is_plain``: none of them is said to correct or to take back what stands."""
-        self._slots = Slots(triples)
+        self._slots = SlotSet(triples)
         ids = set(self._slots.ids.values())
         # The queue first: of a conflict that is decided in between, at least the ruling is seen.
         self._queue = Queue(ids)
@@ -66,7 +66,7 @@ class Settlement:
         placement = self._slots.place(
             assertion, Decided(moved_to, keeps_out, tuple(sorted(self._moves.get(ids.slot, ())))), imported
         )
-        if assertion.manner.kind is Kind.RETRACTS:
+        if assertion.manner.kind is SpeechAct.RETRACTS:
             return self._finish_retraction(assertion, placement)
         if ruling is not None and (placement.status == "decided" or (keeps_out and placement.status == "conflict")):
             claim = ruling.decision.claim if ruling.decision is not None else None

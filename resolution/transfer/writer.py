@@ -15,7 +15,7 @@ from memory.domain.judging import Decided
 from memory.domain.types import Place, Slot, TripleIds
 from memory.domain.voices import choose_remembered
 from memory.graph import store
-from memory.graph.placement import Differences, Imported, Placement, Slots
+from memory.graph.placement import Differences, Imported, Placement, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
 from resolution import rulings
@@ -94,7 +94,7 @@ class Writer:
 
     def _place(self, facts: Sequence[Numbered], *, is_last_try: bool = False) -> list[Numbered]:
         """Returns those that would close a cycle, unless this is the last try: then they are queued."""
-        slots = Slots([line.triple for _, line in facts], is_import=True)
+        slots = SlotSet([line.triple for _, line in facts], is_import=True)
         triples = set(slots.ids.values())
         queue, known = Queue(triples), rulings.find_rulings(triples)
         # The queue and the rulings before the slots, as in intake: of what is decided in between, the ruling is seen.

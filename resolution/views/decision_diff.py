@@ -17,7 +17,7 @@ WORDS: Final = ("concept_id", "parent_id", "dim_id", "split_from_id", "moved_to_
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DiffLine:
     """A line: what, how it was, how it is. ``conflict`` is the key of the conflict that it is about."""
 
     what: str
@@ -26,7 +26,7 @@ class Change:
     conflict: int | None = None
 
 
-def changes(decision: Decision) -> list[Change]:
+def changes(decision: Decision) -> list[DiffLine]:
     """In two queries: the facts first, then dimensions, other conflicts, and what is remembered as decided."""
     found = [
         (part, key, decision.before.get(part, {}).get(key), decision.after.get(part, {}).get(key))
@@ -41,7 +41,7 @@ def changes(decision: Decision) -> list[Change]:
     keys = [int(key) for part, key, *_ in found if part == "conflicts"]
     conflict_of = dict(Claim.objects.filter(pk__in=keys).values_list("pk", "conflict_id")) if keys else {}
     return [
-        Change(
+        DiffLine(
             _name(part, key, words) if part != "conflicts" else f"conflict {conflict_of.get(int(key), '?')}",
             _describe(part, was, words),
             _describe(part, now, words),

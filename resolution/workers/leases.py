@@ -13,7 +13,7 @@ from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line
 from memory.models import Observation
 
-Kind = Observation.Kind
+ObservationKind = Observation.Kind
 
 ERROR_MAX = 1_000  # characters
 

@@ -19,7 +19,7 @@ from memory import llm
 from memory.db.connections import first_line
 from memory.db.transactions import run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import PLAIN, Manner
 from memory.domain.llm.concept_prompt import Explained
 from memory.domain.statement import Statement, storable
@@ -61,7 +61,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
     count = 0
     while time.monotonic() < end:
         size = BATCH if limit is None else min(BATCH, limit - count)
-        rows = leases.claim(leases.Kind.TRIPLE, size, settings.OBSERVATION_LEASE) if size > 0 else []
+        rows = leases.claim(leases.ObservationKind.TRIPLE, size, settings.OBSERVATION_LEASE) if size > 0 else []
         if not rows:
             break
         _settle(rows)
@@ -172,7 +172,7 @@ def _assertion(row: Observation) -> Assertion:
 
 
 def _manner(row: Observation) -> Manner:
-    return Manner(Kind(row.says), row.is_hedged, row.instead_of)
+    return Manner(SpeechAct(row.says), row.is_hedged, row.instead_of)
 
 
 def explain_due(seconds: float = RUN_S) -> int:
@@ -182,11 +182,11 @@ def explain_due(seconds: float = RUN_S) -> int:
     Raises OperationalError or InterfaceError where Postgres is away."""
     end = time.monotonic() + seconds
     count = 0
-    while time.monotonic() < end and leases.due(leases.Kind.CONCEPT).exists():
+    while time.monotonic() < end and leases.due(leases.ObservationKind.CONCEPT).exists():
         try:
             count += _explain_next(llm.find_chosen("write_model_id"))
         except tuple(WAITS) as error:
-            waiting = leases.due(leases.Kind.CONCEPT).update(next_attempt_at=Now() + WAITS[type(error)])
+            waiting = leases.due(leases.ObservationKind.CONCEPT).update(next_attempt_at=Now() + WAITS[type(error)])
             logger.info("concepts.wait", extra={"concepts": waiting, "error": first_line(error)})
             break
     return count
@@ -195,7 +195,7 @@ def explain_due(seconds: float = RUN_S) -> int:
 def _explain_next(model: LanguageModel) -> int:
     """Raises those errors of the language model that concern all concepts."""
     lease = timedelta(seconds=Config.tuning().llm_timeout_s) + EXPLAINING_MARGIN
-    rows = leases.claim(leases.Kind.CONCEPT, 1, lease)
+    rows = leases.claim(leases.ObservationKind.CONCEPT, 1, lease)
     for row in rows:
         try:
             _explain(row, model)

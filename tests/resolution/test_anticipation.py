@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.cache.state import Cache
 from memory.domain.channels import Channel
-from memory.domain.cues.extractor import CueMatch, Kind
+from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.statement import select_statements
 from memory.domain.types import EdgeRow, RulingRow, SoasRow, TripleIds
 from memory.graph import store
@@ -47,7 +47,7 @@ cues = st.builds(
     cue,
     parent=st.sampled_from(PARENTS),
     dimension=st.sampled_from(["type", "type", "make", "place", "uses", "uses"]),
-    kind=st.sampled_from([kind for kind in Kind if kind is not Kind.ADDS]),  # that is for `select_statements`
+    kind=st.sampled_from([kind for kind in SpeechAct if kind is not SpeechAct.ADDS]),  # that is for `select_statements`
     is_hedged=st.booleans(),
     channel=st.sampled_from([Channel.USER, Channel.USER, Channel.QUOTED]),
 )
@@ -125,7 +125,7 @@ def learn(said: list[CueMatch]) -> None:
 
 @example(
     facts=[("laser_printer", "type", (Source.INFERRED, "user"), "dobby")],
-    said=[cue(parent="printer", kind=Kind.RETRACTS, is_hedged=True)],
+    said=[cue(parent="printer", kind=SpeechAct.RETRACTS, is_hedged=True)],
     decided={},
 )
 @given(facts=st.lists(standing, max_size=4), said=st.lists(cues, min_size=1, max_size=3), decided=rulings)
@@ -154,7 +154,7 @@ def test_what_the_worker_wrote_takes_the_place_of_what_was_expected() -> None:
     cache = load()
     [concept_id] = [cache.soas_by_token["skadi"].id]
     stands = list(cache.urd_by_concept[concept_id])
-    reading = Reading(b"", "user", "", 0, triples=(cue(parent="teleprinter", kind=Kind.CORRECTS),))
+    reading = Reading(b"", "user", "", 0, triples=(cue(parent="teleprinter", kind=SpeechAct.CORRECTS),))
 
     anticipate(cache, [reading], 1000.0)
     assert shown(cache)["skadi", "type"] == "teleprinter"
@@ -170,7 +170,7 @@ def test_what_the_worker_wrote_takes_the_place_of_what_was_expected() -> None:
 def test_what_does_not_come_about_is_forgotten() -> None:
     prepare([("printer", "type", (Source.INFERRED, "user"), "dobby")], {})
     cache = load()
-    taken_back = Reading(b"", "user", "", 0, triples=(cue(parent="printer", kind=Kind.RETRACTS),))
+    taken_back = Reading(b"", "user", "", 0, triples=(cue(parent="printer", kind=SpeechAct.RETRACTS),))
 
     anticipate(cache, [taken_back], 1000.0)
     assert ("skadi", "type") not in shown(cache)

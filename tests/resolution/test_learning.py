@@ -134,15 +134,15 @@ def test_no_time_is_no_work() -> None:
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """The statement about ``poison`` breaks whatever transaction it is in."""
-    place = placement.Slots.place
+    place = placement.SlotSet.place
 
-    def place_or_break(self: placement.Slots, assertion: Assertion, *rest: Any) -> placement.Placement:
+    def place_or_break(self: placement.SlotSet, assertion: Assertion, *rest: Any) -> placement.Placement:
         if assertion.triple.concept == "poison":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1 / 0")
         return place(self, assertion, *rest)
 
-    monkeypatch.setattr(placement.Slots, "place", place_or_break)
+    monkeypatch.setattr(placement.SlotSet, "place", place_or_break)
 
 
 def test_one_bad_row_does_not_stop_the_others(poisoned: None, caplog: pytest.LogCaptureFixture) -> None:

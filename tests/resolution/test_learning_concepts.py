@@ -158,7 +158,7 @@ def test_no_more_are_claimed_than_asked_for_whatever_the_planner_does() -> None:
         for option in ("hashjoin", "mergejoin", "hashagg", "sort", "material"):
             cursor.execute(f"SET LOCAL enable_{option} = off")
 
-    claimed = leases.claim(leases.Kind.CONCEPT, 1, timedelta(seconds=30))
+    claimed = leases.claim(leases.ObservationKind.CONCEPT, 1, timedelta(seconds=30))
 
     assert len(claimed) == 1
 

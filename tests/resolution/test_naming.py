@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from memory.db.transactions import run_transaction
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import Manner
 from memory.domain.types import NAMES, Triple
 from memory.graph.store import Assertion, Attribution
@@ -20,7 +20,9 @@ from tests.resolution.worlds import OPERATOR, dump, facts, say
 pytestmark = pytest.mark.django_db
 
 
-def name(other: str, own: str, kind: Kind = Kind.STATES, *, is_hedged: bool = False, **changes: Any) -> Outcome:
+def name(
+    other: str, own: str, kind: SpeechAct = SpeechAct.STATES, *, is_hedged: bool = False, **changes: Any
+) -> Outcome:
     """Somebody says that the one is another name of the other; a change: that it is called so from now on."""
     said = {"source": Source.INFERRED, "confidence": 0.8, "at": timezone.now(), "role": "user"} | changes
     statement = Assertion(
@@ -50,7 +52,7 @@ def test_what_is_renamed_is_shown_by_its_new_name_and_the_run_can_be_undone() ->
     say("tray-2 ispart skadi membership")
     before = dump()["edges"]
 
-    assert name("skadi", "runar", Kind.CHANGES).status == "superseded"
+    assert name("skadi", "runar", SpeechAct.CHANGES).status == "superseded"
 
     assert facts() == {"runar isa printer type", "tray-2 ispart runar membership"}
     assert names() == ["skadi = runar"]
@@ -74,7 +76,7 @@ def test_what_takes_more_waits_for_an_operator(stated: list[tuple[str, dict[str,
         say(text, **changes)
     before = facts()
 
-    assert name("skadi", "runar", Kind.CHANGES).status == "candidate"
+    assert name("skadi", "runar", SpeechAct.CHANGES).status == "candidate"
 
     assert (facts(), names()) == (before, [])
     waiting = Candidate.objects.get()

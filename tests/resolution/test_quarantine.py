@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.timing import undate
 from memory.graph.store import Attribution
 from memory.models import Agent, Alias, Edge, Soas, Source
@@ -65,7 +65,7 @@ def test_exactly_its_facts_wait_among_the_candidates_and_come_back() -> None:
 
 def test_what_it_has_corrected_is_as_it_was_before() -> None:
     say(FACT, "dobby")
-    assert take_back("gnommoweb isa container type", "mallory", Kind.CORRECTS).status == "superseded"
+    assert take_back("gnommoweb isa container type", "mallory", SpeechAct.CORRECTS).status == "superseded"
 
     expel()
 

@@ -252,7 +252,7 @@ def end_leases() -> None:
 
 def test_a_worker_that_was_too_slow_finds_its_rows_done_and_does_nothing() -> None:
     observe(["thing isa kind type"])
-    slow = leases.claim(leases.Kind.TRIPLE, 10, timedelta(0))
+    slow = leases.claim(leases.ObservationKind.TRIPLE, 10, timedelta(0))
 
     assert settle_due() == 1
     observations._settle(slow)
@@ -262,8 +262,8 @@ def test_a_worker_that_was_too_slow_finds_its_rows_done_and_does_nothing() -> No
 
 def test_a_worker_that_was_too_slow_leaves_the_row_to_the_one_that_has_it_now() -> None:
     observe(["thing isa kind type"])
-    slow = leases.claim(leases.Kind.TRIPLE, 10, timedelta(0))
-    quick = leases.claim(leases.Kind.TRIPLE, 10, timedelta(seconds=30))
+    slow = leases.claim(leases.ObservationKind.TRIPLE, 10, timedelta(0))
+    quick = leases.claim(leases.ObservationKind.TRIPLE, 10, timedelta(seconds=30))
 
     observations._settle(slow)
     assert not EdgeHistory.objects.exists()
@@ -275,7 +275,7 @@ def test_a_worker_that_was_too_slow_leaves_the_row_to_the_one_that_has_it_now() 
 def test_two_claims_at_once_share_no_row(racers: Racers) -> None:
     observe([f"thing{n} isa kind type" for n in range(40)])
 
-    claimed = racers.at_once(*[lambda: leases.claim(leases.Kind.TRIPLE, 15, timedelta(seconds=30))] * 3)
+    claimed = racers.at_once(*[lambda: leases.claim(leases.ObservationKind.TRIPLE, 15, timedelta(seconds=30))] * 3)
 
     keys = [row.pk for rows in claimed for row in rows]
     assert len(keys) == len(set(keys)) == 40

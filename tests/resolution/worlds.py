@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.db.transactions import run_transaction
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import Manner
 from memory.domain.types import Triple
 from memory.graph.store import Assertion, Attribution
@@ -73,7 +73,7 @@ def collide(standing: str, newcomer: str, **changes: Any) -> Claim:
     return claim
 
 
-def take_back(text: str, agent: str = "winky", kind: Kind = Kind.RETRACTS, **changes: Any) -> Outcome:
+def take_back(text: str, agent: str = "winky", kind: SpeechAct = SpeechAct.RETRACTS, **changes: Any) -> Outcome:
     """Somebody says that a fact is no more; or with another ``kind`` that it is so instead of what stands."""
     said = {"source": Source.INFERRED, "confidence": 0.8, "at": timezone.now(), "role": "user"} | changes
     return run_transaction(lambda: settle([Assertion(fact(text), Attribution(agent, **said), Manner(kind))]))[0]

@@ -8,15 +8,15 @@ import pytest
 
 from festinger_site.asgi import is_own
 from festinger_site.server.addressing import AgentAddresses
-from proxy.upstream.asgi_types import Event, Scope
+from proxy.upstream.asgi_types import AsgiScope, Event
 
 
-def call(path: str, raw_path: bytes, target: bytes, answer: Event) -> tuple[list[Scope], list[Any]]:
+def call(path: str, raw_path: bytes, target: bytes, answer: Event) -> tuple[list[AsgiScope], list[Any]]:
     """The scope that the application behind got, if it was called, and what was sent to the client."""
-    seen: list[Scope] = []
+    seen: list[AsgiScope] = []
     sent: list[Any] = []
 
-    async def app(scope: Scope, _: object, send: Any) -> None:
+    async def app(scope: AsgiScope, _: object, send: Any) -> None:
         seen.append(scope)
         await send(answer)
 

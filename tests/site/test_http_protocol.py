@@ -10,14 +10,14 @@ from uvicorn.server import ServerState
 from festinger_site.server import http_protocol
 from festinger_site.server.http_protocol import FIELDS_MAX, HEADERS_MAX_BYTES, PIPELINED_MAX, TARGET_MAX_BYTES
 from memory import bounds
-from proxy.upstream.asgi_types import Receive, Scope, Send, body, start
+from proxy.upstream.asgi_types import AsgiScope, Receive, Send, body, start
 
 BOUND_NAMES = ("request_target", "request_headers", "request_head_seconds", "pipelined_requests")
 PATIENCE_S = 30
 SLOW_S = 0.1
 
 
-async def application(scope: Scope, receive: Receive, send: Send) -> None:
+async def application(scope: AsgiScope, receive: Receive, send: Send) -> None:
     """Answers with the request's body, which it reads unless the path is /early; /slow takes a while."""
     content = b""
     is_more = scope["path"] != "/early"

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from memory.domain.channels import READ_TRUST, Channel, channel_of_role
 from memory.domain.cues.matches import CueMatch, Topic
-from memory.domain.cues.modality import Kind, Surroundings
+from memory.domain.cues.modality import SentenceContext, SpeechAct
 from memory.domain.cues.noun_phrases import Vocabulary
 from memory.domain.cues.patterns import OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
@@ -25,7 +25,7 @@ from memory.domain.text.unicode import normalise
 from memory.domain.types import NAMES
 
 __all__ = [
-    "CueMatch", "Kind", "PossibleCues", "Vocabulary", "find_cues", "find_possible_cues", "iter_cues",
+    "CueMatch", "PossibleCues", "SpeechAct", "Vocabulary", "find_cues", "find_possible_cues", "iter_cues",
     "iter_names_near_cues", "names_near_cues",
 ]  # fmt: skip
 
@@ -146,7 +146,7 @@ def _read_prose(
         hopeful_here = {cue.start for cue in cues if cue.start + start in hopeful}
         end = start + len(sentence)
         is_next = topic.concept and topic.end <= start and not prose[topic.end : start].strip(" ")
-        around = Surroundings(
+        around = SentenceContext(
             prose[max(0, start - _GLANCE) : start],
             prose[end : end + _GLANCE],
             _wraps(prose, end),

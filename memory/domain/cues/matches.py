@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.channels import Channel
-from memory.domain.cues.modality import Kind
+from memory.domain.cues.modality import SpeechAct
 
 # What somebody only believes, or has from others, is worth so much of what is asserted.
 HEDGED_TRUST: Final = 0.7
@@ -23,7 +23,7 @@ class CueMatch:
     start: int  # `source[start:end]` reaches from the subject to the last word that was used
     end: int
     channel: Channel = Channel.USER
-    kind: Kind = Kind.STATES
+    kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False  # believed or passed on: its confidence is lower
     is_referring: bool = False  # its subject is a pronoun, whose name stands in the sentence before
 

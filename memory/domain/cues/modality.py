@@ -10,7 +10,7 @@ from memory.domain.cues.patterns import Cue
 from memory.domain.language.english import modality as english
 
 
-class Kind(StrEnum):
+class SpeechAct(StrEnum):
     """What a statement does to what was said before."""
 
     STATES = "states"
@@ -55,7 +55,7 @@ def tells_of_no_fact(words: str) -> bool:
     return any(pattern.search(small) for pattern in (_DOUBT, _CONDITION, _NO_FACTS))
 
 
-class Surroundings(NamedTuple):
+class SentenceContext(NamedTuple):
     """What stands around a sentence."""
 
     before: str = ""  # a piece of the text
@@ -64,13 +64,13 @@ class Surroundings(NamedTuple):
     topic: str = ""  # what `It` at its beginning stands for
 
 
-ALONE: Final = Surroundings()
+ALONE: Final = SentenceContext()
 
 
 class Modality:
     """Of one sentence. Positions are those of its characters."""
 
-    def __init__(self, sentence: str, cues: list[Cue], around: Surroundings) -> None:
+    def __init__(self, sentence: str, cues: list[Cue], around: SentenceContext) -> None:
         small = sentence.lower().replace("\u2019", "'")
         self._small = small if len(small) == len(sentence) else sentence
         self._cues = cues

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
-from memory.domain.cues.modality import Kind, Modality
+from memory.domain.cues.modality import Modality, SpeechAct
 from memory.domain.cues.naming import is_distinctive, is_name_called, is_role
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
 from memory.domain.cues.parents import find_stops, make_parent
@@ -180,7 +180,7 @@ def read_names(
     barrier: int,
     modality: Modality,
     vocabulary: Vocabulary,
-) -> tuple[Named, Kind] | None:
+) -> tuple[Named, SpeechAct] | None:
     """Two names of one thing, the concept's own as the parent; None unless something is known about one of them. A
     change says that it is called so from now on."""
     stops, words = find_stops(cue, following), passage.text[cue.start : cue.end]
@@ -204,7 +204,7 @@ def read_names(
         return None
     is_other_first = cue.form is Form.RENAMED or cue.adverb == "now" or cue.form is Form.IS_SHORT or "short" in words
     other, own = pair if is_other_first else (second.concept, first.concept)
-    kind = Kind.CHANGES if cue.form is Form.RENAMED or cue.adverb == "now" else Kind.STATES
+    kind = SpeechAct.CHANGES if cue.form is Form.RENAMED or cue.adverb == "now" else SpeechAct.STATES
     return Named(other, own, NAMES, False, min(first.start, cue.start), second.end), kind
 
 

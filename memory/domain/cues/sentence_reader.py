@@ -9,7 +9,7 @@ from typing import Final
 from memory.domain.cues.clauses import Subject
 from memory.domain.cues.continuations import Last, continued_subjects
 from memory.domain.cues.matches import HEDGED_TRUST, CueMatch, Topic
-from memory.domain.cues.modality import ALONE, Kind, Modality, Surroundings
+from memory.domain.cues.modality import ALONE, Modality, SentenceContext, SpeechAct
 from memory.domain.cues.moves import read_called, read_move, read_names
 from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
@@ -59,7 +59,7 @@ def read_sentence(
     vocabulary: Vocabulary,
     names_inside: NamesInside,
     *,
-    around: Surroundings = ALONE,
+    around: SentenceContext = ALONE,
     as_typed: bool = False,
 ) -> Iterator[CueMatch | Topic | None]:
     """What a sentence states, cue by cue, in the end its topic; None for a cue that states nothing. ``hopeful`` are
@@ -88,7 +88,7 @@ def read_sentence(
 
 class _SentenceReader:
     def __init__(
-        self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool, around: Surroundings
+        self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool, around: SentenceContext
     ) -> None:
         self.barrier = 0  # the words of one match start no other
         self._passage = passage
@@ -262,7 +262,7 @@ class _SentenceReader:
         if cue.is_denied and (contrast := _BUT.match(self._passage.text, parent.phrase.end)):
             other = self._read_other(contrast, parent, stops)
             if other is not None:
-                found += [self._make(subject, other, start, Kind.CHANGES) for subject in subjects]
+                found += [self._make(subject, other, start, SpeechAct.CHANGES) for subject in subjects]
                 self.barrier = other.end
                 self._last = Last(subjects, other, False, False, other.end)
         return found
@@ -275,10 +275,10 @@ class _SentenceReader:
         other = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
         return other if other is not None and other.token != parent.token else None
 
-    def _find_kind(self, subject: Subject, cue: Cue, parent: Parent, *, is_instead: bool) -> Kind:
+    def _find_kind(self, subject: Subject, cue: Cue, parent: Parent, *, is_instead: bool) -> SpeechAct:
         between = self._passage.text[subject.end : cue.start].lower() if subject.end < cue.start else ""
         if cue.is_denied or (self._modality.is_taken_back(subject.start) and not is_instead):
-            return Kind.RETRACTS
+            return SpeechAct.RETRACTS
         before = self._passage.text[max(0, subject.start - _ADVERBIAL_MAX) : subject.start].lower()
         if (
             is_instead
@@ -288,14 +288,14 @@ class _SentenceReader:
             or _FOR_NOW.match(self._passage.text, parent.end)
             or _NOW.search(between)
         ):
-            return Kind.CHANGES
+            return SpeechAct.CHANGES
         if cue.adverb == "actually" or _ACTUALLY.search(between) or self._modality.is_correction():
-            return Kind.CORRECTS
-        return Kind.STATES
+            return SpeechAct.CORRECTS
+        return SpeechAct.STATES
 
-    def _make(self, subject: Subject, parent: Parent, start: int, kind: Kind) -> CueMatch:
+    def _make(self, subject: Subject, parent: Parent, start: int, kind: SpeechAct) -> CueMatch:
         form = parent.form
-        is_hedged = kind is not Kind.RETRACTS and self._modality.is_hedged(start, parent.end)
+        is_hedged = kind is not SpeechAct.RETRACTS and self._modality.is_hedged(start, parent.end)
         self._is_doubtful |= is_hedged
         confidence = min(form.confidence, VERB) * HEDGED_TRUST if is_hedged else form.confidence
         return CueMatch(
@@ -316,21 +316,23 @@ class _SentenceReader:
         if cue.form in (Form.CALLED, Form.ROLE):
             allowed = self._last.parent.phrase.start if self._last is not None else -1
             named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
-            kind = Kind.CHANGES if cue.adverb == "now" else Kind.STATES
+            kind = SpeechAct.CHANGES if cue.adverb == "now" else SpeechAct.STATES
             pairs = [(named, kind)] if named is not None else []
         elif cue.form in NAMING:
             names = read_names(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
             pairs = [names] if names is not None else []
         else:
             move = read_move(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
-            pairs = [(move.origin, Kind.RETRACTS), (move.destination, Kind.CHANGES)] if move is not None else []
+            pairs = (
+                [(move.origin, SpeechAct.RETRACTS), (move.destination, SpeechAct.CHANGES)] if move is not None else []
+            )
         found = []
         for statement, kind in pairs:
             start, end = statement.start, statement.end
             if self._modality.is_conditional(start, cue.start) or self._modality.is_revoked(end):
                 return []
             is_hedged = self._modality.is_hedged(start, end)
-            if is_hedged and kind is Kind.RETRACTS:
+            if is_hedged and kind is SpeechAct.RETRACTS:
                 continue
             confidence = round(cue.form.confidence * (HEDGED_TRUST if is_hedged else 1.0), 4)
             triple = (statement.subject, statement.parent, statement.dimension, statement.is_isa)

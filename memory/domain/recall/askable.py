@@ -112,7 +112,7 @@ class _Counts(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Sentence:
+class _NamingSentence:
     """One that has names in it, often several."""
 
     passage: Passage
@@ -135,13 +135,13 @@ def find_spoken_of(
         lowered = line.lower()
         here = [token for token, run in missing.items() if run in lowered]
         finder = SentenceFinder(line) if here else None
-        sentences: dict[str, _Sentence] = {}  # each is read once
+        sentences: dict[str, _NamingSentence] = {}  # each is read once
         yield
         for token in here:
             for text in _sentences_naming(finder, line, lowered, missing[token]):
                 tries[token] -= 1
                 if (sentence := sentences.get(text)) is None:
-                    sentence = sentences[text] = _Sentence(read_passage(text, (), vocabulary, names_inside))
+                    sentence = sentences[text] = _NamingSentence(read_passage(text, (), vocabulary, names_inside))
                 if written := _find_in(sentence, token, vocabulary, known):
                     found[token] = written
                     break
@@ -164,7 +164,7 @@ def _sentences_naming(finder: SentenceFinder | None, line: str, lowered: str, ru
     return sentences
 
 
-def _find_in(sentence: _Sentence, name: str, vocabulary: Vocabulary, known: KnownWords) -> str:
+def _find_in(sentence: _NamingSentence, name: str, vocabulary: Vocabulary, known: KnownWords) -> str:
     """The name as a sentence writes it that has it as subject or object; else empty."""
     passage = sentence.passage
     for index, token in enumerate(passage.tokens):
@@ -230,7 +230,7 @@ def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bo
     )
 
 
-def _reads_as_english(sentence: _Sentence, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
+def _reads_as_english(sentence: _NamingSentence, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
     """Whether its words but for the name do."""
     tokens = sentence.passage.tokens
     counts = sentence.counts = sentence.counts or _count_words(tokens, vocabulary, known)

@@ -30,7 +30,7 @@ Show = Callable[[EdgeRow], ShownFact]
 SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "no facts in force"]
 
 
-class Candidate(NamedTuple):
+class SalientConcept(NamedTuple):
     """A salient concept of a prompt, with the facts that may be shown about it: FACTS_MAX at most, the strongest
     first."""
 
@@ -48,7 +48,7 @@ class Selection:
 
     facts: list[ShownFact] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)  # of the facts, one text a concept
-    asked: list[Candidate] = field(default_factory=list)
+    asked: list[SalientConcept] = field(default_factory=list)
     reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
     def block(self, notes: Sequence[ShownNote] = ()) -> Block:
@@ -127,8 +127,8 @@ def put_in_order(edges: Iterable[EdgeRow]) -> list[EdgeRow]:
 
 
 def select(
-    known: Sequence[Candidate],
-    unknown: Sequence[Candidate],
+    known: Sequence[SalientConcept],
+    unknown: Sequence[SalientConcept],
     *,
     show: Show,
     style: Style,
@@ -144,12 +144,12 @@ def select(
     return selection
 
 
-def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
+def by_priority(candidates: Sequence[SalientConcept]) -> list[SalientConcept]:
     return sorted(candidates, key=lambda candidate: (-candidate.priority, candidate.row.id))
 
 
 def _choose_facts(
-    selection: Selection, candidates: Sequence[Candidate], show: Show, style: Style, max_concepts: int, room: int
+    selection: Selection, candidates: Sequence[SalientConcept], show: Show, style: Style, max_concepts: int, room: int
 ) -> int:
     chosen: list[tuple[int, list[ShownFact], str]] = []
     share = room if len(candidates) == 1 else int(room * CONCEPT_SHARE)
@@ -181,7 +181,9 @@ def _show_in_order(edges: Sequence[EdgeRow], show: Show) -> list[ShownFact]:
     return [show(edge) for edge in sorted(edges, key=_BY_DIMENSION, reverse=True)]
 
 
-def _choose_questions(selection: Selection, candidates: Sequence[Candidate], max_questions: int, room: int) -> None:
+def _choose_questions(
+    selection: Selection, candidates: Sequence[SalientConcept], max_questions: int, room: int
+) -> None:
     for candidate in candidates:
         if len(selection.asked) == max_questions:
             selection.reasons[candidate.token] = "too many concepts"

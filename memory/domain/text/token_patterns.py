@@ -22,7 +22,7 @@ class _Alphabet(NamedTuple):
     inner: str  # without its brackets
 
 
-Run = tuple[str, str, str, str]  # what is found in one: see `Patterns.capitals`
+CapitalRun = tuple[str, str, str, str]  # what is found in one: see `Patterns.capitals`
 
 
 class Patterns(NamedTuple):

@@ -16,7 +16,15 @@ from memory.domain.language.english import names
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.name_numbers import number_after, takes_number
 from memory.domain.text.noise import MAX_TOKEN_LENGTH, SHORT, is_noise
-from memory.domain.text.token_patterns import ASCII, UNICODE, UNICODE_WITHOUT_MARKS, UPPER, Patterns, Run, patterns_of
+from memory.domain.text.token_patterns import (
+    ASCII,
+    UNICODE,
+    UNICODE_WITHOUT_MARKS,
+    UPPER,
+    CapitalRun,
+    Patterns,
+    patterns_of,
+)
 from memory.domain.text.unicode import normal_text, normalise
 
 OPERATORS: Final = frozenset({"ISA", "ISPART"})
@@ -49,7 +57,7 @@ class WordSets(NamedTuple):
 class NamesInside:
     """The capitalised words, one space apart, that stand inside a sentence somewhere in a text."""
 
-    def __init__(self, text: str, found: "Iterable[Run] | None" = None) -> None:
+    def __init__(self, text: str, found: "Iterable[CapitalRun] | None" = None) -> None:
         self._text = text
         self._found = found  # the capitalised words of the text, where they are known
         self._names: set[str] | None = None
@@ -162,7 +170,7 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
     """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
     emphasised: set[str] = set()
     opened: dict[str, str] = {}
-    runs: set[Run] = set(patterns.capitals.findall(normal))
+    runs: set[CapitalRun] = set(patterns.capitals.findall(normal))
     openings = _Openings(normal, NamesInside(normal, runs))
     for run, is_first, number, following in runs:
         if number and not takes_number(run, following):

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.domain.formatting import format_count
 from memory.management.arguments import moment
-from memory.semantic.forgetting import Selection, forget
+from memory.semantic.forgetting import ForgetScope, forget
 
 EXAMPLE_MAX = 100  # characters
 UNTOUCHED = (
@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *, is_trial: bool, **given: Any) -> None:
         try:
-            selection = Selection(**{name: value for name, value in given.items() if name in Selection.__slots__})
+            selection = ForgetScope(**{name: value for name, value in given.items() if name in ForgetScope.__slots__})
         except ValueError as error:
             raise CommandError(f"{error}: see manage.py forget --help") from None
         found = forget(selection, is_trial=is_trial)

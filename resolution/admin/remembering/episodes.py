@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from memory.admin.base import Page, ReadOnly, limit_selection, link
 from memory.domain.formatting import format_count
 from memory.models import Episode, Memory, MemoryLineage
-from memory.semantic.forgetting import Selection, forget
+from memory.semantic.forgetting import ForgetScope, forget
 
 NEIGHBOURS = 3  # messages of the conversation that are shown before and after
 
@@ -24,7 +24,7 @@ def forget_rows(page: Page, request: HttpRequest, kind: Literal["episode", "memo
     """For good, and says what went with them."""
     keys, more = limit_selection(rows)
     if keys:
-        gone = forget(Selection(kind=kind, ids=tuple(keys)))
+        gone = forget(ForgetScope(kind=kind, ids=tuple(keys)))
         what = f"{format_count(gone.episodes, 'episode')} and {format_count(gone.memories, 'memory', 'memories')}"
         # Not as Django does it for each row, which would keep what was forgotten.
         table = ContentType.objects.get_for_model(rows.model)

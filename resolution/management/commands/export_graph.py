@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from resolution import transfer
-from resolution.management.commands.resolve_conflicts import INTERRUPTED, Progress
+from resolution.management.commands.resolve_conflicts import INTERRUPTED, ProgressBar
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
             for part in transfer.export():
                 self.stdout.write(part.decode(), ending="")
             return
-        progress = Progress(self.stderr)
+        progress = ProgressBar(self.stderr)
         unfinished = Path(f"{file}.unfinished")
         try:
             with unfinished.open("wb") as opened:

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.models import Source
 from resolution import transfer
 from resolution.actors import Actor
-from resolution.management.commands.resolve_conflicts import INTERRUPTED, Progress, quiet, user
+from resolution.management.commands.resolve_conflicts import INTERRUPTED, ProgressBar, quiet, user
 from resolution.transfer import ImportRefused, Report, UnreadableFile
 
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: str, dry_run: bool, differences: Any, skip_invalid: bool, **_: Any) -> None:
-        progress = Progress(self.stderr)
+        progress = ProgressBar(self.stderr)
         try:
             with open_file(file) as source, quiet() if progress.is_bar else nullcontext():
                 if dry_run:

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=at_least_one, metavar="N", help="go over N conflicts at most")
 
     def handle(self, *, dry_run: bool, limit: int | None, **_: Any) -> None:
-        self.progress = Progress(self.stdout)
+        self.progress = ProgressBar(self.stdout)
         try:
             if dry_run:
                 self.rehearse(limit)
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-class Progress:
+class ProgressBar:
     """On a terminal a bar that moves, elsewhere a line for each conflict."""
 
     def __init__(self, out: Any) -> None:

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.statement import Statement, size_of
-from memory.outbox.buffer import Backlog, Waiting
+from memory.outbox.buffer import Backlog, WaitingStatement
 
 
 def statement(number: int, length: int = 0) -> Statement:
     return Statement(bytes(32), f"zorblat{number}", "repo", "type", True, 0.8, "user", "dobby", 1.0, "x" * length)
 
 
-def numbers(batch: list[Waiting]) -> list[int]:
+def numbers(batch: list[WaitingStatement]) -> list[int]:
     return [int(waiting.statement.subject.removeprefix("zorblat")) for waiting in batch]
 
 

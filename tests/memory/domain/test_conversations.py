@@ -2,12 +2,12 @@ import pytest
 
 from benchmarks.conversations import CONVERSATIONS, measure
 from benchmarks.cues import Dictionary
-from memory.domain.cues.extractor import Kind, find_cues
+from memory.domain.cues.extractor import SpeechAct, find_cues
 from memory.domain.cues.refusals import find_refusals
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.quotations import find_quotations
 
-KINDS = {Kind.STATES: "", Kind.RETRACTS: "-", Kind.CHANGES: ">", Kind.CORRECTS: "!"}
+KINDS = {SpeechAct.STATES: "", SpeechAct.RETRACTS: "-", SpeechAct.CHANGES: ">", SpeechAct.CORRECTS: "!"}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.cues.extractor import CueMatch, Kind, find_cues, names_near_cues
+from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues, names_near_cues
 from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.sentences import MASK, NAME_MARK, mask
 from memory.domain.text.snippets import sentence_stating
@@ -341,7 +341,7 @@ def test_an_envelope_raises_no_trust(role):
     assert unwrap('{"user_message": "hi"}', role) == ("hi", role)
 
 
-KINDS = {Kind.STATES: "", Kind.RETRACTS: "-", Kind.CHANGES: ">", Kind.CORRECTS: "!"}
+KINDS = {SpeechAct.STATES: "", SpeechAct.RETRACTS: "-", SpeechAct.CHANGES: ">", SpeechAct.CORRECTS: "!"}
 
 
 def told(text, **known):

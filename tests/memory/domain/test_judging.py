@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from memory.domain.channels import Channel
-from memory.domain.cues.modality import Kind
-from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, Standing, concerns, judge, refines
+from memory.domain.cues.modality import SpeechAct
+from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, StandingFact, concerns, judge, refines
 from memory.domain.timing import undate
 
 SLOT, SPLIT, OTHER_SPLIT, MOVED = 1, 2, 3, 4
-ADDS = Manner(Kind.ADDS)
-CHANGES, CORRECTS, RETRACTS = Manner(Kind.CHANGES), Manner(Kind.CORRECTS), Manner(Kind.RETRACTS)
+ADDS = Manner(SpeechAct.ADDS)
+CHANGES, CORRECTS, RETRACTS = Manner(SpeechAct.CHANGES), Manner(SpeechAct.CORRECTS), Manner(SpeechAct.RETRACTS)
 HEDGED = Manner(is_hedged=True)
 SAYS = Manner()
 
@@ -50,7 +50,7 @@ def act(
         words = [*text.split(), "user", str(SLOT)]
         if not keeps_all or concerns(words[0], parent, manner):
             dim_id = int(words[2]) if len(text.split()) > 2 else SLOT
-            facts.append(Standing(dim_id, words[0], words[1], is_additive=keeps_all))
+            facts.append(StandingFact(dim_id, words[0], words[1], is_additive=keeps_all))
     incoming = Incoming(SLOT, parent, channel, manner, 5.0 if is_dated else -5.0, is_dated=is_dated)
     found = judge(incoming, facts, GRAPH, decided=decided, supersedes=supersedes, keeps_all=keeps_all)
     return f"{found.act} {found.fact.parent}" if found.fact is not None else str(found.act)
@@ -78,7 +78,7 @@ def test_what_is_said_beside_something_else_disputes_nothing() -> None:
 def test_a_chat_that_is_opened_again_disputes_nothing_that_was_said_since() -> None:
     old = Incoming(SLOT, "plotter", "user", said_at=undate(9e8), is_dated=False)
 
-    since, before = (Standing(SLOT, "printer", "user", said_at=at) for at in (1.7e9, undate(8e8)))
+    since, before = (StandingFact(SLOT, "printer", "user", said_at=at) for at in (1.7e9, undate(8e8)))
 
     assert judge(old, [since], GRAPH).act == "candidate"
     assert judge(old, [before], GRAPH).act == "conflict"  # of two old chats nobody knows which is the later
@@ -106,7 +106,7 @@ def test_a_correction_looks_where_the_fact_was_moved() -> None:
     moved = Decided(others=(MOVED,))
     assert act("plotter", CHANGES, "printer user 2") == "replace printer"
     assert act("plotter", CHANGES, "printer user 2", "device user 3") == "candidate printer"
-    instead = Manner(Kind.CHANGES, instead_of="device")
+    instead = Manner(SpeechAct.CHANGES, instead_of="device")
     assert act("plotter", instead, "printer user 2", "device user 3") == "replace device"
     assert act("plotter", instead, "printer", "device user 4", decided=moved) == "replace device"
     assert act("plotter", CHANGES, "printer user 4", decided=moved) == "replace printer"
@@ -114,7 +114,7 @@ def test_a_correction_looks_where_the_fact_was_moved() -> None:
 
 
 def test_of_several_facts_whoever_speaks_corrects_their_own() -> None:
-    facts = [Standing(SPLIT, "printer", "user"), Standing(OTHER_SPLIT, "device", "user", is_own=True)]
+    facts = [StandingFact(SPLIT, "printer", "user"), StandingFact(OTHER_SPLIT, "device", "user", is_own=True)]
 
     found = judge(Incoming(SLOT, "plotter", "user", CHANGES), facts, GRAPH)
 
@@ -140,7 +140,7 @@ def test_the_more_specific_takes_the_place_of_the_bare() -> None:
     assert act("nuremberg", SAYS, "germany") == "replace germany"
     assert act("germany", SAYS, "nuremberg") == "confirm nuremberg"
     assert act("germany", CHANGES, "nuremberg") == "confirm nuremberg"
-    assert act("app", Manner(Kind.CHANGES, instead_of="flask_app"), "flask_app") == "replace flask_app"
+    assert act("app", Manner(SpeechAct.CHANGES, instead_of="flask_app"), "flask_app") == "replace flask_app"
 
 
 def test_other_words_for_one_thing_dispute_only_as_names() -> None:
@@ -154,10 +154,10 @@ def test_what_is_only_believed_waits() -> None:
     assert act("printer", HEDGED) == "candidate"
     assert act("plotter", HEDGED, "printer") == "candidate printer"
     assert act("printer", HEDGED, "printer") == "nothing printer"
-    assert act("plotter", Manner(Kind.CHANGES, is_hedged=True), "printer") == "candidate printer"
+    assert act("plotter", Manner(SpeechAct.CHANGES, is_hedged=True), "printer") == "candidate printer"
 
 
-@pytest.mark.parametrize("manner", [SAYS, CHANGES, CORRECTS, Manner(Kind.CHANGES, instead_of="redis")])
+@pytest.mark.parametrize("manner", [SAYS, CHANGES, CORRECTS, Manner(SpeechAct.CHANGES, instead_of="redis")])
 def test_where_all_is_kept_a_statement_adds_and_nothing_is_in_its_way(manner: Manner) -> None:
     assert act("kafka", manner, "redis", "nats operator", keeps_all=True) == "place"
     assert act("redis_7", manner, "redis", keeps_all=True) == "place"
@@ -189,7 +189,7 @@ def test_what_was_decided_is_not_disputed_again() -> None:
 
 
 def test_the_root_of_a_dimension_is_no_place_for_a_fact() -> None:
-    root = [Standing(SLOT, "type", "operator", is_root=True)]
+    root = [StandingFact(SLOT, "type", "operator", is_root=True)]
     assert judge(Incoming(SLOT, "printer", "user"), root, GRAPH).act == "invalid"
     assert judge(Incoming(SLOT, "type", "user", RETRACTS), root, GRAPH).act == "nothing"
 

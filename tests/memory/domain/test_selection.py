@@ -21,7 +21,7 @@ from memory.domain.recall.rendering import (
     render_questions,
 )
 from memory.domain.recall.saliency import DAY, priority, saliency
-from memory.domain.recall.selection import FACTS_MAX, SLOT_MAX, Candidate, Selection, put_in_order, rank, select
+from memory.domain.recall.selection import FACTS_MAX, SLOT_MAX, SalientConcept, Selection, put_in_order, rank, select
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import EdgeRow, SoasRow
 from tests.prompts import facts_in
@@ -35,11 +35,11 @@ edges = st.lists(
 
 
 @st.composite
-def candidates(draw: st.DrawFn, *, known: bool) -> list[Candidate]:
+def candidates(draw: st.DrawFn, *, known: bool) -> list[SalientConcept]:
     names = draw(st.lists(tokens, unique=True, max_size=12))
     first = 0 if known else 500
     return [
-        Candidate(
+        SalientConcept(
             SoasRow(first + i),
             name,
             draw(st.floats(0, 10)),
@@ -60,8 +60,8 @@ def candidates(draw: st.DrawFn, *, known: bool) -> list[Candidate]:
     st.sampled_from(["compact", "sentences"]),
 )
 def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
-    known: list[Candidate],
-    unknown: list[Candidate],
+    known: list[SalientConcept],
+    unknown: list[SalientConcept],
     parents: list[str],
     max_concepts: int,
     max_questions: int,
@@ -119,7 +119,7 @@ def show(edge: EdgeRow) -> ShownFact:
     return ShownFact(CONCEPTS[edge.concept_id], dimension, f"p{edge.parent_id}", False)
 
 
-def chosen(known: list[Candidate], **limits: int) -> Selection:
+def chosen(known: list[SalientConcept], **limits: int) -> Selection:
     return select(
         known,
         [],
@@ -129,8 +129,8 @@ def chosen(known: list[Candidate], **limits: int) -> Selection:
     )
 
 
-MANY = Candidate(SoasRow(1), "gnommoweb", 1.0, [EdgeRow(1, i, 1000 + i, True) for i in range(FACTS_MAX)])
-FEW = Candidate(SoasRow(3), "short", 0.5, [EdgeRow(3, 1, TYPE, True)])
+MANY = SalientConcept(SoasRow(1), "gnommoweb", 1.0, [EdgeRow(1, i, 1000 + i, True) for i in range(FACTS_MAX)])
+FEW = SalientConcept(SoasRow(3), "short", 0.5, [EdgeRow(3, 1, TYPE, True)])
 
 
 def test_if_one_concept_alone_exceeds_the_budget_its_strongest_facts_stay() -> None:
@@ -149,7 +149,7 @@ def test_beside_others_a_concept_has_a_third_of_the_room() -> None:
 
 
 def test_a_concept_whose_strongest_fact_finds_no_room_leaves_it_to_the_next() -> None:
-    long = Candidate(SoasRow(2), "long", 1.0, [EdgeRow(2, 10**20, TYPE, True)])
+    long = SalientConcept(SoasRow(2), "long", 1.0, [EdgeRow(2, 10**20, TYPE, True)])
 
     selection = chosen([long, FEW], max_characters=60)
 

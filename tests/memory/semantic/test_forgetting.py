@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory.domain.timing import undate
 from memory.models import Episode, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.forgetting import Forgotten, Selection, forget, prune_episodes
+from memory.semantic.forgetting import ForgetScope, Forgotten, forget, prune_episodes
 from proxy.models import Injection, RecollectionEvent
 from tests.memory.semantic.said import ANN, START, digest_of, remembered, said
 
@@ -48,9 +48,9 @@ def test_what_is_selected_goes(selected: dict[str, Any], left: set[str]) -> None
     remembered("Ann was there.")
     said("Zero moved it.", ZERO, said_at=START + timedelta(days=2))
 
-    forget(Selection(**selected), is_trial=True)
+    forget(ForgetScope(**selected), is_trial=True)
     assert len(texts()) == 3
-    found = forget(Selection(**selected))
+    found = forget(ForgetScope(**selected))
 
     assert texts() == left
     assert found.episodes + found.memories == 3 - len(left)
@@ -64,7 +64,7 @@ def test_a_memory_goes_with_all_that_it_was_made_of() -> None:
     supported = from_rows(remembered("It was moved by both.", evidence_count=2), gone, stays)
     MemoryHistory.objects.create(memory=lone, action="create", after={"text": lone.text}, actor="ann")
 
-    assert forget(Selection(agent=ANN.speaker.agent))[:2] == (1, 2)
+    assert forget(ForgetScope(agent=ANN.speaker.agent))[:2] == (1, 2)
 
     assert texts() == {"Zero moved it.", "It was moved by both."}
     supported.refresh_from_db()
@@ -78,8 +78,8 @@ def test_a_memory_goes_with_the_words_it_has_whatever_supports_it() -> None:
     other = remembered("The passphrase was changed.")
     MemoryHistory.objects.create(memory=other, action="edit", before={"text": PASSPHRASE}, actor="ann")
 
-    assert forget(Selection(words="passphrase zulu"))[:2] == (0, 1)
-    assert forget(Selection(words=PASSPHRASE)) == Forgotten(0, 0)
+    assert forget(ForgetScope(words="passphrase zulu"))[:2] == (0, 1)
+    assert forget(ForgetScope(words=PASSPHRASE)) == Forgotten(0, 0)
 
     assert texts() == {"Zero moved it.", other.text}
     assert not MemoryHistory.objects.exists()
@@ -92,7 +92,7 @@ def test_no_table_keeps_what_was_forgotten() -> None:
     content = {"facts": [], "questions": [], "notes": [["episode", episode.pk, PASSPHRASE, "2026-03-01", False]]}
     Injection.objects.create(conversation=b"1" * 16, keys=b"", place=b"", block=PASSPHRASE, content=content)
 
-    forget(Selection(words="canary"))
+    forget(ForgetScope(words="canary"))
 
     with connection.cursor() as cursor:
         for table in ("episode", "memory", "recollection_event", "injection"):
@@ -111,7 +111,7 @@ def test_what_is_old_goes_and_what_was_made_of_it_stays() -> None:
     assert prune_episodes(timezone.now()) == 2
 
     assert texts() == {"Zero moved it.", "It was moved.", "Read 89 days ago."}
-    assert forget(Selection(since=timezone.now() - timedelta(days=90)))[:2] == (2, 0)
+    assert forget(ForgetScope(since=timezone.now() - timedelta(days=90)))[:2] == (2, 0)
 
 
 def test_the_command_shows_and_forgets(capsys: pytest.CaptureFixture[str]) -> None:
