@@ -81,11 +81,12 @@ def governs_cue(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     """Whether the name is what the cue speaks of, and not a kind of thing or an object of something before it."""
     lead = clause.lead
     if cue.form in OPERATORS:
-        # "the RISC-V ISA" is the acronym: a determiner belongs to the name, unless grammar stands between.
+        # "the RISC-V ISA", "support for PTX ISA 6.0" is the acronym: the determiner or preposition belongs to the name,
+        # unless grammar stands between.
         if clause.name.text in adjectives.ADJECTIVES and lead == []:
             return False  # `New ISA extensions`
         grammar = next((word for word in reversed(lead) if is_closed_class(word)), _COMPLEMENTIZER)
-        return grammar not in DETERMINERS or grammar == _COMPLEMENTIZER
+        return grammar == _COMPLEMENTIZER or grammar not in DETERMINERS | PREPOSITIONS
     if is_no_name(clause):
         return False
     # Without a verb, "part of" states a fact only at the beginning of a clause; elsewhere it describes a noun.

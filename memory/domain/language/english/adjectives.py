@@ -4,19 +4,20 @@ from memory.domain.text.function_words import split_words
 
 ADJECTIVES = split_words(
     "able advanced bad best better big brand-new brief bright broad cheap clean clear clever cold common compact "
-    "complete complex convenient cool correct current custom cute dark decent dedicated deep different difficult dirty "
-    "distinct distributed drop-in dumb early easy efficient elegant embedded empty entire equivalent exact excellent "
-    "expert extra fair false famous fancy fast faster final fine first free frequent fresh friendly full generic good "
-    "great half-baked handy hard heavy hidden high higher huge human idle important inner intelligent interior large "
-    "larger last late latest lazy lean legacy light lightweight little live long longer loose loud low lower mature "
-    "mere mid-size mild mini minor mobile modern modest modular multiple narrow native neat new newer next nice noisy "
-    "obscure odd old older only open optimal ordinary outer own perfect permanent plain poor popular pretty private "
-    "proper proprietary public pure quick quiet random rare raw ready recent red redundant regular remote respective "
-    "rich right robust rough sad safe second secondary secure separate serious sharp short significant silent similar "
-    "simple simpler single slick slight slim slow small smaller smart smooth soft solid sophisticated stable "
-    "standalone standard static steady straightforward strange strict strong stupid sub-optimal subtle sufficient "
-    "sweet tall temporary thick thin third tidy tight tiny tough transient transparent true ugly unified unique unsafe "
-    "urgent usual valid various vast very warm weak weird well-known whole wide widespread worse worst wrong young"
+    "complete complex convenient cool correct current custom cute dark decent dedicated deep different difficult "
+    "dirty default distinct distributed drop-in dumb early easy efficient elegant embedded empty entire equivalent "
+    "exact excellent expert extra fair false famous fancy fast faster final fine first free frequent fresh friendly "
+    "full generic good great half-baked handy hard heavy hidden high higher huge human idle important inner "
+    "intelligent interior large larger last late latest lazy lean legacy light lightweight little live long longer "
+    "loose loud low lower mature mere mid-size mild mini minor mobile modern modest modular multiple narrow native "
+    "neat new newer next nice noisy obscure odd old older only open optimal ordinary outer own perfect permanent "
+    "plain poor popular pretty private proper proprietary public pure quick quiet random rare raw ready recent red "
+    "redundant regular remote respective rich right robust rough sad safe second secondary secure separate serious "
+    "sharp short significant silent similar simple simpler single slick slight slim slow small smaller smart smooth "
+    "soft solid sophisticated stable standalone standard static steady straightforward strange strict strong stupid "
+    "sub-optimal subtle sufficient sweet tall temporary thick thin third tidy tight tiny tough transient transparent "
+    "true ugly unified unique unsafe urgent usual valid various vast very warm weak weird well-known whole wide "
+    "widespread worse worst wrong young"
 )
 
 # A word with such an ending is an adjective, unless it is one of the nouns below.

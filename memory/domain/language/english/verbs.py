@@ -5,7 +5,7 @@ from memory.domain.text.function_words import split_words
 # Adverbs that may stand between a subject and its verb and change nothing.
 NEUTRAL_ADVERBS = split_words(
     "actually already also always basically currently essentially generally itself mainly mostly normally now nowadays "
-    "obviously officially primarily really simply still typically usually"
+    "obviously officially optionally primarily really simply still typically usually"
 )
 
 # Adverbs that end a noun phrase.
