@@ -13,7 +13,7 @@ from memory.domain.language.english import synonyms
 from memory.domain.language.english.remembering import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
 from memory.domain.text.function_words import is_closed_class
 from memory.semantic.domain import slots
-from memory.semantic.domain.oppositions import Opposition, find_opposition
+from memory.semantic.domain.oppositions import Opposition, differ_in_counts, find_opposition
 from memory.semantic.domain.stems import content_stems, stem
 
 DECAY: Final = 0.01  # a day
@@ -29,6 +29,7 @@ _EDGES: Final = " \t\n.,;:!?\"'`()[]“”‘’…"
 _JOINED: Final = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
 _CALLED: Final = frozenset({"is", "are", "was", "were"})
 _OPPOSED: Final = frozenset(stem(word) for pair in ANTONYMS for word in pair) | NEGATIONS
+_ASIDE: Final = _OPPOSED | synonyms.FILLERS
 _STEMMED: Final = {stem(word): stem(group[0]) for group in synonyms.SYNONYMS for word in group}
 _NAMED: Final = {word: group[0] for group in synonyms.SAME_NAMES for word in group}
 _BEFORE_INFINITIVES: Final = frozenset(map(stem, synonyms.BEFORE_INFINITIVES))
@@ -89,9 +90,11 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
         return None
     # They must be about one thing: nothing but the sign, and what one of them tells besides.
     first, second = (
-        {word for word in content_stems(text) if word not in _OPPOSED and not any(map(str.isdigit, word))}
+        {word for word in content_stems(text) if word not in _ASIDE and not any(map(str.isdigit, word))}
         for text in (one, other)
     )
+    if sign is Opposition.NUMBER:
+        return sign if first == second and differ_in_counts(one, other) else None
     return sign if first and (first <= second or second <= first) else None
 
 

@@ -6,8 +6,9 @@ from collections import Counter
 from enum import StrEnum
 from typing import Final
 
-from memory.domain.language.english import names
+from memory.domain.language.english import names, nouns
 from memory.domain.language.english.remembering import ANTONYMS, NEGATIONS
+from memory.domain.text.function_words import is_closed_class
 from memory.semantic.domain.stems import content_stems, stem, words_of
 
 
@@ -19,7 +20,12 @@ class Opposition(StrEnum):
 
 
 _NEGATED: Final = re.compile(r"n['’]t\Z|nt\Z")
-_NUMBER: Final = re.compile(r"(?<![\w.])(\d+(?:[.,:]\d+)*)(?:\s*(%|[^\W\d_]+))?")
+_NUMBER: Final = re.compile(
+    r"(?:(?P<before>[^\W\d_]+) )?(?P<sign>[$€£]?)(?<![\w.])(?P<number>\d+(?:[.,:]\d+)*)"
+    r"(?:[\s-]?(?P<after>%|[^\W\d_]+))?"
+)
+# Before a number they measure or count; of other words the number is a name: `room 5`, `port 8080`.
+_VERB_ENDINGS: Final = ("s", "ed", "ing", "ly")
 _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
 # `With` and `without` differ in a negation already.
 _OPPOSITES: Final = frozenset(
@@ -64,19 +70,47 @@ def count_negations(text: str) -> int:
     return len([word for word in found if word not in ("longer", "anymore")])
 
 
+def differ_in_counts(one: str, other: str) -> bool:
+    """Whether they count or measure the same with other numbers, and all numbers by which they name something are the
+    same: two rooms may have each its own number of chairs."""
+    first, second = _numbers_of(one), _numbers_of(other)
+    names_in = first.pop("", None), second.pop("", None)
+    return names_in[0] == names_in[1] and any(first[unit] != second[unit] for unit in first.keys() & second.keys())
+
+
 def _differ_in_numbers(one: str, other: str) -> bool:
-    """Whether a unit, or the lack of one, comes with other numbers."""
+    """Whether what is counted, or a name, comes with other numbers."""
     first, second = _numbers_of(one), _numbers_of(other)
     return any(first[unit] != second[unit] for unit in first.keys() & second.keys())
 
 
 def _numbers_of(text: str) -> dict[str, Counter[str]]:
+    """By the unit or the stem of the noun that they count; by nothing those that are names."""
     found: dict[str, Counter[str]] = {}
-    for number, unit in _NUMBER.findall(text):
-        small = unit.lower()
-        key = small if small in names.UNITS or unit == "%" else ""
-        found.setdefault(key, Counter())[number.replace(",", ".")] += 1
+    for number in _NUMBER.finditer(text):
+        unit = _unit_of(number["before"] or "", number["sign"], number["number"], number["after"] or "")
+        found.setdefault(unit, Counter())[number["number"].replace(",", ".")] += 1
     return found
+
+
+def _unit_of(before: str, sign: str, number: str, after: str) -> str:
+    small = after.lower()
+    if sign or after == "%":
+        return sign or after
+    if small in names.UNITS and not is_closed_class(small):
+        return small
+    if after != small or not after or is_closed_class(small) or _is_named(before):
+        return ""
+    is_plural = small.endswith("s") or small in nouns.IRREGULAR_PLURALS
+    return stem(small) if is_plural or number == "1" else ""
+
+
+def _is_named(word: str) -> bool:
+    """Whether a number after the word is the name of something, rather than how much there is of what follows."""
+    small = word.lower()
+    if not word or is_closed_class(small) or small in names.OPENERS:
+        return False
+    return word != small or small in names.COUNTED or not small.endswith(_VERB_ENDINGS)
 
 
 def _differ_in_names(one: str, other: str) -> bool:
