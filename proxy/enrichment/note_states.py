@@ -6,12 +6,14 @@ from memory.cache.loader import all_rows, in_slices
 from memory.cache.state import Cache
 from memory.db.connections import Connection
 from memory.domain.recall.notes import NoteKey, NoteKind, NoteState, make_harmless
+from memory.semantic.domain.scope import Scope, Speaker
 from proxy.enrichment.conversations import Conversations
 
 CHANGED_MAX: Final = 20_000  # of each kind; of more, only those that are shown somewhere are kept
 
 STANDING: Final[dict[NoteKind, str]] = {
-    "memory": "SELECT id, text, is_disputed FROM memory WHERE id = ANY(%s) AND status = 'active'",
+    "memory": "SELECT id, text, is_disputed, category, project_id, agent, person FROM memory"
+    " WHERE id = ANY(%s) AND status = 'active'",
     "episode": "SELECT id, text, false FROM episode WHERE id = ANY(%s)",
 }
 
@@ -49,6 +51,10 @@ class NoteFollower:
 
     async def _read(self, connection: Connection, ids: list[int]) -> dict[NoteKey, NoteState | None]:
         states: dict[NoteKey, NoteState | None] = {NoteKey(self._kind, row_id): None for row_id in ids}
-        for row_id, text, is_disputed in await all_rows(connection, STANDING[self._kind], ids) if ids else ():
-            states[NoteKey(self._kind, row_id)] = NoteState(make_harmless(text), is_disputed)
+        for row_id, text, is_disputed, *whose in await all_rows(connection, STANDING[self._kind], ids) if ids else ():
+            owner = 0
+            if whose:
+                category, project, agent, person = whose
+                owner = Scope(Speaker(agent, person), project).number_owner(category)
+            states[NoteKey(self._kind, row_id)] = NoteState(make_harmless(text), is_disputed, owner)
         return states

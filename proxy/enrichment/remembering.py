@@ -148,7 +148,7 @@ class Remembering:
         if lookup.task is not None:
             related = await self._await(lookup, lookup.task)
             if related is not None and lookup.outcome == FOUND:
-                lookup.found = show(related, lookup.texts)
+                lookup.found = show(related, lookup.texts, lookup.scope)
                 found = await self._compare(lookup, messages, turn)
         return Wanted(lookup.message, lookup.before, tuple(found))
 
@@ -209,7 +209,7 @@ class Remembering:
             return
         if related is None:
             return
-        notes = tuple(show(related, texts))
+        notes = tuple(show(related, texts, lookup.scope))
         self._conversations.keep_notes(lookup.thread, after(lookup.message), notes, time.time())
 
     # --- whose message it is ---
@@ -259,12 +259,20 @@ def is_in_share(conversation: bytes, percent: int) -> bool:
     return int.from_bytes(conversation[:4]) * 100 < percent << 32
 
 
-def show(related: Related, texts: Sequence[str]) -> list[ShownNote]:
+def show(related: Related, texts: Sequence[str], scope: Scope) -> list[ShownNote]:
     """As lines of a block, the best first."""
     words = find_content_words(" ".join(texts))
     found: list[Found] = sorted((*related.memories, *related.episodes), key=lambda each: -each.score)
     shown = (
-        show_note(each.kind, each.id, each.text, said_on=date_of(each), is_disputed=each.is_disputed, wanted=words)
+        show_note(
+            each.kind,
+            each.id,
+            each.text,
+            said_on=date_of(each),
+            is_disputed=each.is_disputed,
+            owner=scope.number_owner(each.category) if each.kind == "memory" else 0,
+            wanted=words,
+        )
         for each in found
     )
     return [note for note in shown if note is not None]

@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import psycopg
+import pytest
 
 from memory.cache.state import Cache
 from memory.cache.sync import Coherence
-from memory.domain.recall.notes import NoteKey, NoteState, ShownNote
+from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.recall.rendering import Block
 from memory.recall.notes import still_hold
+from memory.semantic.domain.scope import Scope, Speaker
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.note_states import STANDING, NoteFollower
 from tests import waiting
@@ -58,12 +60,9 @@ def test_what_is_disputed_superseded_or_forgotten_holds_no_more_in_any_process(d
         async with following(dsn) as (cache, client):
             await client.execute("UPDATE memory SET confidence = 0.4 WHERE id = 1")  # which no line shows
             await client.execute("UPDATE memory SET is_disputed = true WHERE id = 1")
-            disputed = NoteState("The user likes tea.", is_disputed=True)
-            assert await waiting.eventually_here(
-                lambda: cache.changed_notes[NoteKey("memory", 1)] == disputed, within_s=5
-            )
+            disputed = LIKES._replace(is_disputed=True)
+            assert await waiting.eventually_here(lambda: still_hold(cache, [disputed]), within_s=5)
             assert not still_hold(cache, [LIKES])
-            assert still_hold(cache, [LIKES._replace(is_disputed=True)])
 
             await client.execute("UPDATE memory SET status = 'superseded', archived_at = now() WHERE id = 1")
             await client.execute("DELETE FROM episode WHERE id = 2")
@@ -71,6 +70,28 @@ def test_what_is_disputed_superseded_or_forgotten_holds_no_more_in_any_process(d
                 assert await waiting.eventually_here(
                     lambda key=note.key: cache.changed_notes.get(key, 0) is None, within_s=5
                 )
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        "UPDATE memory SET category = 'preference' WHERE id = 1",
+        "WITH other AS (INSERT INTO project (slug, name) VALUES ('apollo', 'Apollo') RETURNING id)"
+        " UPDATE memory SET project_id = other.id FROM other WHERE memory.id = 1",
+    ],
+)
+def test_a_memory_that_is_now_others_leaves_the_blocks_of_those_who_had_it(dsn: str, move: str) -> None:
+    async def run() -> None:
+        async with following(dsn) as (cache, client):
+            given = LIKES._replace(owner=Scope(Speaker("dobby")).number_owner("other"))
+            assert still_hold(cache, [given])
+
+            await client.execute(move)
+
+            assert await waiting.eventually_here(lambda: not still_hold(cache, [given]), within_s=5)
+            assert cache.changed_notes[LIKES.key] is not None
 
     asyncio.run(run())
 

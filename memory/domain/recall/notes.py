@@ -21,13 +21,15 @@ class NoteKey(NamedTuple):
 
 
 class ShownNote(NamedTuple):
-    """A memory or an episode as it was shown: ``text`` is what stands behind the mark at the line's beginning."""
+    """A memory or an episode as it was shown: ``text`` is what stands behind the mark at the line's beginning.
+    ``owner``: a number for those whose memory it was, 0 where that is not known."""
 
     kind: NoteKind
     id: int
     text: str
     said_on: str = ""  # the day, of an episode: 2026-03-04
     is_disputed: bool = False
+    owner: int = 0
 
     @property
     def key(self) -> NoteKey:
@@ -39,9 +41,11 @@ class NoteState(NamedTuple):
 
     text: str  # all of it, as ``make_harmless`` gives it
     is_disputed: bool
+    owner: int = 0
 
     def holds(self, note: ShownNote) -> bool:
-        return note.is_disputed == self.is_disputed and note.text.strip(f"{CUT} ") in self.text
+        is_moved = self.owner != note.owner and self.owner != 0 and note.owner != 0
+        return not is_moved and note.is_disputed == self.is_disputed and note.text.strip(f"{CUT} ") in self.text
 
 
 def render_note(note: ShownNote) -> str:
@@ -60,13 +64,14 @@ def show_note(
     *,
     said_on: str = "",
     is_disputed: bool = False,
+    owner: int = 0,
     wanted: Collection[str] = (),
 ) -> ShownNote | None:
     """The note for a text of any length, of which those sentences are shown that have the most of the ``wanted`` words
     (as ``find_content_words`` gives them); None where nothing is left of it."""
     room = NOTE_CHARACTERS_MAX - len(_mark(kind, said_on)) - len(DISPUTED)
     shown = cut_around(make_harmless(text), wanted, room)
-    return ShownNote(kind, row_id, shown, said_on, is_disputed) if shown else None
+    return ShownNote(kind, row_id, shown, said_on, is_disputed, owner) if shown else None
 
 
 # What begins a speaker's part in the prompts that models are trained on, or that clients flatten conversations into.

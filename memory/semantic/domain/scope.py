@@ -1,6 +1,7 @@
 """Whose words are whose: who speaks, and what they may be given."""
 
 from typing import Final, NamedTuple
+from zlib import crc32
 
 PERSON_MAX: Final = 200  # characters of the name that a client gives its user
 # Of these kinds of memories, and of episodes, only whoever said them is given any.
@@ -19,3 +20,8 @@ class Scope(NamedTuple):
 
     speaker: Speaker
     project: int | None = None
+
+    def number_owner(self, category: str) -> int:
+        """The same for all who may be given a memory of this category that belongs to the scope; never 0."""
+        speaker = self.speaker if category in PERSONAL else ()
+        return crc32("\0".join((str(self.project or ""), *speaker)).encode("utf-8", "replace")) or 1
