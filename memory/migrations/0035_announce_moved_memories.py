@@ -22,7 +22,7 @@ SHOWN = ("text", "status", "is_disputed")
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0033_runs_of_the_consolidation")]
+    dependencies = [("memory", "0034_project_state")]
 
     operations = [
         migrations.RunSQL(
