@@ -30,13 +30,14 @@ SPEAKERS = 20  # besides the one who has said half of it
 EMBEDDED_MAX = 200_000  # the setting's default
 PROMPTS = 300
 CONNECT_S = 1.0
+DEADLINE_MS = 15  # far below the default: what takes longer is not counted as answered
 AT_ONCE = 64
 STORED = 5_000  # messages, in batches as the proxy writes them
 STORED_AT_ONCE = 100
 EMBEDDED = 1_000
 TITLE = "search among {memories:,} memories and {episodes:,} messages, of which one speaker said half"
 AIMS = {
-    "by itself": "in time >= 95 %",
+    "by itself": f"in time (within {DEADLINE_MS} ms) >= 95 %",
     "asked for": "p95 ms <= 80",
     "stored": ">= 500/s",
     "embedded": ">= 200/s",
@@ -186,7 +187,7 @@ async def ask(searcher: Any, random: Random) -> float:
 
     scope = Scope(Speaker(f"agent-{random.choice([0, 0, 0, *range(1, SPEAKERS)])}"))
     started = time.perf_counter()
-    await searcher.find_related(scope, [prompt(random)], b"x" * 16)
+    await searcher.find_related(scope, [prompt(random)], b"x" * 16, deadline_ms=DEADLINE_MS)
     return 1_000 * (time.perf_counter() - started)
 
 

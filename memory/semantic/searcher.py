@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import psycopg
 
@@ -22,12 +23,9 @@ logger = logging.getLogger(__name__)
 
 NAME: Final = "search"
 IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its own
-DEADLINE_MS: Final = 15
-LONGER_MS: Final = 500  # for what nobody waits for
+UNHURRIED_MS: Final = 500  # the deadline of what nobody waits for
 # A plan for any words would not know which are rare.
-FOR_SHORT_QUERIES: Final = (
-    f"SET jit = off; SET plan_cache_mode = force_custom_plan; SET statement_timeout = {DEADLINE_MS}"
-)
+FOR_SHORT_QUERIES: Final = "SET jit = off; SET plan_cache_mode = force_custom_plan"
 GIVEN_MAX: Final = 5  # of memories, and of episodes
 CONNECT_AGAIN_S: Final = 1.0
 LOG_EVERY_S: Final = 60.0
@@ -52,6 +50,7 @@ class Searcher:
         self.counts = Counts()
         self._dsn = dsn
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+        self._deadlines: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()  # that Postgres has, in milliseconds
         self._loading: asyncio.Task[None] | None = None
         self._log = LogThrottle(LOG_EVERY_S)
 
@@ -76,10 +75,10 @@ class Searcher:
             await asyncio.sleep(CONNECT_AGAIN_S)
 
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, is_urgent: bool = True
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
     ) -> Related | None:
         """What users said themselves that belongs to the texts, but not from this conversation; None where it cannot
-        be told in time. Not urgent is what is searched while a model answers."""
+        be told in time."""
         self.counts.asked += 1
         try:
             opened = self._take()
@@ -87,11 +86,10 @@ class Searcher:
             self.counts.skipped += 1
             return None
         wish = Wish(scope, "\n".join(texts), "both", LEAST_CONFIDENCE_UNASKED, True, conversation)
-        deadline_ms = DEADLINE_MS if is_urgent else LONGER_MS
         try:
             # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
             async with asyncio.timeout(2 * deadline_ms / 1000):
-                found = await self._converse(opened, find(wish, time.time()), None if is_urgent else LONGER_MS)
+                found = await self._converse(opened, find(wish, time.time()), deadline_ms)
         except (psycopg.errors.QueryCanceled, TimeoutError):
             self.counts.late += 1
             return None
@@ -120,11 +118,12 @@ class Searcher:
         else:  # it was cut off while it was at work: nobody knows for how long it still is
             await opened.close()
 
-    async def _converse(self, opened: Connection, dialogue: Dialogue, longer_ms: int | None) -> list[Found]:
+    async def _converse(self, opened: Connection, dialogue: Dialogue, deadline_ms: int) -> list[Found]:
         answer: Any = None
+        if self._deadlines.get(opened) != deadline_ms:
+            await opened.execute(f"SET statement_timeout = {deadline_ms:d}".encode())
+            self._deadlines[opened] = deadline_ms
         try:
-            if longer_ms is not None:
-                await opened.execute(f"SET statement_timeout = {longer_ms}")
             while True:
                 match dialogue.send(answer):
                     case Query(statement, arguments):
@@ -134,9 +133,6 @@ class Searcher:
         except StopIteration as end:
             found: list[Found] = end.value
             return found
-        finally:
-            if longer_ms is not None and opened.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
-                await opened.execute(f"SET statement_timeout = {DEADLINE_MS}")
 
     def _embed(self, embedder: str, text: str) -> Sequence[float] | None:
         """Only by what is in this process: there is no time to ask another."""

@@ -166,8 +166,14 @@ class Tuning:
     recall_current: Literal["off", "on"] = setting(
         RECOLLECTING,
         "on",
-        "on: memories and episodes are searched for each new message of a user, which waits 15 ms for them at most;"
+        "on: memories and episodes are searched for each new message of a user, which waits for them;"
         " off: only for what was said before it, while the model answers.",
+    )
+    recall_deadline_ms: Annotated[int, Field(ge=5, le=2_000)] = setting(
+        RECOLLECTING,
+        100,
+        "Milliseconds that a new message may wait for what was said elsewhere. Most take 5; only where the machine is"
+        " busy, with a model for example, it takes longer, and what comes too late is left out.",
     )
     recall_share: Annotated[int, Field(ge=0, le=100)] = setting(
         RECOLLECTING,

@@ -30,7 +30,7 @@ from proxy.telemetry.events import Events, Given
 from proxy.telemetry.write_behind import Row
 from proxy.upstream.modelfiles import Modelfiles
 
-SEARCH_S = 1.0  # nobody's prompt waits
+SEARCH_MS = 1_000  # nobody's prompt waits
 TEXT_PATH = "/api/chat"  # how a mere text is asked about
 
 
@@ -136,7 +136,7 @@ async def run_dry(
         events=events,
         loops=loops,
         counts=Counts(),
-        remembering=Remembering(world, conversations, searcher, deadline_s=SEARCH_S),
+        remembering=Remembering(world, conversations, searcher, deadline_ms=SEARCH_MS),
         turns=turns,
     )
     # As its token would have it; an agent that is not registered has no settings.

@@ -23,6 +23,7 @@ from memory.ingest.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
 from memory.semantic.domain.found import Found, Related
 from memory.semantic.domain.scope import Scope
+from memory.semantic.searcher import UNHURRIED_MS
 from proxy.domain.prefixes import link_after
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.placement import Placed, Wanted, after
@@ -30,7 +31,6 @@ from proxy.enrichment.turns import Turn
 
 logger = logging.getLogger(__name__)
 
-DEADLINE_S: Final = 0.015
 TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
 SEARCHED_MAX: Final = 50_000  # messages that are known to have been searched for
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
@@ -45,7 +45,7 @@ SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for th
 
 class Searching(Protocol):
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, is_urgent: bool = True
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
     ) -> Related | None:
         """None where it cannot be told in time."""
 
@@ -64,6 +64,7 @@ class Lookup:
     outcome: str = ""
     is_new: bool = False
     started: float = 0.0
+    deadline_ms: int = 0
     ms: float | None = None
     task: asyncio.Task[Related | None] | None = None
     found: list[ShownNote] = field(default_factory=list)
@@ -81,7 +82,7 @@ NOT_SEARCHED: Final[dict[str, Any]] = {"search": "", "search_ms": None, "notes":
 
 
 class Remembering:
-    """``searcher`` is None where nothing is searched. ``deadline_s``: how long a prompt waits."""
+    """``searcher`` is None where nothing is searched. ``deadline_ms``: how long a prompt waits, if not as set."""
 
     def __init__(
         self,
@@ -89,9 +90,9 @@ class Remembering:
         conversations: Conversations,
         searcher: Searching | None,
         *,
-        deadline_s: float = DEADLINE_S,
+        deadline_ms: int | None = None,
     ) -> None:
-        self._deadline_s = deadline_s
+        self._deadline_ms = deadline_ms
         self._cache = cache
         self._conversations = conversations
         self._searcher = searcher
@@ -133,8 +134,8 @@ class Remembering:
         elif tuning.recall_current == "off":
             lookup.outcome = SWITCHED_OFF
         else:
-            is_urgent = self._deadline_s <= DEADLINE_S
-            search = self._searcher.find_related(scope, lookup.texts, conversation, is_urgent=is_urgent)
+            lookup.deadline_ms = self._deadline_ms or tuning.recall_deadline_ms
+            search = self._searcher.find_related(scope, lookup.texts, conversation, deadline_ms=lookup.deadline_ms)
             lookup.task = asyncio.ensure_future(search)
             await asyncio.sleep(0)  # it sends its query
         return lookup
@@ -164,7 +165,7 @@ class Remembering:
     # --- the search ---
 
     async def _await(self, lookup: Lookup, task: asyncio.Task[Related | None]) -> Related | None:
-        left = self._deadline_s - (time.perf_counter() - lookup.started)
+        left = lookup.deadline_ms / 1000 - (time.perf_counter() - lookup.started)
         await asyncio.wait({task}, timeout=max(left, 0))
         lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
         if not task.done():
@@ -203,7 +204,9 @@ class Remembering:
             return
         try:
             async with self._one:
-                related = await self._searcher.find_related(lookup.scope, texts, lookup.conversation, is_urgent=False)
+                related = await self._searcher.find_related(
+                    lookup.scope, texts, lookup.conversation, deadline_ms=UNHURRIED_MS
+                )
         except Exception:
             logger.exception("search.failed")
             return

@@ -15,6 +15,7 @@ from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.rendering import OPENING, render_block
 from memory.semantic.domain.found import Found, Related
 from memory.semantic.domain.scope import Scope
+from memory.semantic.searcher import UNHURRIED_MS
 from proxy.enrichment.remembering import (
     FAILED,
     FOUND,
@@ -50,12 +51,12 @@ class Library:
     rows: list[Found] = field(default_factory=lambda: [MOVED, PREFERS])
     takes_s: float = 0.0
     fails: bool = False
-    asked: list[tuple[Scope, tuple[str, ...], bool]] = field(default_factory=list)
+    asked: list[tuple[Scope, tuple[str, ...], int]] = field(default_factory=list)
 
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, is_urgent: bool = True
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
     ) -> Related | None:
-        self.asked.append((scope, tuple(texts), is_urgent))
+        self.asked.append((scope, tuple(texts), deadline_ms))
         await asyncio.sleep(self.takes_s)
         if self.fails:
             raise ConnectionError("gone")
@@ -242,7 +243,7 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
     fourth = ask_and_search_on("Fine.")
 
     assert [lines_in(texts[-1]) for texts in (first, second, third, fourth)] == [[], [MOVED_LINE], [], [PREFERS_LINE]]
-    assert library.asked[-1][1:] == (("Fine.", "And rebase?"), False)
+    assert library.asked[-1][1:] == (("Fine.", "And rebase?"), UNHURRIED_MS)
 
 
 def test_who_says_the_same_as_somebody_else_gets_nothing_of_theirs(proxy: Enriching, library: Library) -> None:

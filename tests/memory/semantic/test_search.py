@@ -104,7 +104,7 @@ def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
 
     related = searching(
         dsn,
-        lambda searcher: searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16), is_urgent=False),
+        lambda searcher: searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16), deadline_ms=500),
     )
 
     assert [each.text for each in related.episodes] == [DATABASE]
@@ -123,5 +123,5 @@ def test_an_answer_to_what_the_model_asked_is_found_by_the_question() -> None:
 def test_without_a_connection_a_search_is_skipped(dsn: str) -> None:
     searcher = Searcher("postgresql://nobody@127.0.0.1:1/none")
 
-    assert asyncio.run(searcher.find_related(Scope(Speaker("a")), ["billing"], b"")) is None
+    assert asyncio.run(searcher.find_related(Scope(Speaker("a")), ["billing"], b"", deadline_ms=100)) is None
     assert searcher.counts.skipped == 1
